@@ -1,0 +1,43 @@
+"""What a program does to its tensors, read from its text."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from ..finding import Finding, Place
+from . import scan as scanning
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the analysis of one file found.
+
+    ``reveals`` are the states that calls of ``reveal(x)`` asked for, by line; ``problem`` says where and why a part of
+    the file could not be read.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    reveals: tuple[tuple[int, str], ...] = ()
+    problem: tuple[Place, str] | None = None
+
+
+def analyze(source: str, tree: ast.Module | None = None, frameworks: frozenset[str] = scanning.FRAMEWORKS) -> Result:
+    """Analyse the text of one file.
+
+    Raises SyntaxError where ``tree`` is not given and the text is no Python.
+    """
+    source = source.replace("\r\n", "\n").replace("\r", "\n")
+    file = scanning.scan(source, tree if tree is not None else ast.parse(source), frameworks)
+    if file is None:
+        return Result()
+    from ..rules import findings
+    from .interpreter import analyse
+
+    machine = analyse(file)
+    problem = None
+    if machine.unreadable:
+        piece, reason = min(machine.unreadable, key=lambda item: item[0].line)
+        problem = (Place(piece.line, 0), reason)
+    reveals = tuple((site.piece.place(site.node).line, text) for site, text in machine.reveals)
+    return Result(tuple(findings(machine.hazards.values())), reveals, problem)

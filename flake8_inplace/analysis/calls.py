@@ -1,0 +1,301 @@
+"""Calls: what a callee's value is, and what calling it does. Local functions run in the interpreter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..torchfacts import ops as facts
+from . import classes, containers, tensors
+from .domain import (
+    NONE,
+    Callable_,
+    Cell,
+    CellState,
+    Const,
+    Dict,
+    Grad,
+    List,
+    Node,
+    Object,
+    Ref,
+    Storage,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+)
+from .machine import Bound, Class, Function, Machine, Method, Partial, Site, Super, constant
+
+
+@dataclass(frozen=True, slots=True)
+class GradMode(Callable_):
+    """A context manager or decorator that switches grad mode."""
+
+    on: bool
+
+
+_MODES = {
+    "torch.no_grad": False,
+    "torch.autograd.no_grad": False,
+    "torch.inference_mode": False,
+    "torch.enable_grad": True,
+    "torch.autograd.enable_grad": True,
+}
+_TRANSPARENT = frozenset(
+    "torch.jit.script torch.jit.ignore torch.jit.unused torch.jit.export torch.compile torch.jit.script_if_tracing "
+    "functools.lru_cache functools.wraps functools.cache torch._dynamo.disable torch.compiler.disable "
+    "torch.autograd.Variable torch.jit.annotate typing.cast".split()
+)
+_NO_TENSOR = ("numpy.", "math.", "random.", "os.", "time.", "np.", "pandas.", "logging.", "json.", "re.")
+
+
+def grad_mode_of(name: str) -> bool | None:
+    """What a decorator or context manager of this name sets grad mode to, if that is what it does."""
+    return _MODES.get(name)
+
+
+def call(m: Machine, callee: Value, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    """Call any value."""
+    callee = m.see(callee)
+    if isinstance(callee, Unknown) and callee.default is not None:
+        callee = m.see(callee.default)
+    match callee:
+        case Function():
+            return m.run(callee, args, kwargs, site)
+        case Bound():
+            return m.run(callee.function, [callee.receiver, *args], kwargs, site)
+        case Method():
+            return call_method(m, callee, args, kwargs, site)
+        case Class():
+            return classes.instantiate(m, callee, args, kwargs, site)
+        case Partial():
+            return call(m, callee.function, [*callee.args, *args], {**callee.kwargs, **kwargs}, site)
+        case Ref():
+            return call_ref(m, callee.name, args, kwargs, site)
+        case Object():
+            return call_object(m, callee, args, kwargs, site)
+        case Tensor() | Const() | Tuple() | List() | Dict():
+            return Unknown()
+    if hasattr(callee, "options"):
+        return m.split([callee], lambda options: call(m, options[0], args, kwargs, site))
+    if isinstance(callee, GradMode):
+        return args[0] if args else callee
+    if isinstance(callee, Unknown) and callee.scalar:
+        return Unknown(scalar=True)
+    return tensors.unknown_call(m, callee, *args, *kwargs.values())
+
+
+def call_object(m: Machine, instance: Object, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    if isinstance(instance.cls, Ref) and instance.cls.name == "unknown":
+        result = tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.MAYBE if args else Grad.NO)
+        result.likely = any(isinstance(m.see(a), Tensor) for a in args)
+        return result
+    for base in classes.lineage(instance.cls):
+        if isinstance(base, Ref) and base.name == "torch.nn.Sequential":
+            if not isinstance(classes.member(instance.cls, "forward"), Function):
+                return _sequential(m, instance, args, site)
+    return classes.call(m, instance, args, kwargs, site)
+
+
+def _sequential(m: Machine, instance: Object, args: list[Value], site: Site) -> Value:
+    value = args[0] if args else Unknown()
+    for item in containers.elements(m, m.state.get(instance).items.get("items", NONE))[0]:
+        value = call(m, item, [value], {}, site)
+    return value
+
+
+def call_method(m: Machine, bound: Method, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    """Call a method that the file does not define."""
+    receiver, name = m.see(bound.receiver), bound.name
+    match receiver:
+        case Tensor():
+            return tensors.method(m, receiver, name, args, kwargs, site)
+        case List():
+            return containers.list_method(m, receiver, name, args)
+        case Dict():
+            return containers.dict_method(m, receiver, name, args, kwargs)
+        case Object():
+            return object_method(m, receiver, name, args, kwargs, site)
+        case Super():
+            return super_method(m, receiver, name, args, kwargs, site)
+        case Unknown() if not receiver.scalar:
+            return unknown_method(m, receiver, name, args, kwargs, site)
+        case Const() | Unknown():
+            return Unknown(scalar=True)
+    if hasattr(receiver, "options"):
+        return m.split([receiver], lambda v: call_method(m, Method(v[0], name, bound.node), args, kwargs, site))
+    return tensors.unknown_call(m, receiver, *args, *kwargs.values())
+
+
+def unknown_method(
+    m: Machine, receiver: Unknown, name: str, args: list[Value], kwargs: dict[str, Value], site: Site
+) -> Value:
+    if name in facts.tensor_only_methods() or (receiver.likely and name in facts.tensor_methods()):
+        tensor = m.promote(receiver)
+        if isinstance(tensor, Tensor):
+            return tensors.method(m, tensor, name, args, kwargs, site)
+    if name == "parameters":
+        return List([_parameter_of(m, receiver)], open=True)
+    if name in facts.scalar_methods() and name not in ("values", "indices"):
+        return m.symbol(receiver, name, *args, scalar=True)
+    return tensors.unknown_call(m, receiver, *args, *kwargs.values())
+
+
+def _parameter_of(m: Machine, module: Value) -> Value:
+    return m.symbol("parameter", module, grad=Grad.YES)
+
+
+def object_method(
+    m: Machine, instance: Object, name: str, args: list[Value], kwargs: dict[str, Value], site: Site
+) -> Value:
+    """Methods that nn.Module, its containers and the optimizers bring along."""
+    contents = m.state.get(instance).items
+    if name in ("forward", "__call__"):
+        return call_object(m, instance, args, kwargs, site)
+    if name == "apply" and isinstance(instance.cls, Class) and classes.inherits(instance.cls, classes.FUNCTION):
+        return custom_function(m, instance.cls, args, kwargs, site)
+    if "items" in contents and name in ("append", "extend", "insert"):
+        items = m.see(contents["items"])
+        return containers.list_method(m, items, name, args) if isinstance(items, List) else NONE
+    if "items" in contents and name in ("keys", "values", "items"):
+        items = m.see(contents["items"])
+        return containers.dict_method(m, items, name, args, kwargs) if isinstance(items, Dict) else items
+    if name in ("parameters", "named_parameters"):
+        own = list(classes.parameters(m, instance))
+        found: list[Value] = list(own) if name == "parameters" else [Tuple((Unknown(scalar=True), p)) for p in own]
+        return List(found)
+    if name == "register_buffer" and len(args) > 1:
+        classes.set_attribute(m, instance, str(constant(args[0])), args[1], site)
+        return NONE
+    if name == "register_parameter" and len(args) > 1 or name == "add_module" and len(args) > 1:
+        classes.set_attribute(m, instance, str(constant(args[0])), args[1], site)
+        return NONE
+    if name in ("train", "eval", "to", "cuda", "cpu", "half", "float", "double", "type", "bfloat16", "requires_grad_"):
+        if name == "requires_grad_" and args and constant(args[0]) is False:
+            for tensor in classes.parameters(m, instance):
+                tensors.require_grad(m, tensor, False)
+        return instance
+    if name in ("children", "modules"):
+        return List([v for v in contents.values() if isinstance(v, Object)], open=True)
+    if name in ("zero_grad", "register_forward_hook", "share_memory", "register_full_backward_hook"):
+        return NONE
+    return tensors.unknown_call(m, *args, *kwargs.values())
+
+
+def super_method(
+    m: Machine, value: Super, name: str, args: list[Value], kwargs: dict[str, Value], site: Site
+) -> Value:
+    """A method of a base class that the file does not define."""
+    receiver = value.receiver
+    if not isinstance(receiver, Object):
+        return tensors.unknown_call(m, *args, *kwargs.values())
+    if name == "__init__":
+        for base in classes.lineage(value.owner):
+            if isinstance(base, Ref) and (built := classes.build(m, base.name, args, kwargs)) is not None:
+                for key, item in m.state.get(built).items.items():
+                    classes.set_attribute(m, receiver, str(key), item, site)
+                break
+        return NONE
+    if name in ("forward", "__call__"):
+        for base in classes.lineage(value.owner):
+            if isinstance(base, Ref):
+                if base.name == "torch.nn.Sequential":
+                    return _sequential(m, receiver, args, site)
+                fact = classes.modules.lookup(base.name)
+                if fact is not None:
+                    return classes.call_fact(m, receiver, fact, args, kwargs, site)
+        return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.MAYBE)
+    return object_method(m, receiver, name, args, kwargs, site)
+
+
+def custom_function(m: Machine, cls: Class, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    """``Function.apply``: the forward runs without grad mode; what it hands to ``save_for_backward`` is saved."""
+    forward = classes.member(cls, "forward")
+    context = Object(Ref("torch.autograd.function.FunctionCtx"))
+    enabled = m.grad_mode
+    m.state.set(m.state.modes, "grad", False)
+    if isinstance(forward, Function):
+        with_context = classes.member(cls, "setup_context") is None
+        result = m.run(forward, [context, *args] if with_context else args, kwargs, site)
+    else:
+        result = tensors.unknown_call(m, *args)
+    m.state.set(m.state.modes, "grad", enabled)
+    grad = max((tensors.reach(m, a) for a in args), default=Grad.NO) if enabled else Grad.NO
+    saved = m.see(m.state.get(context).items.get("saved_tensors", NONE))
+    dirty = m.see(m.state.get(context).items.get("dirty", NONE))
+    if not grad:
+        return result
+    saves = []
+    inputs = [m.see(a) for a in args]
+    for item in tensors.tensors_in(m, saved):
+        slot = "result" if item in tensors.tensors_in(m, result) else "input"
+        saves.append(tensors.keep(m, cls.name, slot, item.storage, site))
+    node = Node(cls.name, tuple(saves), m.history(*inputs))
+    changed = list(tensors.tensors_in(m, dirty))
+    for tensor in tensors.tensors_in(m, result):
+        if tensor in inputs and tensor not in changed:
+            continue
+        m.state.put(tensor.cell, CellState(grad, node, False))
+    return result
+
+
+def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    """Call something imported or built in."""
+    if name in _MODES:
+        if name == "torch.inference_mode" and args and constant(args[0]) is False:
+            return GradMode(True)
+        return GradMode(_MODES[name]) if not args or not isinstance(args[0], (Function, Bound)) else args[0]
+    if name in ("torch.set_grad_enabled", "torch.autograd.set_grad_enabled"):
+        on = constant(args[0]) is not False if args else True
+        m.state.set(m.state.modes, "grad", on)
+        return GradMode(on)
+    if name == "torch.is_grad_enabled":
+        return Const(m.grad_mode)
+    if name in _TRANSPARENT:
+        return args[-1] if args else Ref("functools.wraps")
+    if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
+        return parameter(m, args, kwargs)
+    if name in ("torch.autograd.backward",):
+        tensors.backward(m, args, kwargs)
+        return NONE
+    if name == "torch.autograd.grad":
+        tensors.backward(m, args[:1], kwargs)
+        again = constant(kwargs.get("create_graph", NONE)) is True
+        grad, node = (Grad.YES, Node("grad", (), m.history(*args[:1]))) if again else (Grad.NO, None)
+        return List([tensors.fresh(grad, node, not again), tensors.fresh(grad, node, not again)], open=True)
+    if name.startswith("torch.utils.checkpoint.checkpoint") and args:
+        return call(m, args[0], args[1:], {}, site)
+    if name == "functools.partial" and args:
+        return Partial(args[0], tuple(args[1:]), kwargs)
+    if name in ("collections.OrderedDict", "dict") and args and isinstance(m.see(args[0]), (List, Tuple)):
+        pairs = [m.see(pair) for pair in containers.elements(m, args[0])[0]]
+        return Dict({containers.key_of(p.items[0]) or index: p.items[1] for index, p in enumerate(pairs) if isinstance(p, Tuple) and len(p.items) == 2})
+    built = classes.build(m, name, args, kwargs)
+    if built is not None:
+        return built
+    if name.startswith("torch.optim.") and args:
+        return Object(Ref(name), {"params": args[0]})
+    ops = facts.lookup(name)
+    if ops:
+        return tensors.apply(m, ops, args, kwargs, site, "op_")
+    if name.startswith("builtins."):
+        result = containers.builtin(m, name[9:], args, kwargs, site)
+        if result is not None:
+            return result
+        return tensors.unknown_call(m, *args, *kwargs.values())
+    if name.startswith(_NO_TENSOR):
+        return Unknown(scalar=True)
+    if name == "copy.deepcopy" or name == "copy.copy":
+        return tensors.unknown_call(m, *args)
+    last = name.rpartition(".")[2]
+    if last[:1].isupper() and not any(isinstance(m.see(a), Tensor) for a in args):
+        return Object(Ref("unknown"), {f"init.{key}": value for key, value in kwargs.items()})
+    return tensors.unknown_call(m, *args, *kwargs.values())
+
+
+def parameter(m: Machine, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """``nn.Parameter(data)``: a leaf over the memory of ``data``."""
+    data = m.see(args[0]) if args else kwargs.get("data", NONE)
+    on = constant(args[1] if len(args) > 1 else kwargs.get("requires_grad", NONE)) is not False
+    storage = data.storage if isinstance(data, Tensor) else Storage()
+    return Tensor(storage, Cell(Grad.YES if on else Grad.NO))

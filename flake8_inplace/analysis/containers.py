@@ -1,0 +1,485 @@
+"""Python's own values: lists, tuples, dictionaries, iteration, and the builtins that move tensors about."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from . import tensors
+from .domain import (
+    NONE,
+    Attributes,
+    Choice,
+    Condition,
+    Const,
+    Dict,
+    Grad,
+    Items,
+    List,
+    Object,
+    Ref,
+    Slice,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+)
+from .machine import Machine, Site, constant
+
+UNROLL = 4
+"""Loops over this many known elements or fewer are read once an element; all others twice."""
+
+
+def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
+    """The elements that iteration over a value yields, and whether these are all of them.
+
+    Where the length is unknown two elements stand for all.
+    """
+    value = m.see(value)
+    if isinstance(value, Tuple):
+        return _few(list(value.items))
+    if isinstance(value, List):
+        contents = m.state.get(value)
+        if contents.open:
+            items = list(contents.items[:2])
+            return (items + [_another(m, items)] * (2 - len(items))), False
+        return _few(list(contents.items))
+    if isinstance(value, Dict):
+        contents = m.state.get(value)
+        return _few([Const(key) for key in contents.items]) if not contents.open else ([Unknown(), Unknown()], False)
+    if isinstance(value, Tensor):
+        return [tensors.element(m, value), tensors.element(m, value)], False
+    if isinstance(value, Const) and isinstance(value.value, (range, str)):
+        if isinstance(value.value, range) and len(value.value) > UNROLL:
+            start = value.value[0]
+            return [Const(start), Unknown(scalar=True, positive=start >= 0 and value.value.step > 0)], False
+        return _few([Const(item) for item in value.value[:UNROLL]], len(value.value))
+    if isinstance(value, Object):
+        name = value.cls.name if isinstance(value.cls, Ref) else ""
+        contents = m.state.get(value).items
+        if name == "range":
+            return [contents["start"], Unknown(scalar=True, positive=True)], False
+        if "items" in contents:
+            return elements(m, contents["items"])
+    if isinstance(value, Unknown):
+        return [_part(value), _part(value)], False
+    return [Unknown(), Unknown()], False
+
+
+def _few(items: list[Value], length: int | None = None) -> tuple[list[Value], bool]:
+    length = len(items) if length is None else length
+    return (items, True) if length <= UNROLL else (items[:2], False)
+
+
+def _another(m: Machine, items: list[Value]) -> Value:
+    return items[0] if items else Unknown()
+
+
+def _part(value: Unknown) -> Unknown:
+    """An element or attribute of an unknown value."""
+    return Unknown(value.grad, value.node, scalar=value.scalar, likely=value.likely)
+
+
+def length(m: Machine, value: Value) -> Value:
+    value = m.see(value)
+    if isinstance(value, Tuple):
+        return Const(len(value.items))
+    if isinstance(value, List):
+        contents = m.state.get(value)
+        if not contents.open:
+            return Const(len(contents.items))
+    if isinstance(value, Const) and hasattr(value.value, "__len__"):
+        return Const(len(value.value))
+    return m.symbol("len", value if isinstance(value, Hashable) else id(value), scalar=True)
+
+
+def unpack(m: Machine, value: Value, count: int, star: int | None = None) -> list[Value]:
+    """The values that ``a, b, *c = value`` binds."""
+    value = m.see(value)
+    if isinstance(value, Choice):
+        columns = [unpack(m, option, count, star) for guard, option in value.options if m.state.possible(guard)]
+        guards = [guard for guard, option in value.options if m.state.possible(guard)]
+        from .domain import choose
+
+        return [choose(list(zip(guards, column, strict=True))) for column in zip(*columns, strict=True)]
+    if isinstance(value, Tuple) or (isinstance(value, List) and not m.state.get(value).open):
+        items = list(value.items if isinstance(value, Tuple) else m.state.get(value).items)
+        if star is not None and len(items) >= count - 1:
+            tail = count - 1 - star
+            middle = List(items[star : len(items) - tail])
+            return [*items[:star], middle, *items[len(items) - tail :]]
+        if len(items) == count:
+            return items
+        return [Unknown() for _ in range(count)]
+    if isinstance(value, List):
+        items = list(m.state.get(value).items)
+        while items and len(items) < count:
+            last = m.see(items[-1])
+            items.append(tensors.view(m, last, last.view) if isinstance(last, Tensor) else _part_of(last))
+        return items[:count] if items else [Unknown() for _ in range(count)]
+    if isinstance(value, Tensor):
+        return [tensors.element(m, value) for _ in range(count)]
+    if isinstance(value, Unknown):
+        return [m.symbol(value, "[]", index, grad=value.grad) if not value.scalar else Unknown(scalar=True) for index in range(count)]
+    return [Unknown() for _ in range(count)]
+
+
+def _part_of(value: Value) -> Value:
+    return _part(value) if isinstance(value, Unknown) else Unknown()
+
+
+# -- lists and dictionaries
+
+
+def key_of(value: Value) -> Hashable | None:
+    if isinstance(value, Const):
+        try:
+            hash(value.value)
+        except TypeError:
+            return None
+        return value.value  # type: ignore[no-any-return]
+    return None
+
+
+def position(m: Machine, value: List, index: Value) -> int | None:
+    """Where in the known part of a list an index points to.
+
+    An index that is no constant is taken to be an element of its own, the same for the same index expression.
+    """
+    contents: Items = m.state.get(value)
+    fixed = key_of(index)
+    if isinstance(fixed, int):
+        if fixed < 0 and contents.open:
+            fixed = len(contents.items) + fixed if fixed == -1 else -99
+        return fixed if -len(contents.items) <= fixed < len(contents.items) else None
+    if not isinstance(index, Unknown):
+        return None
+    if index not in contents.picked:
+        if len(contents.picked) >= len(contents.items):
+            return None
+        contents = Items(contents.items, contents.open, (*contents.picked, index))
+        m.state.put(value, contents)
+    return contents.picked.index(index)
+
+
+def get_item(m: Machine, value: Value, index: Value) -> Value:
+    """``value[index]`` for Python's containers."""
+    index = m.see(index)
+    if isinstance(value, Tuple):
+        fixed = key_of(index)
+        if isinstance(fixed, int) and -len(value.items) <= fixed < len(value.items):
+            return value.items[fixed]
+        return Tuple(value.items) if isinstance(index, Slice) else Unknown()
+    if isinstance(value, List):
+        contents = m.state.get(value)
+        if isinstance(index, Slice):
+            return List(contents.items, open=True)
+        where = position(m, value, index)
+        return contents.items[where] if where is not None else Unknown()
+    if isinstance(value, Dict):
+        key = key_of(index)
+        if key is not None or index == NONE:
+            contents = m.state.get(value)
+            if key in contents.items:
+                found: Value = contents.items[key]
+                return found
+            return m.symbol(value, "[]", key) if contents.open else Unknown()
+        if isinstance(index, Unknown):
+            return m.state.get(value).items.get(index, Unknown())  # type: ignore[no-any-return]
+        return Unknown()
+    if isinstance(value, Unknown):
+        if value.scalar:
+            return m.symbol(value, "[]", index, scalar=True)
+        key = index if isinstance(index, (Const, Unknown)) else None
+        if key is not None and (key_of(index) is not None or isinstance(index, Unknown)):
+            return m.symbol(value, "[]", key, grad=value.grad)
+        return Unknown(value.grad, value.node)
+    return Unknown()
+
+
+def set_item(m: Machine, value: Value, index: Value, new: Value) -> None:
+    """``value[index] = new`` for Python's containers."""
+    index = m.see(index)
+    if isinstance(value, List):
+        contents = m.state.get(value)
+        if isinstance(index, Slice):
+            items, exact = elements(m, new)
+            m.state.put(value, Items((*contents.items, *items), True))
+            return
+        where = position(m, value, index)
+        contents = m.state.get(value)
+        if where is not None:
+            changed = list(contents.items)
+            changed[where] = new
+            m.state.put(value, Items(tuple(changed), contents.open, contents.picked))
+    elif isinstance(value, Dict):
+        contents = m.state.get(value)
+        key = key_of(index)
+        if key is None and isinstance(index, Unknown):
+            key = index
+        if key is not None:
+            m.state.put(value, Attributes({**contents.items, key: new}, contents.open))
+        else:
+            m.state.put(value, Attributes(contents.items, True))
+
+
+def list_method(m: Machine, value: List, name: str, args: list[Value]) -> Value:
+    contents: Items = m.state.get(value)
+    first = args[0] if args else NONE
+    if name == "append":
+        m.state.put(value, Items((*contents.items, first), contents.open))
+        return NONE
+    if name == "extend":
+        extend(m, value, first)
+        return NONE
+    if name == "insert" and len(args) > 1:
+        where = constant(first)
+        where = where if isinstance(where, int) else 0
+        items = list(contents.items)
+        items.insert(where, args[1])
+        m.state.put(value, Items(tuple(items), contents.open))
+        return NONE
+    if name == "pop":
+        index = constant(first) if args else -1
+        if isinstance(index, int) and -len(contents.items) <= index < len(contents.items):
+            items = list(contents.items)
+            taken = items.pop(index)
+            m.state.put(value, Items(tuple(items), contents.open))
+            return taken
+        return Unknown()
+    if name == "clear":
+        m.state.put(value, Items(()))
+        return NONE
+    if name == "reverse":
+        m.state.put(value, Items(contents.items[::-1], contents.open))
+        return NONE
+    if name == "copy":
+        return List(contents.items, contents.open)
+    return NONE if name in ("sort", "remove") else Unknown(scalar=name in ("index", "count"))
+
+
+def extend(m: Machine, value: List, more: Value) -> None:
+    contents: Items = m.state.get(value)
+    items, exact = elements(m, more)
+    m.state.put(value, Items((*contents.items, *items), contents.open or not exact))
+
+
+def dict_method(m: Machine, value: Dict, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    contents: Attributes = m.state.get(value)
+    if name in ("get", "pop", "setdefault") and args:
+        key = key_of(m.see(args[0]))
+        if key is not None and key in contents.items:
+            return contents.items[key]
+        default = args[1] if len(args) > 1 else NONE
+        if name == "setdefault":
+            set_item(m, value, args[0], default)
+            return default
+        return Unknown() if contents.open or key is None else default
+    if name == "items":
+        pairs = [Tuple((Const(key) if not isinstance(key, Unknown) else key, item)) for key, item in contents.items.items()]
+        return List(pairs, contents.open)
+    if name == "keys":
+        return List([Const(key) for key in contents.items], contents.open)
+    if name == "values":
+        return List(contents.items.values(), contents.open)
+    if name == "update":
+        merged = dict(contents.items) | kwargs
+        other = m.see(args[0]) if args else NONE
+        if isinstance(other, Dict):
+            merged |= m.state.get(other).items
+        m.state.put(value, Attributes(merged, contents.open or (bool(args) and not isinstance(other, Dict))))
+        return NONE
+    if name == "copy":
+        return Dict(contents.items, contents.open)
+    return Unknown()
+
+
+# -- builtins
+
+
+def builtin(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value | None:
+    """Call a builtin of Python; None where it is none that matters here."""
+    first = m.see(args[0]) if args else NONE
+    if name == "len":
+        if isinstance(first, Tensor):
+            return m.symbol(first, "len", scalar=True)
+        return length(m, first)
+    if name == "range":
+        return _range(args)
+    if name in ("zip", "enumerate"):
+        return _zip(m, name, args)
+    if name in ("list", "tuple", "reversed", "sorted", "iter", "set"):
+        items, exact = elements(m, first) if args else ([], True)
+        if name == "reversed":
+            items = items[::-1]
+        return Tuple(tuple(items)) if name == "tuple" and exact else List(items, not exact)
+    if name == "dict":
+        other = m.state.get(first) if isinstance(first, Dict) else Attributes({}, bool(args))
+        return Dict({**other.items, **kwargs}, other.open)
+    if name == "next":
+        return elements(m, first)[0][0] if args and elements(m, first)[0] else Unknown()
+    if name in ("sum", "max", "min"):
+        return _fold(m, name, args, site)
+    if name == "abs" and isinstance(first, Tensor):
+        return tensors.method(m, first, "abs", [], {}, site)
+    if name == "pow" and len(args) > 1 and isinstance(first, Tensor):
+        return tensors.method(m, first, "pow", args[1:], {}, site)
+    if name in ("int", "float", "bool", "str", "abs", "round", "pow", "ord", "hash", "id", "repr", "isinstance",
+                "hasattr", "callable", "issubclass", "all", "any", "type", "divmod", "format", "print", "open"):
+        return _scalar(m, name, args)
+    if name == "getattr" and len(args) > 1:
+        return None
+    return None
+
+
+def _scalar(m: Machine, name: str, args: list[Value]) -> Value:
+    values = [constant(m.see(a)) if isinstance(m.see(a), Const) else None for a in args]
+    if name in ("int", "float", "bool", "abs") and len(values) == 1 and isinstance(values[0], (int, float, bool)):
+        return Const({"int": int, "float": float, "bool": bool, "abs": abs}[name](values[0]))
+    if name in ("isinstance", "hasattr", "callable", "issubclass"):
+        return m.symbol(name, *(m.see(a) for a in args), scalar=True)
+    return Unknown(scalar=True)
+
+
+def _range(args: list[Value]) -> Value:
+    known = [constant(a) if isinstance(a, Const) else None for a in args]
+    if args and all(isinstance(k, int) for k in known):
+        try:
+            return Const(range(*known))
+        except (TypeError, ValueError):
+            return Unknown(scalar=True)
+    start: Value = args[0] if len(args) > 1 else Const(0)
+    start = start if isinstance(start, Const) else Unknown(scalar=True)
+    return Object(Ref("range"), {"start": start})
+
+
+def _zip(m: Machine, name: str, args: list[Value]) -> Value:
+    columns = [elements(m, arg) for arg in args[: 1 if name == "enumerate" else None]]
+    if not columns:
+        return List()
+    exact = all(done for _, done in columns)
+    count = min((len(items) for items, done in columns if done or exact), default=2)
+    if not exact:
+        count = min(count, 2)
+    rows: list[Value] = []
+    for row in range(count):
+        values = [items[row] if row < len(items) else Unknown() for items, _ in columns]
+        if name == "enumerate":
+            number: Value = Const(row) if exact or row == 0 else Unknown(scalar=True, positive=True)
+            values.insert(0, number)
+        rows.append(Tuple(tuple(values)))
+    return List(rows, not exact)
+
+
+def _fold(m: Machine, name: str, args: list[Value], site: Site) -> Value:
+    if name == "sum" and args:
+        items, exact = elements(m, args[0])
+        total = items[0] if items else Const(0)
+        for item in items[1:]:
+            total = operator(m, "add", total, item, site)
+        return total
+    if any(isinstance(m.see(a), Tensor) for a in args):
+        return tensors.unknown_call(m, *args)
+    return tensors.unknown_call(m, *args) if m.history(*args) else Unknown(scalar=True)
+
+
+# -- operators
+
+_FOLD = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "truediv": lambda a, b: a / b,
+    "floordiv": lambda a, b: a // b,
+    "mod": lambda a, b: a % b,
+}
+_COMPARE = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+}
+
+
+def operator(m: Machine, name: str, left: Value, right: Value, site: Site) -> Value:
+    """A binary operator, on tensors or on Python's values."""
+    left, right = m.see(left), m.see(right)
+    if isinstance(left, Choice) or isinstance(right, Choice):
+        return m.split([left, right], lambda v: operator(m, name, v[0], v[1], site))
+    if isinstance(left, Tensor):
+        return tensors.apply(m, tensors.facts.lookup(f"Tensor.__{name}__"), [left, right], {}, site)
+    if isinstance(right, Tensor) and not isinstance(left, (List, Tuple)):
+        mirrored = tensors.facts.lookup(f"Tensor.__r{name}__")
+        if isinstance(left, Unknown) and not left.scalar:
+            plain = tensors.facts.lookup(f"Tensor.__{name}__")
+            return tensors.apply(m, plain or mirrored, [left, right], {}, site) if _proves(left) else _mixed(m, name, left, right, site)
+        return tensors.apply(m, mirrored, [right, left], {}, site)
+    if isinstance(left, Const) and isinstance(right, Const):
+        try:
+            return Const((_FOLD | _COMPARE)[name](left.value, right.value))
+        except (KeyError, TypeError, ValueError, ArithmeticError):
+            return Unknown(scalar=True)
+    if name in _COMPARE:
+        return _compare(m, name, left, right)
+    if name == "add" and isinstance(left, (List, Tuple)) and isinstance(right, (List, Tuple)):
+        a, b = elements_all(m, left), elements_all(m, right)
+        if isinstance(left, Tuple) and isinstance(right, Tuple):
+            return Tuple((*left.items, *right.items))
+        return List((*a[0], *b[0]), a[1] or b[1])
+    if name == "mul" and isinstance(left, List):
+        times = constant(right)
+        contents = m.state.get(left)
+        known = isinstance(times, int) and not isinstance(right, Unknown) and 0 <= times <= 16
+        return List(contents.items * (times if known else 2), not known)
+    return _arithmetic(m, name, left, right)
+
+
+def _proves(value: Unknown) -> bool:
+    return value.likely
+
+
+def _mixed(m: Machine, name: str, left: Unknown, right: Tensor, site: Site) -> Value:
+    """Something unknown and a tensor: the result is a tensor; what is unknown is not taken for one."""
+    mirrored = tensors.facts.lookup(f"Tensor.__r{name}__") or tensors.facts.lookup(f"Tensor.__{name}__")
+    result = tensors.apply(m, mirrored, [right, left], {}, site)
+    return result
+
+
+def elements_all(m: Machine, value: List | Tuple) -> tuple[tuple[Value, ...], bool]:
+    if isinstance(value, Tuple):
+        return value.items, False
+    contents = m.state.get(value)
+    return contents.items, contents.open
+
+
+def _hashable(value: Value) -> Hashable:
+    return value
+
+
+def _compare(m: Machine, name: str, left: Value, right: Value) -> Value:
+    positive = isinstance(left, Unknown) and left.positive and isinstance(right, Const)
+    if positive and isinstance(right, Const) and right.value == 0:
+        return Const({"eq": False, "ne": True, "lt": False, "le": False, "gt": True, "ge": True}[name])
+    if name == "ne":
+        test = m.symbol("eq", left, right, scalar=True)
+        return Condition(frozenset({(test, False)}), frozenset({(test, True)}))
+    return m.symbol(name, left, right, scalar=True)
+
+
+def _arithmetic(m: Machine, name: str, left: Value, right: Value) -> Value:
+    """An operator on values that are not known to be tensors."""
+    scalar = all(isinstance(v, Const) or (isinstance(v, Unknown) and v.scalar) for v in (left, right))
+    if scalar:
+        positive = name == "add" and isinstance(left, Unknown) and left.positive and isinstance(constant(right), int)
+        value = m.symbol(name, left, right, scalar=True)
+        value.positive = bool(positive and constant(right) >= 0)
+        return value
+    unknowns = [v for v in (left, right) if isinstance(v, Unknown)]
+    if not unknowns:
+        return Unknown()
+    grad = max((v.grad for v in unknowns), default=Grad.NO)
+    nodes = m.history(left, right)
+    if not nodes:
+        return m.symbol(name, left, right, grad=grad)
+    return tensors.unknown_call(m, left, right)

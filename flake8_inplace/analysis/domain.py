@@ -1,0 +1,434 @@
+"""The abstract values of the analysis, the state they live in, and how states are joined.
+
+Nothing here knows Python's syntax or torch's operators. Objects (tensors, lists, instances) are compared by identity;
+what changes about them is kept in the state's store, and an object without an entry there is as it was created.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Final
+
+CHOICES = 6
+"""Most alternatives that a value is followed through; what goes beyond is forgotten."""
+
+
+class Grad(IntEnum):
+    """Whether a tensor requires grad."""
+
+    NO = 0
+    MAYBE = 1
+    YES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """A Python constant the program text fixes."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    """A tuple whose elements are known one by one."""
+
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """Something imported, by its full dotted name: ``torch.nn.functional.relu``."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A slice expression; its bounds do not matter here."""
+
+
+class Unknown:
+    """A value the analysis cannot name; the same object always stands for the same value.
+
+    ``default`` is what it most likely is (a parameter's default), ``grad`` and ``node`` what it would bring along
+    if it turned out to be a tensor, ``scalar`` says that it is none, ``positive`` that it is a number above zero,
+    ``likely`` that any method of tensors proves it to be one (an argument of an nn.Module's ``forward``).
+    """
+
+    __slots__ = ("default", "grad", "likely", "node", "positive", "scalar")
+
+    def __init__(
+        self,
+        grad: Grad = Grad.NO,
+        node: Node | None = None,
+        default: Value | None = None,
+        scalar: bool = False,
+        positive: bool = False,
+        likely: bool = False,
+    ) -> None:
+        self.likely = likely
+        self.grad = grad
+        self.node = node
+        self.default = default
+        self.scalar = scalar
+        self.positive = positive
+
+
+class Object:
+    """A Python object with attributes: an instance, a module, a namespace. ``cls`` is its class, if known."""
+
+    __slots__ = ("cls", "initial")
+
+    def __init__(self, cls: Value, initial: Mapping[Hashable, Value] | None = None) -> None:
+        self.cls = cls
+        self.initial = Attributes(dict(initial or {}))
+
+
+class List:
+    """A list (or another mutable sequence)."""
+
+    __slots__ = ("initial",)
+
+    def __init__(self, items: Iterable[Value] = (), open: bool = False) -> None:
+        self.initial = Items(tuple(items), open)
+
+
+class Dict:
+    """A dictionary; keys that are not constants make it open."""
+
+    __slots__ = ("initial",)
+
+    def __init__(self, items: Mapping[Hashable, Value] | None = None, open: bool = False) -> None:
+        self.initial = Attributes(dict(items or {}), open)
+
+
+class Storage:
+    """The memory of a tensor and its one version counter. Its state is the set of saves that need it unchanged."""
+
+    __slots__ = ("initial",)
+
+    def __init__(self) -> None:
+        self.initial: frozenset[Saved] = frozenset()
+
+
+class Cell:
+    """The autograd side of a tensor, shared by a base and its views but not by ``detach()``."""
+
+    __slots__ = ("initial",)
+
+    def __init__(self, grad: Grad = Grad.NO, node: Node | None = None, leaf: bool = True) -> None:
+        self.initial = CellState(grad, node, leaf)
+
+
+class Tensor:
+    """A tensor object.
+
+    ``view`` is "" for a base, "view", "views" (one of several outputs), "expand" or "no_grad"; ``counted`` is False
+    where writes do not reach the version counter (``.data``); ``contiguous`` is False after a transposition;
+    ``integral`` is True where the elements are known to be integers (which indexing saves, unlike booleans).
+    """
+
+    __slots__ = ("cell", "contiguous", "counted", "integral", "storage", "view")
+
+    def __init__(
+        self,
+        storage: Storage | None = None,
+        cell: Cell | None = None,
+        view: str = "",
+        counted: bool = True,
+        contiguous: bool = True,
+        integral: bool = False,
+    ) -> None:
+        self.integral = integral
+        self.storage = storage or Storage()
+        self.cell = cell or Cell()
+        self.view = view
+        self.counted = counted
+        self.contiguous = contiguous
+
+
+class Choice:
+    """One of several values, each under the guard that leads to it."""
+
+    __slots__ = ("options",)
+
+    def __init__(self, options: tuple[tuple[Guard, Value], ...]) -> None:
+        self.options = options
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A test: the assumptions that hold where it is true, and where it is false."""
+
+    true: Guard
+    false: Guard
+
+
+class Callable_:
+    """Base of the values that other rooms add: functions, classes and bound methods."""
+
+    __slots__ = ()
+
+
+Value = (
+    Const | Tuple | Ref | Slice | Unknown | Object | List | Dict | Tensor | Choice | Condition | Callable_
+)
+Guard = frozenset[tuple[Unknown, bool]]
+ALWAYS: Final[Guard] = frozenset()
+NONE: Final = Const(None)
+
+
+@dataclass(frozen=True, slots=True)
+class CellState:
+    grad: Grad
+    node: Node | None
+    leaf: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Contents of a list. ``open``: there may be more; ``picked`` maps indices that are no constants to positions."""
+
+    items: tuple[Value, ...]
+    open: bool = False
+    picked: tuple[Hashable, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """Contents of a dictionary or an object."""
+
+    items: Mapping[Hashable, Value]
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Saved:
+    """A tensor that an operator keeps for its backward: which operator, which of its slots, where, on which paths."""
+
+    op: str
+    slot: str
+    storage: Storage
+    place: Any
+    guard: Guard
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """A node of the autograd graph (a ``grad_fn``): what it saved and what it came from."""
+
+    op: str
+    saves: tuple[Saved, ...]
+    parents: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Write:
+    """An overwriting of a storage: its form ("op_", "inplace", "augmented", ...), where, and by which calls."""
+
+    form: str
+    place: Any
+    guard: Guard
+    calls: tuple[Any, ...] = ()
+
+
+def graph(*nodes: Node | None) -> Iterator[Node]:
+    """Every node that a backward pass from these would visit."""
+    seen: set[int] = set()
+    todo = [n for n in nodes if n is not None]
+    while todo:
+        node = todo.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            todo.extend(node.parents)
+
+
+def phi(nodes: Iterable[Node | None]) -> Node | None:
+    """The history of a value that may have come by any of these."""
+    unique = list(dict.fromkeys(n for n in nodes if n is not None))
+    if len(unique) < 2:
+        return unique[0] if unique else None
+    return Node("phi", (), tuple(unique))
+
+
+def compatible(*guards: Guard) -> bool:
+    """Whether one run of the program can satisfy all these guards."""
+    seen: dict[Unknown, bool] = {}
+    for guard in guards:
+        for symbol, truth in guard:
+            if seen.setdefault(symbol, truth) is not truth:
+                return False
+    return True
+
+
+_MISSING: Final = object()
+Delta = dict[tuple[int, Hashable], tuple[dict[Any, Any], Hashable, Any]]
+
+
+@dataclass(slots=True)
+class Exit:
+    """The state at one way out of a block: where control went, the value it carried, and what it had changed."""
+
+    guard: Guard
+    delta: Delta
+    value: Value = NONE
+
+
+@dataclass(slots=True)
+class State:
+    """The state of the program at one point, changed in place, with a journal to go back by.
+
+    ``store`` holds what changed about objects, ``path`` the assumptions under which this point is reached.
+    """
+
+    store: dict[Any, Any] = field(default_factory=dict)
+    path: dict[Unknown, bool] = field(default_factory=dict)
+    modes: dict[str, Any] = field(default_factory=dict)
+    journal: list[tuple[dict[Any, Any], Hashable, Any]] = field(default_factory=list)
+    _guard: Guard | None = ALWAYS
+
+    def set(self, where: dict[Any, Any], key: Hashable, value: Any) -> None:
+        """Change one entry of one dictionary of the state, so that ``rollback`` can undo it."""
+        old = where.get(key, _MISSING)
+        if old is not value:
+            self.journal.append((where, key, old))
+            where[key] = value
+            if where is self.path:
+                self._guard = None
+
+    def get(self, thing: Any) -> Any:
+        return self.store.get(thing, thing.initial)
+
+    def put(self, thing: Any, state: Any) -> None:
+        self.set(self.store, thing, state)
+
+    def guard(self) -> Guard:
+        """The assumptions under which the present point is reached."""
+        if self._guard is None:
+            self._guard = frozenset(self.path.items())
+        return self._guard
+
+    def assume(self, guard: Guard) -> None:
+        for symbol, truth in guard:
+            self.set(self.path, symbol, truth)
+
+    def possible(self, guard: Guard) -> bool:
+        """Whether the present point can be reached under ``guard``."""
+        path = self.path
+        return all(path.get(symbol, truth) is truth for symbol, truth in guard)
+
+    def mark(self) -> int:
+        return len(self.journal)
+
+    def changes(self, mark: int) -> Delta:
+        """What changed since ``mark``, with the present values."""
+        delta: Delta = {}
+        for where, key, _ in self.journal[mark:]:
+            delta[id(where), key] = (where, key, where.get(key, _MISSING))
+        return delta
+
+    def rollback(self, mark: int) -> None:
+        journal = self.journal
+        while len(journal) > mark:
+            where, key, old = journal.pop()
+            if old is _MISSING:
+                where.pop(key, None)
+            else:
+                where[key] = old
+        self._guard = None
+
+    def merge(self, mark: int, exits: list[Exit]) -> None:
+        """Go back to ``mark`` and continue from all the given exits at once."""
+        self.rollback(mark)
+        if len(exits) == 1:
+            for where, key, new in exits[0].delta.values():
+                if new is not _MISSING:
+                    self.set(where, key, new)
+            return
+        keys = dict.fromkeys(key for way in exits for key in way.delta)
+        for key in keys:
+            where, name = next((w, k) for way in exits if key in way.delta for w, k, _ in (way.delta[key],))
+            base = where.get(name, _MISSING)
+            options = [
+                (way.guard, way.delta[key][2] if key in way.delta else (_initial(name) if base is _MISSING else base))
+                for way in exits
+            ]
+            known = [(guard, value) for guard, value in options if value is not _MISSING]
+            if where is self.path:
+                if len(known) == len(options) and all(v is known[0][1] for _, v in known):
+                    self.set(where, name, known[0][1])
+            elif known:
+                self.set(where, name, join(known))
+
+
+def _initial(name: Any) -> Any:
+    return getattr(name, "initial", _MISSING)
+
+
+def join(options: list[tuple[Guard, Any]]) -> Any:
+    """The value or object state that stands for all of these, each reached under its guard."""
+    first = options[0][1]
+    if all(value is first for _, value in options):
+        return first
+    if isinstance(first, CellState):
+        states = [value for _, value in options]
+        return CellState(max(s.grad for s in states), phi(s.node for s in states), all(s.leaf for s in states))
+    if isinstance(first, frozenset):
+        return frozenset().union(*(value for _, value in options))
+    if isinstance(first, Items):
+        return _join_items(options)
+    if isinstance(first, Attributes):
+        return _join_attributes(options)
+    if isinstance(first, Value):
+        return choose(options)
+    return first
+
+
+def _join_items(options: list[tuple[Guard, Items]]) -> Items:
+    longest = max(len(state.items) for _, state in options)
+    items = []
+    for index in range(longest):
+        items.append(choose([(guard, s.items[index]) for guard, s in options if index < len(s.items)]))
+    same = all(len(s.items) == longest and not s.open for _, s in options)
+    return Items(tuple(items), not same)
+
+
+def _join_attributes(options: list[tuple[Guard, Attributes]]) -> Attributes:
+    items: dict[Hashable, Value] = {}
+    for name in dict.fromkeys(name for _, s in options for name in s.items):
+        items[name] = choose([(guard, s.items[name]) for guard, s in options if name in s.items])
+    return Attributes(items, any(s.open for _, s in options))
+
+
+def choose(options: list[tuple[Guard, Value]]) -> Value:
+    """A value that is one of several."""
+    flat: dict[Value, Guard] = {}
+    for guard, value in options:
+        nested = value.options if isinstance(value, Choice) else ((ALWAYS, value),)
+        for inner, option in nested:
+            if compatible(guard, inner):
+                both = guard | inner
+                flat[option] = flat[option] & both if option in flat else both
+    if len(flat) == 1:
+        return next(iter(flat))
+    if not flat or len(flat) > CHOICES:
+        return Unknown()
+    return Choice(tuple((guard, option) for option, guard in flat.items()))
+
+
+def resolve(value: Value, state: State) -> Value:
+    """Drop the options that the present path excludes."""
+    if not isinstance(value, Choice):
+        return value
+    options = [(guard, option) for guard, option in value.options if state.possible(guard)]
+    if len(options) == 1:
+        return options[0][1]
+    if len(options) == len(value.options) or not options:
+        return value
+    return Choice(tuple(options))
+
+
+Visit = Callable[[Value], None]

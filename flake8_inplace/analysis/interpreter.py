@@ -1,0 +1,819 @@
+"""Statements: the order in which the program runs, its branches, loops and calls. Names no operator of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import libcst as cst
+
+from . import calls, classes, containers, tensors
+from .calls import GradMode
+from .domain import (
+    NONE,
+    Cell,
+    Choice,
+    Const,
+    Dict,
+    Exit,
+    Grad,
+    Guard,
+    List,
+    Object,
+    Ref,
+    State,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    choose,
+)
+from .machine import (
+    DEPTH,
+    ENTRY_STEPS,
+    FILE_STEPS,
+    Bound,
+    Class,
+    Frame,
+    Function,
+    Loop,
+    Machine,
+    Site,
+)
+from .scan import Piece, Scan
+from .transfer import (
+    AUGMENTED,
+    attribute,
+    condition,
+    evaluate,
+    index_of,
+    lookup,
+    site_of,
+    subscript,
+)
+
+
+class Exhausted(Exception):
+    """The file asks for more work than a linter should spend on it."""
+
+
+# -- blocks
+
+
+def block(m: Machine, body: Sequence[cst.CSTNode], frame: Frame) -> bool:
+    """Run statements in order; False when control does not reach the end."""
+    return all(statement(m, node, frame) for node in body)
+
+
+def statement(m: Machine, node: cst.CSTNode, frame: Frame) -> bool:
+    m.steps += 1
+    m.entry_steps += 1
+    if m.steps > FILE_STEPS:
+        raise Exhausted
+    handler = _STATEMENTS.get(type(node))
+    return handler(m, node, frame) if handler is not None else True
+
+
+def suite(m: Machine, body: cst.BaseSuite, frame: Frame) -> bool:
+    return block(m, body.body, frame)
+
+
+def _simple_line(m: Machine, node: cst.SimpleStatementLine, frame: Frame) -> bool:
+    return block(m, node.body, frame)
+
+
+def _expression(m: Machine, node: cst.Expr, frame: Frame) -> bool:
+    evaluate(m, node.value, frame)
+    return True
+
+
+# -- binding
+
+
+def bind(m: Machine, target: cst.BaseExpression, value: Value, frame: Frame) -> None:
+    """``target = value`` for every kind of target."""
+    if isinstance(target, cst.Name):
+        scope = frame
+        if target.value in frame.outer:
+            while scope.parent is not None and (scope is frame or target.value not in scope.vars):
+                scope = scope.parent
+        m.state.set(scope.vars, target.value, value)
+    elif isinstance(target, (cst.Tuple, cst.List)):
+        stars = [i for i, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)]
+        values = containers.unpack(m, value, len(target.elements), stars[0] if stars else None)
+        for element, item in zip(target.elements, values, strict=False):
+            bind(m, element.value, item, frame)
+    elif isinstance(target, cst.Attribute):
+        owner = m.see(evaluate(m, target.value, frame))
+        set_attribute(m, owner, target.attr.value, value, Site(frame.piece, target.attr, target))
+    elif isinstance(target, cst.Subscript):
+        owner = evaluate(m, target.value, frame)
+        index = index_of(m, target, frame)
+        set_item(m, owner, index, value, Site(frame.piece, target.lbracket, target))
+    elif isinstance(target, cst.StarredElement):
+        bind(m, target.value, value, frame)
+
+
+def set_attribute(m: Machine, owner: Value, name: str, value: Value, site: Site) -> None:
+    if isinstance(owner, Object):
+        classes.set_attribute(m, owner, name, value, site)
+    elif isinstance(owner, Tensor) and name == "requires_grad":
+        test = condition(m, value)
+        tensors.require_grad(m, owner, test is not False)
+    elif isinstance(owner, Class):
+        m.state.set(owner.members, name, value)
+    elif isinstance(owner, Unknown) and not owner.scalar:
+        m.state.set(m.state.store, m.symbol(owner, name, grad=owner.grad), value)
+    elif isinstance(owner, Choice):
+        split(m, owner, lambda option: set_attribute(m, option, name, value, site))
+
+
+def set_item(m: Machine, owner: Value, index: Value, value: Value, site: Site, form: str = "subscript") -> None:
+    owner = m.see(owner)
+    if isinstance(owner, Tensor):
+        tensors.assign_subscript(m, owner, index, value, site, form)
+    elif isinstance(owner, Choice):
+        split(m, owner, lambda option: set_item(m, option, index, value, site, form))
+    elif isinstance(owner, Object):
+        contents = m.state.get(owner).items
+        found = classes.member(owner.cls, "__setitem__")
+        if isinstance(found, Function):
+            m.run(found, [owner, index, value], {}, site)
+        elif "items" in contents:
+            set_item(m, contents["items"], index, value, site, form)
+    elif isinstance(owner, Unknown):
+        key = containers.key_of(m.see(index))
+        if key is not None:
+            m.state.set(m.state.store, m.symbol(owner, "[]", Const(key), grad=owner.grad), value)
+    else:
+        containers.set_item(m, owner, index, value)
+
+
+def split(m: Machine, value: Value, then: Callable[[Value], None]) -> None:
+    """Do something under each option of a value."""
+
+    def act(options: list[Value]) -> Value:
+        then(options[0])
+        return NONE
+
+    m.split([value], act)
+
+
+def _assign(m: Machine, node: cst.Assign, frame: Frame) -> bool:
+    value = evaluate(m, node.value, frame)
+    for target in node.targets:
+        bind(m, target.target, value, frame)
+    return True
+
+
+def _annotated(m: Machine, node: cst.AnnAssign, frame: Frame) -> bool:
+    if node.value is not None:
+        value = evaluate(m, node.value, frame)
+        if annotation(node.annotation) == "tensor":
+            value = m.promote(value)
+        bind(m, node.target, value, frame)
+    return True
+
+
+def _augmented(m: Machine, node: cst.AugAssign, frame: Frame) -> bool:
+    name = AUGMENTED[type(node.operator)]
+    site = Site(frame.piece, node.operator, node)
+    target = node.target
+    if isinstance(target, cst.Subscript):
+        owner = evaluate(m, target.value, frame)
+        index = index_of(m, target, frame)
+        value = evaluate(m, node.value, frame)
+
+        def act(options: list[Value]) -> Value:
+            container = options[0]
+            if isinstance(container, Unknown) and container.likely:
+                container = m.see(container)
+            old = m.see(subscript(m, container, index, Site(frame.piece, target.lbracket, target)))
+            new = augment(m, name, old, value, site)
+            if isinstance(container, Tensor):
+                if tensors.is_advanced(m, index):
+                    tensors.assign_subscript(m, container, index, new, site, "augmented")
+            elif new is not old:
+                set_item(m, container, index, new, site)
+            return NONE
+
+        m.split([owner], act)
+        return True
+    if not isinstance(target, (cst.Name, cst.Attribute)):
+        return True
+    old = evaluate(m, target, frame)
+    value = evaluate(m, node.value, frame)
+    new = augment(m, name, old, value, site)
+    if new is not old:
+        bind(m, target, new, frame)
+    return True
+
+
+def augment(m: Machine, name: str, old: Value, value: Value, site: Site) -> Value:
+    """``old += value``: in place for tensors and lists, a new value for everything else."""
+    old = m.see(old)
+    if isinstance(old, Choice):
+        return m.split([old], lambda options: augment(m, name, options[0], value, site))
+    if isinstance(old, Tensor):
+        tensors.apply(m, tensors.facts.lookup(f"Tensor.__i{name}__"), [old, value], {}, site, "augmented")
+        return old
+    if isinstance(old, List) and name == "add":
+        containers.extend(m, old, value)
+        return old
+    return containers.operator(m, name, old, value, site)
+
+
+# -- control flow
+
+
+def _if(m: Machine, node: cst.If, frame: Frame) -> bool:
+    test = condition(m, evaluate(m, node.test, frame))
+    arms: list[tuple[Guard | None, Callable[[], bool]]] = []
+
+    def other() -> bool:
+        if isinstance(node.orelse, cst.If):
+            return statement(m, node.orelse, frame)
+        return suite(m, node.orelse.body, frame) if node.orelse is not None else True
+
+    if isinstance(test, bool):
+        return suite(m, node.body, frame) if test else other()
+    arms = [(test.true, lambda: suite(m, node.body, frame)), (test.false, other)]
+    return fork(m, arms)
+
+
+def fork(m: Machine, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> bool:
+    """Run alternatives from the same state and go on from those that come through."""
+    mark, exits = m.state.mark(), []
+    for guard, arm in arms:
+        if guard is not None and not m.state.possible(guard):
+            continue
+        m.state.assume(guard or frozenset())
+        if arm():
+            exits.append(Exit(guard or frozenset(), m.state.changes(mark)))
+        m.state.rollback(mark)
+    if exits:
+        m.state.merge(mark, exits)
+    return bool(exits)
+
+
+def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
+    items, exact = containers.elements(m, evaluate(m, node.iter, frame))
+
+    def binding(item: Value) -> Callable[[], None]:
+        return lambda: bind(m, node.target, item, frame)
+
+    return loop(m, frame, node.body, [binding(item) for item in items], node.orelse)
+
+
+def _while(m: Machine, node: cst.While, frame: Frame) -> bool:
+    test = condition(m, evaluate(m, node.test, frame))
+    if test is False:
+        return suite(m, node.orelse.body, frame) if node.orelse is not None else True
+
+    def again() -> None:
+        evaluate(m, node.test, frame)
+
+    return loop(m, frame, node.body, [lambda: None, again], node.orelse, endless=test is True)
+
+
+def loop(
+    m: Machine,
+    frame: Frame,
+    body: cst.BaseSuite,
+    rounds: list[Callable[[], None]],
+    orelse: cst.Else | None,
+    endless: bool = False,
+) -> bool:
+    """Run a body round after round; what one round saved the next one sees."""
+    state = m.state
+    this = Loop(state.mark())
+    frame.loops.append(this)
+    alive = True
+    for start in rounds:
+        mark = state.mark()
+        start()
+        this.continues = []
+        through = suite(m, body, frame)
+        exits = [_rebase(way, mark) for way in this.continues]
+        if through:
+            exits.append((frozenset(), state.changes(mark)))
+        if not exits:
+            alive = False
+            break
+        if len(exits) > 1 or not through:
+            state.merge(mark, [Exit(guard, delta) for guard, delta in exits])
+    frame.loops.pop()
+    if alive and orelse is not None:
+        alive = suite(m, orelse.body, frame)
+    ends = list(this.breaks)
+    if endless and ends:
+        alive = False
+    if alive:
+        ends.append(Exit(frozenset(), state.changes(this.mark)))
+    if not ends:
+        return False
+    if this.breaks or not alive:
+        state.merge(this.mark, ends)
+    return True
+
+
+def _rebase(way: Exit, mark: int) -> tuple[Guard, Any]:
+    return way.guard, way.delta
+
+
+def _break(m: Machine, node: cst.Break, frame: Frame) -> bool:
+    if frame.loops:
+        this = frame.loops[-1]
+        this.breaks.append(Exit(m.state.guard(), m.state.changes(this.mark)))
+    return False
+
+
+def _continue(m: Machine, node: cst.Continue, frame: Frame) -> bool:
+    if frame.loops:
+        this = frame.loops[-1]
+        this.continues.append(Exit(m.state.guard(), m.state.changes(this.mark)))
+    return False
+
+
+def _return(m: Machine, node: cst.Return, frame: Frame) -> bool:
+    value = evaluate(m, node.value, frame) if node.value is not None else NONE
+    frame.exits.append(Exit(m.state.guard(), m.state.changes(frame.mark), value))
+    return False
+
+
+def _raise(m: Machine, node: cst.Raise, frame: Frame) -> bool:
+    return False
+
+
+def _assert(m: Machine, node: cst.Assert, frame: Frame) -> bool:
+    test = condition(m, evaluate(m, node.test, frame))
+    if not isinstance(test, bool):
+        m.state.assume(test.true)
+    return True
+
+
+def _try(m: Machine, node: cst.Try | cst.TryStar, frame: Frame) -> bool:
+    failed = Unknown(scalar=True)
+
+    def body() -> bool:
+        if not suite(m, node.body, frame):
+            return False
+        return suite(m, node.orelse.body, frame) if node.orelse is not None else True
+
+    def handler(part: cst.ExceptHandler | cst.ExceptStarHandler) -> Callable[[], bool]:
+        def run() -> bool:
+            if part.name is not None:
+                bind(m, part.name.name, Unknown(scalar=True), frame)
+            return suite(m, part.body, frame)
+
+        return run
+
+    arms: list[tuple[Guard | None, Callable[[], bool]]] = [(frozenset({(failed, False)}), body)]
+    arms += [(frozenset({(failed, True)}), handler(part)) for part in node.handlers]
+    alive = fork(m, arms) if node.handlers else body()
+    if node.finalbody is not None:
+        return suite(m, node.finalbody.body, frame) and alive
+    return alive
+
+
+def _with(m: Machine, node: cst.With, frame: Frame) -> bool:
+    enabled = m.state.modes.get("grad", True)
+    for item in node.items:
+        before = m.state.modes.get("grad", True)
+        value = m.see(evaluate(m, item.item, frame))
+        m.state.set(m.state.modes, "grad", value.on if isinstance(value, GradMode) else before)
+        if item.asname is not None:
+            bind(m, item.asname.name, value, frame)
+    alive = suite(m, node.body, frame)
+    m.state.set(m.state.modes, "grad", enabled)
+    return alive
+
+
+def _match(m: Machine, node: cst.Match, frame: Frame) -> bool:
+    evaluate(m, node.subject, frame)
+    arms: list[tuple[Guard | None, Callable[[], bool]]] = []
+    before: list[tuple[Unknown, bool]] = []
+    total = False
+    for case in node.cases:
+        taken = Unknown(scalar=True)
+        arms.append((frozenset([*before, (taken, True)]), _arm(m, case, frame)))
+        before.append((taken, False))
+        total = total or (isinstance(case.pattern, cst.MatchAs) and case.pattern.pattern is None and case.guard is None)
+    if not total:
+        arms.append((frozenset(before), lambda: True))
+    return fork(m, arms)
+
+
+def _arm(m: Machine, case: cst.MatchCase, frame: Frame) -> Callable[[], bool]:
+    def run() -> bool:
+        for name in _captures(case.pattern):
+            bind(m, name, Unknown(), frame)
+        return suite(m, case.body, frame)
+
+    return run
+
+
+def _captures(node: cst.CSTNode) -> list[cst.Name]:
+    found = [node.name] if isinstance(node, (cst.MatchAs, cst.MatchStar)) and node.name is not None else []
+    for child in node.children:
+        if isinstance(child, (cst.MatchPattern, cst.MatchKeywordElement, cst.MatchMappingElement, cst.BaseElement)):
+            found += _captures(child)
+        elif type(child).__name__.startswith("Match"):
+            found += _captures(child)
+    return found
+
+
+# -- definitions
+
+
+def _function(m: Machine, node: cst.FunctionDef, frame: Frame) -> bool:
+    function = make_function(m, node, frame, None)
+    m.state.set(frame.vars, node.name.value, function)
+    return True
+
+
+def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class | None) -> Function:
+    kind, grad = "", None
+    for decorator in node.decorators:
+        inner = decorator.decorator
+        inner = inner.func if isinstance(inner, cst.Call) else inner
+        name = inner.value if isinstance(inner, cst.Name) else inner.attr.value if isinstance(inner, cst.Attribute) else ""
+        if name in ("staticmethod", "classmethod"):
+            kind = name[:-6]
+        elif name in ("property", "cached_property", "lazyproperty", "setter"):
+            kind = "property" if name != "setter" else "setter"
+        value = evaluate(m, inner, frame) if isinstance(inner, (cst.Name, cst.Attribute)) and kind != "setter" else NONE
+        if isinstance(value, Ref):
+            mode = calls.grad_mode_of(value.name)
+            grad = mode if mode is not None else grad
+    defaults: dict[str, Value] = {}
+    for param in (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params):
+        if param.default is not None:
+            defaults[param.name.value] = evaluate(m, param.default, frame)
+    return Function(node.name.value, node, frame.piece, frame, owner, kind, grad, defaults)
+
+
+def _class(m: Machine, node: cst.ClassDef, frame: Frame) -> bool:
+    bases = tuple(m.see(evaluate(m, arg.value, frame)) for arg in node.bases)
+    cls = Class(node.name.value, node, frame.piece, bases, {})
+    body = Frame(cls.members, frame.piece, frame, owner=cls)
+    for part in node.body.body:
+        if isinstance(part, cst.FunctionDef):
+            function = make_function(m, part, frame, cls)
+            name = f"{function.name}.setter" if function.kind == "setter" else function.name
+            cls.members[name] = function
+        else:
+            statement(m, part, body)
+    m.state.set(frame.vars, node.name.value, cls)
+    return True
+
+
+def _import(m: Machine, node: cst.Import, frame: Frame) -> bool:
+    for alias in node.names:
+        full = dotted(alias.name)
+        if alias.asname is not None:
+            bind(m, alias.asname.name, Ref(full), frame)
+        else:
+            top = full.partition(".")[0]
+            m.state.set(frame.vars, top, Ref(top))
+    return True
+
+
+def _import_from(m: Machine, node: cst.ImportFrom, frame: Frame) -> bool:
+    if isinstance(node.names, cst.ImportStar):
+        return True
+    module = "." * len(node.relative) + (dotted(node.module) if node.module is not None else "")
+    for alias in node.names:
+        full = f"{module}.{dotted(alias.name)}"
+        name = alias.asname.name if alias.asname is not None else alias.name
+        bind(m, name, Ref(full), frame)  # type: ignore[arg-type]
+    return True
+
+
+def dotted(node: cst.BaseExpression) -> str:
+    if isinstance(node, cst.Attribute):
+        return f"{dotted(node.value)}.{node.attr.value}"
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def _outer(m: Machine, node: cst.Global | cst.Nonlocal, frame: Frame) -> bool:
+    frame.outer |= {item.name.value for item in node.names}
+    return True
+
+
+_STATEMENTS: dict[type, Callable[[Machine, Any, Frame], bool]] = {
+    cst.SimpleStatementLine: _simple_line,
+    cst.Expr: _expression,
+    cst.Assign: _assign,
+    cst.AnnAssign: _annotated,
+    cst.AugAssign: _augmented,
+    cst.If: _if,
+    cst.For: _for,
+    cst.While: _while,
+    cst.Break: _break,
+    cst.Continue: _continue,
+    cst.Return: _return,
+    cst.Raise: _raise,
+    cst.Assert: _assert,
+    cst.Try: _try,
+    cst.TryStar: _try,
+    cst.With: _with,
+    cst.Match: _match,
+    cst.FunctionDef: _function,
+    cst.ClassDef: _class,
+    cst.Import: _import,
+    cst.ImportFrom: _import_from,
+    cst.Global: _outer,
+    cst.Nonlocal: _outer,
+}
+
+
+# -- calling functions of the file
+
+
+def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    """Call a function of the file: its body is read with these arguments."""
+    busy = sum(1 for active in m.active if active.node is function.node)
+    if busy > 1 or len(m.active) >= DEPTH or m.entry_steps > ENTRY_STEPS:
+        return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.NO)
+    node, state = function.node, m.state
+    frame = Frame({}, function.piece, function.frame, function.owner, args[0] if function.owner and args else None)
+    frame.function = function
+    complete = parameters(m, function, args, kwargs, frame)
+    if complete:
+        m.reached.add(node)
+    m.active.append(function)
+    m.calling.append(site)
+    before = state.modes.get("grad", True)
+    if function.grad is not None:
+        state.set(state.modes, "grad", function.grad)
+    try:
+        if isinstance(node, cst.Lambda):
+            return evaluate(m, node.body, frame)
+        frame.mark = state.mark()
+        entry = state.guard()
+        generator = is_generator(node)
+        if generator:
+            frame.yields = List()
+        if suite(m, node.body, frame):
+            frame.exits.append(Exit(state.guard(), state.changes(frame.mark), NONE))
+        if not frame.exits:
+            return Unknown()
+        if len(frame.exits) > 1 or frame.exits[0].value is not NONE:
+            for way in frame.exits:
+                way.guard = way.guard - entry
+            state.merge(frame.mark, frame.exits)
+        value = choose([(way.guard, way.value) for way in frame.exits])
+        forget(state, frame)
+        return frame.yields if generator and frame.yields is not None else value
+    finally:
+        state.set(state.modes, "grad", before)
+        m.active.pop()
+        m.calling.pop()
+
+
+def forget(state: State, frame: Frame) -> None:
+    """The variables of a call that is over need no undoing."""
+    journal = state.journal
+    kept = [entry for entry in journal[frame.mark :] if entry[0] is not frame.vars]
+    journal[frame.mark :] = kept
+
+
+def is_generator(node: cst.FunctionDef) -> bool:
+    return _yields(node.body)
+
+
+def _yields(node: cst.CSTNode) -> bool:
+    for child in node.children:
+        if isinstance(child, cst.Yield):
+            return True
+        if not isinstance(child, (cst.FunctionDef, cst.Lambda, cst.ClassDef)) and _yields(child):
+            return True
+    return False
+
+
+def parameters(
+    m: Machine, function: Function, args: list[Value], kwargs: dict[str, Value], frame: Frame
+) -> bool:
+    """Bind the parameters of a call; True when every required one got a value that is known."""
+    params = function.node.params
+    named = [p.name.value for p in (*params.posonly_params, *params.params)]
+    rest = dict(kwargs)
+    complete = True
+    for index, name in enumerate(named):
+        if index < len(args):
+            value = args[index]
+        elif name in rest:
+            value = rest.pop(name)
+        else:
+            value = function.defaults.get(name, Unknown())
+        complete = complete and not _blank(m, value)
+        frame.vars[name] = value
+    for param in params.kwonly_params:
+        name = param.name.value
+        frame.vars[name] = rest.pop(name) if name in rest else function.defaults.get(name, Unknown())
+    if isinstance(params.star_arg, cst.Param):
+        frame.vars[params.star_arg.name.value] = Tuple(tuple(args[len(named) :]))
+    if params.star_kwarg is not None:
+        frame.vars[params.star_kwarg.name.value] = Dict(rest)
+    for name, value in frame.vars.items():
+        spec = next((p for p in (*params.posonly_params, *params.params) if p.name.value == name), None)
+        if spec is not None and annotation(spec.annotation) == "tensor":
+            frame.vars[name] = m.promote(value)
+    return complete
+
+
+def _blank(m: Machine, value: Value) -> bool:
+    value = m.see(value)
+    return isinstance(value, Unknown) and not value.scalar and value.default is None
+
+
+def annotation(node: cst.Annotation | None) -> str:
+    """What an annotation says: "tensor", "tensors", "maybe" (an optional tensor), "scalar" or nothing."""
+    if node is None:
+        return ""
+    return _annotated_as(node.annotation)
+
+
+def _annotated_as(node: cst.BaseExpression) -> str:
+    if isinstance(node, cst.SimpleString):
+        try:
+            node = cst.parse_expression(str(node.evaluated_value))
+        except cst.ParserSyntaxError:
+            return ""
+    if isinstance(node, cst.Attribute):
+        name = node.attr.value
+    elif isinstance(node, cst.Name):
+        name = node.value
+    elif isinstance(node, cst.Subscript):
+        outer = dotted(node.value).rpartition(".")[2]
+        parts = [_annotated_as(e.slice.value) for e in node.slice if isinstance(e.slice, cst.Index)]
+        if "tensor" in parts:
+            return {"Optional": "maybe", "List": "tensors", "list": "tensors", "Sequence": "tensors"}.get(outer, "")
+        return "scalar" if parts and outer == "Optional" and set(parts) == {"scalar"} else ""
+    elif isinstance(node, cst.BinaryOperation):
+        parts = [_annotated_as(node.left), _annotated_as(node.right)]
+        return "maybe" if "tensor" in parts else ""
+    else:
+        return ""
+    if name in ("Tensor", "FloatTensor", "Parameter"):
+        return "tensor"
+    if name in ("LongTensor", "BoolTensor", "IntTensor", "ByteTensor"):
+        return "data"
+    return "scalar" if name in ("int", "float", "bool", "str", "ndarray", "None", "Path", "dtype", "device") else ""
+
+
+# -- entries
+
+
+def entry_argument(m: Machine, function: Function, param: cst.Param, first: bool, forward: bool) -> Value:
+    """What a caller outside this file may pass for a parameter."""
+    said = annotation(param.annotation)
+    default = function.defaults.get(param.name.value)
+    if said == "tensor":
+        return Tensor(cell=Cell(Grad.MAYBE, leaf=False))
+    if said == "data":
+        return Tensor()
+    if said == "maybe":
+        return Unknown(Grad.MAYBE, likely=True)
+    if said == "tensors":
+        return List([Tensor(cell=Cell(Grad.MAYBE, leaf=False)) for _ in range(2)], open=True)
+    if said == "scalar":
+        return Unknown(scalar=True, default=default)
+    if default is not None and default != NONE:
+        return Unknown(scalar=isinstance(default, Const), default=default)
+    if forward and first and default is None:
+        return Tensor(cell=Cell(Grad.MAYBE, leaf=False))
+    return Unknown(Grad.MAYBE, likely=forward)
+
+
+def call_entry(m: Machine, function: Function, receiver: Value | None) -> None:
+    """Read a function as if somebody outside the file called it; what it hands out may be backpropagated."""
+    m.state.journal.clear()
+    params = function.node.params
+    spec = [*params.posonly_params, *params.params]
+    args: list[Value] = []
+    if receiver is not None and spec:
+        args.append(receiver)
+        spec = spec[1:]
+    forward = function.name == "forward" and isinstance(receiver, Object) and classes.is_module(receiver.cls)
+    args += [entry_argument(m, function, p, index == 0, forward) for index, p in enumerate(spec)]
+    kwargs = {p.name.value: entry_argument(m, function, p, False, forward) for p in params.kwonly_params}
+    site = Site(function.piece, function.node, function.node)
+    result = run(m, function, args, kwargs, site)
+    m.want(result, *args, *kwargs.values())
+
+
+def call_class(m: Machine, cls: Class) -> None:
+    """Read the methods of a class that nothing else in the file called, on an instance made with its defaults."""
+    for name, member in list(cls.members.items()):
+        if not isinstance(member, Function) or member.node in m.reached or name == "__init__":
+            continue
+        fresh_entry(m)
+        if classes.inherits(cls, classes.FUNCTION):
+            continue
+        if member.kind == "static":
+            call_entry(m, member, None)
+            continue
+        call_entry(m, member, stranger(m, cls) if member.kind != "class" else cls)
+
+
+def stranger(m: Machine, cls: Class) -> Value:
+    """An instance made by somebody outside the file."""
+    init = classes.member(cls, "__init__")
+    if not isinstance(init, Function):
+        return classes.instantiate(m, cls, [], {}, Site(cls.piece, cls.node, cls.node))
+    instance = Object(cls)
+    params = init.node.params
+    args: list[Value] = [instance]
+    for param in [*params.posonly_params, *params.params][1:]:
+        args.append(_option(init, param))
+    kwargs = {p.name.value: _option(init, p) for p in params.kwonly_params}
+    run(m, init, args, kwargs, Site(cls.piece, cls.node, cls.node))
+    return instance
+
+
+def _option(init: Function, param: cst.Param) -> Value:
+    default = init.defaults.get(param.name.value)
+    scalar = annotation(param.annotation) == "scalar" or (isinstance(default, Const) and default != NONE)
+    return Unknown(scalar=scalar, default=default)
+
+
+def fresh_entry(m: Machine) -> None:
+    m.state = State(store=dict(m.base))
+    m.pending.clear()
+    m.entry_steps = 0
+    m.symbols.clear()
+    m.promoted.clear()
+
+
+def load(m: Machine, piece: Piece, module: Frame) -> None:
+    """Read a top-level statement the first time that one of its names is asked for."""
+    if piece in m.loaded:
+        return
+    m.loaded.add(piece)
+    state, active, calling = m.state, m.active, m.calling
+    m.state, m.active, m.calling = State(store=m.base), [], []
+    frame = Frame(module.vars, piece)
+    try:
+        block(m, parse(m, piece), frame)
+    finally:
+        m.state, m.active, m.calling = state, active, calling
+    for thing, value in m.base.items():
+        state.store.setdefault(thing, value)
+
+
+def parse(m: Machine, piece: Piece) -> Sequence[cst.CSTNode]:
+    """The statements of a piece; none, and a note, where libcst cannot read them."""
+    try:
+        return piece.parse().body
+    except cst.ParserSyntaxError as error:
+        m.unreadable.append((piece, error.message.splitlines()[0] if error.message else "syntax error"))
+        return ()
+    except RecursionError:
+        m.unreadable.append((piece, "nested too deeply"))
+        return ()
+
+
+def analyse(file: Scan) -> Machine:
+    """Read a whole file: its module-level code, then whatever that did not call."""
+    m = Machine(file)
+    m.run = lambda function, args, kwargs, site: run(m, function, args, kwargs, site)
+    m.bind = lambda target, value, frame: bind(m, target, value, frame)
+    m.load = lambda piece, module: load(m, piece, module)
+    module = Frame({"__name__": Const("__main__")}, file.pieces[0])
+    try:
+        _module_code(m, module)
+        roots = sorted(
+            (piece for piece in file.worth if piece.definition), key=lambda piece: _mentioned(file, piece)
+        )
+        for piece in roots:
+            load(m, piece, module)
+            for name in piece.binds:
+                value = module.vars.get(name)
+                if isinstance(value, Function) and value.node not in m.reached:
+                    fresh_entry(m)
+                    call_entry(m, value, None)
+                elif isinstance(value, Class):
+                    call_class(m, value)
+    except Exhausted:
+        pass
+    return m
+
+
+def _module_code(m: Machine, module: Frame) -> None:
+    """Module-level statements, in order; where none of them matters they are left until a name asks for them."""
+    fresh_entry(m)
+    if all(piece.definition for piece in m.file.worth):
+        return
+    for piece in m.file.pieces:
+        if not piece.definition and piece not in m.loaded:
+            m.loaded.add(piece)
+            module.piece = piece
+            block(m, parse(m, piece), module)
+
+
+def _mentioned(file: Scan, piece: Piece) -> bool:
+    return any(piece.binds & other.mentions for other in file.pieces if other is not piece)
+
+

@@ -1,0 +1,300 @@
+"""What the rooms of the analysis share while a file is read: the state, the callables of the file, the hazards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+import libcst as cst
+
+from .domain import (
+    Callable_,
+    Cell,
+    CellState,
+    Choice,
+    Const,
+    Dict,
+    Exit,
+    Grad,
+    Guard,
+    List,
+    Node,
+    Object,
+    Saved,
+    State,
+    Storage,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    Write,
+    choose,
+    compatible,
+    graph,
+    resolve,
+)
+from .scan import Piece, Scan
+
+DEPTH = 12
+"""Calls that are followed inside one another."""
+ENTRY_STEPS = 6000
+"""Statements read for one entry, calls and second loop passes included; beyond it calls are not followed."""
+FILE_STEPS = 120_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """A place of the program text: the token that positions are reported at, and the expression around it."""
+
+    piece: Piece
+    node: cst.CSTNode
+    expression: cst.CSTNode
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """The variables of a running function, class body or module. ``owner`` is the class whose method runs."""
+
+    vars: dict[str, Value]
+    piece: Piece
+    parent: Frame | None = None
+    owner: Class | None = None
+    receiver: Value | None = None
+    function: Function | None = None
+    exits: list[Exit] = field(default_factory=list)
+    yields: List | None = None
+    loops: list[Loop] = field(default_factory=list)
+    outer: frozenset[str] = frozenset()
+    mark: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Loop:
+    """The ways out of a loop body that do not pass its end."""
+
+    mark: int
+    breaks: list[Exit] = field(default_factory=list)
+    continues: list[Exit] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Function(Callable_):
+    """A function of the file. ``kind``: "", "static", "class" or "property"; ``grad`` what a decorator sets."""
+
+    name: str
+    node: cst.FunctionDef | cst.Lambda
+    piece: Piece
+    frame: Frame
+    owner: Class | None = None
+    kind: str = ""
+    grad: bool | None = None
+    defaults: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Class(Callable_):
+    """A class of the file, with its bases in order and what its body binds."""
+
+    name: str
+    node: cst.ClassDef
+    piece: Piece
+    bases: tuple[Value, ...]
+    members: dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound(Callable_):
+    """A function together with its receiver."""
+
+    function: Function
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Method(Callable_):
+    """A method of a value that no class of the file defines: ``x.add_``, ``items.append``."""
+
+    receiver: Value
+    name: str
+    node: cst.CSTNode
+
+
+@dataclass(frozen=True, slots=True)
+class Super(Callable_):
+    """``super()``: the classes after ``owner``."""
+
+    owner: Class
+    receiver: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partial(Callable_):
+    function: Value
+    args: tuple[Value, ...]
+    kwargs: dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hazard:
+    """A write to a saved tensor that a later backward still needs."""
+
+    saved: Saved
+    write: Write
+
+
+@dataclass(slots=True, eq=False)
+class Machine:
+    """One file being read."""
+
+    file: Scan
+    state: State = field(default_factory=State)
+    pending: dict[Saved, list[Write]] = field(default_factory=dict)
+    hazards: dict[tuple[Saved, Write], Hazard] = field(default_factory=dict)
+    reveals: list[tuple[Site, str]] = field(default_factory=list)
+    symbols: dict[Hashable, Unknown] = field(default_factory=dict)
+    promoted: dict[Unknown, Tensor] = field(default_factory=dict)
+    reached: set[cst.CSTNode] = field(default_factory=set)
+    unreadable: list[tuple[Piece, str]] = field(default_factory=list)
+    base: dict[Any, Any] = field(default_factory=dict)
+    loaded: set[Piece] = field(default_factory=set)
+    active: list[Function] = field(default_factory=list)
+    calling: list[Site] = field(default_factory=list)
+    steps: int = 0
+    entry_steps: int = 0
+    run: Callable[[Function, list[Value], dict[str, Value], Site], Value] = None  # type: ignore[assignment]
+    bind: Callable[[cst.BaseExpression, Value, Frame], None] = None  # type: ignore[assignment]
+    load: Callable[[Piece, Frame], None] = None  # type: ignore[assignment]
+
+    # -- values
+
+    def see(self, value: Value) -> Value:
+        """The value as far as it is known on the present path."""
+        if isinstance(value, Choice):
+            value = resolve(value, self.state)
+        if isinstance(value, Unknown):
+            return self.state.store.get(value, value)
+        return value
+
+    def symbol(self, *key: Hashable, scalar: bool = False, grad: Grad = Grad.NO) -> Unknown:
+        """The unknown result of a pure computation: the same for the same operands."""
+        found = self.symbols.get(key)
+        if found is None:
+            found = self.symbols[key] = Unknown(grad, scalar=scalar)
+        return found
+
+    def promote(self, value: Value) -> Value:
+        """Take an unknown value for the tensor that its use proves it to be."""
+        value = self.see(value)
+        if not isinstance(value, Unknown) or value.scalar:
+            return value
+        tensor = self.promoted.get(value)
+        if tensor is None:
+            grad = Grad.NO if value.grad is Grad.NO and value.node is None else max(value.grad, Grad.MAYBE)
+            tensor = self.promoted[value] = Tensor(cell=Cell(grad, value.node, leaf=False))
+        self.state.set(self.state.store, value, tensor)
+        return tensor
+
+    def grad(self, value: Value) -> Grad:
+        if isinstance(value, Tensor):
+            return self.cell(value).grad
+        return value.grad if isinstance(value, Unknown) else Grad.NO
+
+    def cell(self, tensor: Tensor) -> CellState:
+        state: CellState = self.state.get(tensor.cell)
+        return state
+
+    @property
+    def grad_mode(self) -> bool:
+        return bool(self.state.modes.get("grad", True))
+
+    def split(self, values: list[Value], then: Callable[[list[Value]], Value]) -> Value:
+        """Call ``then`` with every combination of the options of ``values``, each under its guard."""
+        state = self.state
+        for index, value in enumerate(values):
+            value = self.see(value)
+            if isinstance(value, Choice):
+                mark, exits = state.mark(), []
+                for guard, option in value.options:
+                    if state.possible(guard):
+                        state.assume(guard)
+                        result = self.split([*values[:index], option, *values[index + 1 :]], then)
+                        exits.append(Exit(guard, state.changes(mark), result))
+                        state.rollback(mark)
+                if not exits:
+                    return Unknown()
+                state.merge(mark, exits)
+                return choose([(way.guard, way.value) for way in exits])
+        return then([self.see(value) for value in values])
+
+    # -- hazards
+
+    def history(self, *values: Value) -> tuple[Node, ...]:
+        """The graph nodes that these values were computed by."""
+        return tuple(dict.fromkeys(self._nodes(values, set())))
+
+    def _nodes(self, values: Any, seen: set[int]) -> list[Node]:
+        found: list[Node] = []
+        todo = list(values)
+        while todo:
+            value = todo.pop()
+            value = self.see(value)
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            if isinstance(value, Tensor):
+                node = self.cell(value).node
+                if node is not None:
+                    found.append(node)
+            elif isinstance(value, Unknown):
+                if value.node is not None:
+                    found.append(value.node)
+            elif isinstance(value, (Tuple,)):
+                todo.extend(value.items)
+            elif isinstance(value, List):
+                todo.extend(self.state.get(value).items)
+            elif isinstance(value, (Dict, Object)):
+                todo.extend(self.state.get(value).items.values())
+            elif isinstance(value, Choice):
+                todo.extend(option for guard, option in value.options if self.state.possible(guard))
+        return found
+
+    def write(self, storage: Storage, form: str, site: Site) -> None:
+        """A storage is overwritten: every save of it that is still held is now stale."""
+        saves = self.state.get(storage)
+        if saves:
+            guard = self.state.guard()
+            write: Write | None = None
+            for saved in saves:
+                if compatible(saved.guard, guard):
+                    write = write or Write(form, site, guard, tuple(self.calling))
+                    self.pending.setdefault(saved, []).append(write)
+
+    def want(self, *values: Value) -> None:
+        """A backward may start from these values: stale saves in their history are hazards."""
+        if not self.pending:
+            return
+        self.want_nodes(self.history(*values))
+
+    def want_nodes(self, nodes: tuple[Node, ...]) -> None:
+        guard: Guard = self.state.guard()
+        for node in graph(*nodes):
+            for saved in node.saves:
+                for write in self.pending.get(saved, ()):
+                    if (saved, write) not in self.hazards and compatible(saved.guard, write.guard, guard):
+                        self.hazards[saved, write] = Hazard(saved, write)
+
+    def release(self, *values: Value) -> None:
+        """A backward went through the history of these values and freed what it had saved."""
+        for node in graph(*self.history(*values)):
+            for saved in node.saves:
+                held = self.state.get(saved.storage)
+                if saved in held:
+                    self.state.put(saved.storage, held - {saved})
+
+
+def constant(value: Value) -> Any:
+    """The Python constant behind a value, or None; unknown parameters count as their defaults."""
+    if isinstance(value, Unknown) and value.default is not None:
+        value = value.default
+    return value.value if isinstance(value, Const) else None

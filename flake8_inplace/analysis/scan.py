@@ -1,0 +1,167 @@
+"""The cheap pass over the ``ast`` that flake8 hands over: is this file worth analysing, and which pieces of it?
+
+A piece is a top-level statement. Only pieces that write in place, or that mention one that does, are analysed; the
+others are parsed when something asks for a name that they bind. libcst is imported on the first parse.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..finding import Place
+
+if TYPE_CHECKING:
+    import libcst
+
+FRAMEWORKS = frozenset({"torch", "torchvision", "torchaudio", "functorch", "lightning", "pytorch_lightning"})
+"""Packages whose import says that a file handles tensors."""
+
+_STEPS = frozenset({"step", "load_state_dict", "data"})
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+@dataclass(slots=True, eq=False)
+class Piece:
+    """A top-level statement: its source, the names that it binds and mentions, and whether it writes in place."""
+
+    source: str
+    line: int
+    binds: frozenset[str]
+    mentions: frozenset[str]
+    writes: bool
+    definition: bool
+    _module: libcst.Module | None = None
+    _positions: Any = None
+
+    def parse(self) -> libcst.Module:
+        """The piece as a module of its own. Raises libcst.ParserSyntaxError."""
+        if self._module is None:
+            import libcst
+
+            self._module = libcst.parse_module(self.source)
+        return self._module
+
+    def place(self, node: libcst.CSTNode) -> Place:
+        """Where a node of this piece stands in the file."""
+        if self._positions is None:
+            from libcst.metadata import MetadataWrapper, PositionProvider
+
+            self._positions = MetadataWrapper(self.parse(), unsafe_skip_copy=True).resolve(PositionProvider)
+        start = self._positions[node].start
+        return Place(start.line + self.line - 1, start.column)
+
+
+@dataclass(slots=True)
+class Scan:
+    """What the cheap pass found out about a file."""
+
+    pieces: list[Piece]
+    binders: dict[str, list[Piece]] = field(default_factory=dict)
+    worth: list[Piece] = field(default_factory=list)
+
+
+def scan(source: str, tree: ast.Module, frameworks: frozenset[str] = FRAMEWORKS) -> Scan | None:
+    """The pieces of a file, or None where nothing in it can be a hazard."""
+    if not any(name in source for name in frameworks) or not _imports(tree, frameworks):
+        return None
+    lines = source.splitlines(keepends=True)
+    pieces = [_piece(statement, lines) for statement in tree.body]
+    if not any(piece.writes for piece in pieces):
+        return None
+    result = Scan(pieces)
+    for piece in pieces:
+        for name in piece.binds:
+            result.binders.setdefault(name, []).append(piece)
+    result.worth = _reaching(pieces)
+    return result
+
+
+def _imports(tree: ast.Module, frameworks: frozenset[str]) -> bool:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            if any(alias.name.partition(".")[0] in frameworks for alias in node.names):
+                return True
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            if node.module.partition(".")[0] in frameworks:
+                return True
+    return False
+
+
+def _piece(statement: ast.stmt, lines: list[str]) -> Piece:
+    first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
+    end = statement.end_lineno or statement.lineno
+    text = "".join(lines[first - 1 : end])
+    mentions, writes = set(), False
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name):
+            mentions.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            mentions.add(node.attr)
+        writes = writes or _writes(node)
+    if isinstance(statement, ast.ClassDef):
+        writes = writes or _registers_inplace(statement)
+    return Piece(
+        text, first, frozenset(_binds(statement)), frozenset(mentions), writes, isinstance(statement, _DEFINITIONS)
+    )
+
+
+def _writes(node: ast.AST) -> bool:
+    """Whether this node may overwrite a tensor."""
+    if isinstance(node, ast.AugAssign):
+        return True
+    if isinstance(node, ast.Subscript):
+        return isinstance(node.ctx, ast.Store)
+    if isinstance(node, ast.Attribute):
+        return node.attr in _STEPS or (node.attr.endswith("_") and not node.attr.endswith("__"))
+    if isinstance(node, ast.keyword):
+        return node.arg in ("out", "inplace", "max_norm")
+    return isinstance(node, ast.Name) and node.id.endswith("_") and isinstance(node.ctx, ast.Load)
+
+
+def _registers_inplace(node: ast.ClassDef) -> bool:
+    return any(isinstance(n, ast.arg) and n.arg == "inplace" for n in ast.walk(node))
+
+
+def _binds(statement: ast.stmt) -> Iterator[str]:
+    if isinstance(statement, _DEFINITIONS):
+        yield statement.name
+        return
+    for node in _outside_definitions(statement):
+        if isinstance(node, _DEFINITIONS):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                yield alias.asname or alias.name.partition(".")[0]
+
+
+def _outside_definitions(statement: ast.stmt) -> Iterator[ast.AST]:
+    todo: list[ast.AST] = [statement]
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, _DEFINITIONS):
+            todo.extend(ast.iter_child_nodes(node))
+
+
+def _reaching(pieces: Iterable[Piece]) -> list[Piece]:
+    """The pieces that write in place, and those that mention one that does, at any distance."""
+    pieces = list(pieces)
+    users: dict[str, list[Piece]] = {}
+    for piece in pieces:
+        for name in piece.mentions:
+            users.setdefault(name, []).append(piece)
+    found = {id(piece) for piece in pieces if piece.writes}
+    todo = [piece for piece in pieces if piece.writes]
+    while todo:
+        piece = todo.pop()
+        for name in piece.binds:
+            for user in users.get(name, ()):
+                if id(user) not in found:
+                    found.add(id(user))
+                    todo.append(user)
+    return [piece for piece in pieces if id(piece) in found]

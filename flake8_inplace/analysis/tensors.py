@@ -1,0 +1,427 @@
+"""What torch does to tensors: one operator applied to values, by way of the facts. Never joins, knows no syntax."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..torchfacts import ops as facts
+from .domain import (
+    NONE,
+    Cell,
+    CellState,
+    Choice,
+    Const,
+    Dict,
+    Grad,
+    List,
+    Node,
+    Object,
+    Ref,
+    Saved,
+    Slice,
+    Storage,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    phi,
+)
+from .machine import Machine, Method, Site, constant
+
+Bindings = dict[str, Value]
+
+_OUTPUTS = {"values": 0, "eigenvalues": 0, "Q": 0, "U": 0, "L": 0, "sign": 0, "solution": 0}
+_OUTPUTS |= {"indices": 1, "eigenvectors": 1, "R": 1, "S": 1, "logabsdet": 1, "V": 2, "Vh": 2}
+_TRANSPOSING = frozenset("transpose t permute T mT H mH swapaxes swapdims movedim moveaxis adjoint".split())
+_COPYING_STRIDED = frozenset("reshape contiguous flatten reshape_as view_as_real".split())
+_INTEGRAL = frozenset("argmax argmin argsort randint randperm long int nonzero multinomial bincount one_hot".split())
+_SAME_METADATA = frozenset({"shape", "dtype", "device", "ndim", "is_leaf", "layout", "names", "itemsize", "nbytes"})
+
+
+def fresh(grad: Grad = Grad.NO, node: Node | None = None, leaf: bool = True, integral: bool = False) -> Tensor:
+    """A tensor with memory of its own."""
+    return Tensor(cell=Cell(grad, node, leaf), integral=integral)
+
+
+def view(m: Machine, base: Tensor, kind: str = "view", contiguous: bool = True) -> Tensor:
+    """A view of ``base``; the strictest kind of view wins when views are made of views."""
+    if m.grad_mode:
+        kind = base.view if base.view in ("views", "expand", "no_grad") else kind
+        return Tensor(base.storage, base.cell, kind, base.counted, base.contiguous and contiguous)
+    kind = "expand" if "expand" in (base.view, kind) else "no_grad"
+    return Tensor(base.storage, Cell(), kind, base.counted, base.contiguous and contiguous)
+
+
+def detached(base: Tensor, counted: bool = True) -> Tensor:
+    return Tensor(base.storage, Cell(), base.view, base.counted and counted, base.contiguous)
+
+
+def unknown_call(m: Machine, *values: Value, grad: Grad = Grad.NO) -> Unknown:
+    """The result of code that this file does not show: whatever it is, it may depend on all that went in."""
+    nodes = m.history(*values)
+    for value in values:
+        grad = max(grad, reach(m, value))
+    return Unknown(grad, Node("call", (), nodes) if nodes else None)
+
+
+def reach(m: Machine, value: Value) -> Grad:
+    """The most that anything in ``value`` requires grad."""
+    value = m.see(value)
+    if isinstance(value, (Tensor, Unknown)):
+        return m.grad(value)
+    if isinstance(value, Tuple):
+        return max((reach(m, item) for item in value.items), default=Grad.NO)
+    if isinstance(value, List):
+        return max((reach(m, item) for item in m.state.get(value).items), default=Grad.NO)
+    if isinstance(value, Choice):
+        return max(reach(m, option) for _, option in value.options)
+    return Grad.NO
+
+
+# -- applying an operator
+
+
+def apply(
+    m: Machine, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindings, site: Site, form: str = "op_"
+) -> Value:
+    """Call an operator, with every combination of what its arguments may be."""
+    names = list(kwargs)
+
+    def call(values: list[Value]) -> Value:
+        positional, named = values[: len(args)], dict(zip(names, values[len(args) :], strict=True))
+        return _apply(m, ops, positional, named, site, form)
+
+    return m.split([*args, *kwargs.values()], call)
+
+
+def _apply(
+    m: Machine, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindings, site: Site, form: str
+) -> Value:
+    out = kwargs.pop("out", NONE)
+    matches = [(op, bound) for op in ops if (bound := bind(m, op, args, kwargs)) is not None]
+    if not matches:
+        return unknown_call(m, *args, *kwargs.values())
+    op, bound = matches[0]
+    if op.inplace and constant(bound.get("inplace", NONE)) is True:
+        op = facts.lookup(op.inplace)[0]
+        form = "inplace"
+    result = run(m, op, bound, site, form)
+    if constant(kwargs.get("requires_grad", NONE)) is True and isinstance(result, Tensor):
+        m.state.put(result.cell, CellState(Grad.YES, None, True))
+    return _into(m, out, result, site) if out != NONE else result
+
+
+def _into(m: Machine, out: Value, result: Value, site: Site) -> Value:
+    """``out=``: the result is written into a tensor that exists."""
+    out = m.promote(out)
+    targets = list(out.items) if isinstance(out, Tuple) else [out]
+    for target in targets:
+        target = m.promote(target)
+        if isinstance(target, Tensor):
+            write(m, target, "out", site)
+    return out
+
+
+def bind(m: Machine, op: facts.Op, args: list[Value], kwargs: Bindings) -> Bindings | None:
+    """The arguments by parameter name, or None where they cannot be meant for this overload."""
+    bound: Bindings = {}
+    places = [param for param in op.params if not param.kwonly]
+    for index, value in enumerate(args):
+        if index >= len(places):
+            if not places or not places[-1].varargs:
+                return None
+            param = places[-1]
+        else:
+            param = places[index]
+        if param.varargs and param.name not in bound:
+            if index == len(args) - 1 and isinstance(value, (List, Tuple, Unknown)):
+                bound[param.name] = value
+            else:
+                bound[param.name] = Tuple(tuple(args[index:]))
+            break
+        bound[param.name] = value
+    known = {param.name: param for param in op.params}
+    for name, value in kwargs.items():
+        if name not in known:
+            name = _SYNONYMS.get(name, name)
+            if name not in known:
+                if name not in _OPTIONS:
+                    return None
+                continue
+        if name in bound:
+            return None
+        bound[name] = value
+    for param in op.params:
+        if param.name not in bound:
+            if not param.optional and not param.varargs:
+                return None
+        elif not _fits(m, param, bound[param.name]):
+            return None
+    return bound
+
+
+_SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input", "x2": "other"}
+_OPTIONS = frozenset("dtype device layout requires_grad pin_memory memory_format generator out non_blocking copy".split())
+
+
+def _fits(m: Machine, param: facts.Param, value: Value) -> bool:
+    if isinstance(value, Const):
+        return param.kind == "other" or (value.value is None and param.optional)
+    if isinstance(value, Unknown):
+        return param.kind == "other" or not value.scalar
+    if isinstance(value, Tensor):
+        return param.kind != "other"
+    if isinstance(value, (List, Tuple)):
+        return param.kind != "tensor"
+    return True
+
+
+def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Value:
+    """One operator runs: it saves, overwrites and returns."""
+    operands: dict[str, list[Tensor]] = {}
+    extra: list[Value] = []
+    for position, param in enumerate(op.params):
+        value = bound.get(param.name)
+        if value is None or param.kind == "other":
+            continue
+        if param.kind == "tensor" and position == 0:
+            value = m.promote(value)
+        operands[param.name] = list(tensors_in(m, value))
+        if isinstance(m.see(value), Unknown):
+            extra.append(value)
+    recording = m.grad_mode and any(out.differentiable for out in op.outs)
+    grads = {name: max((m.grad(t) for t in tensors), default=Grad.NO) for name, tensors in operands.items()}
+    for value in extra if recording else ():
+        grads["*unknown"] = max(grads.get("*unknown", Grad.NO), m.grad(value))
+    grad = max(grads.values(), default=Grad.NO) if recording else Grad.NO
+
+    saves: list[Saved] = []
+    parents = m.history(*(t for tensors in operands.values() for t in tensors), *extra) if grad else ()
+    if grad:
+        for save in op.saves:
+            if save.sure and any(grads.get(need, Grad.NO) for need in save.needs):
+                for tensor in operands.get(save.slot, ()):
+                    saves.append(keep(m, op.name, save.slot, tensor.storage, site))
+    written = [tensor for name in op.writes for tensor in operands.get(name, ())]
+    for tensor in written:
+        write(m, tensor, form, site)
+    results = [_result(m, op, out, operands, grad) for out in op.outs]
+    if grad:
+        for save in op.saves:
+            if save.slot.startswith("result") and save.sure and any(grads.get(n, Grad.NO) for n in save.needs):
+                index = int(save.slot[6:] or 0)
+                for tensor in tensors_in(m, results[index]) if index < len(results) else ():
+                    saves.append(keep(m, op.name, "result", tensor.storage, site))
+        node = Node(op.name, tuple(saves), parents)
+        for tensor in written:
+            state = m.cell(tensor)
+            m.state.put(tensor.cell, CellState(max(state.grad, grad), node, False))
+        for out, result in zip(op.outs, results, strict=True):
+            if out.kind in ("fresh", "unsafe") or (out.kind == "maybe" and saves):
+                for tensor in tensors_in(m, result):
+                    if out.differentiable and tensor not in written:
+                        parent = m.cell(tensor).node
+                        m.state.put(tensor.cell, CellState(grad, node if parent is None else phi([node, parent]), False))
+    return results[0] if len(results) == 1 else Tuple(tuple(results)) if results else NONE
+
+
+def tensors_in(m: Machine, value: Value) -> Iterable[Tensor]:
+    """The tensors that are, or stand in, a value."""
+    value = m.see(value)
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, Tuple):
+        for item in value.items:
+            yield from tensors_in(m, item)
+    elif isinstance(value, List):
+        for item in m.state.get(value).items:
+            yield from tensors_in(m, item)
+    elif isinstance(value, Choice):
+        for guard, option in value.options:
+            if m.state.possible(guard):
+                yield from tensors_in(m, option)
+
+
+def _result(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], grad: Grad) -> Value:
+    if out.many:
+        return List([_single(m, op, out, operands), _single(m, op, out, operands)], open=True)
+    return _single(m, op, out, operands)
+
+
+def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]]) -> Tensor:
+    bases = operands.get(out.of or "", [])
+    if out.kind == "fresh" or not bases:
+        return fresh(integral=op.name in _INTEGRAL)
+    base = bases[0]
+    if out.kind == "same":
+        return base
+    if out.kind == "detached":
+        return detached(base)
+    if out.kind == "unsafe":
+        return Tensor(Storage(), Cell(), "view")
+    if out.kind == "maybe":
+        if op.name in _COPYING_STRIDED and not base.contiguous:
+            return fresh()
+        return view(m, base, base.view)
+    kind = out.kind if out.kind in ("views", "expand") else "view"
+    return view(m, base, kind, op.name not in _TRANSPOSING)
+
+
+def keep(m: Machine, op: str, slot: str, storage: Storage, site: Site) -> Saved:
+    """Autograd keeps a tensor for the backward pass."""
+    saved = Saved(op, slot, storage, site, m.state.guard())
+    m.state.put(storage, m.state.get(storage) | {saved})
+    return saved
+
+
+def write(m: Machine, tensor: Tensor, form: str, site: Site) -> None:
+    """A tensor is overwritten in place."""
+    if tensor.counted:
+        m.write(tensor.storage, form, site)
+
+
+# -- methods, attributes and subscripts of tensors
+
+
+def method(m: Machine, tensor: Tensor, name: str, args: list[Value], kwargs: Bindings, site: Site) -> Value:
+    """Call a method of a tensor."""
+    if name == "backward":
+        backward(m, [tensor], kwargs)
+        return NONE
+    if name == "detach_":
+        m.state.put(tensor.cell, CellState(Grad.NO, None, True))
+        return tensor
+    if name == "requires_grad_":
+        on = constant(args[0] if args else kwargs.get("requires_grad", NONE)) is not False
+        require_grad(m, tensor, on)
+        return tensor
+    if name in ("numpy", "__array__", "tolist"):
+        return Unknown(scalar=True)
+    if name in facts.no_bump_methods():
+        return tensor
+    if name in ("register_hook", "retain_grad"):
+        return NONE
+    if name in facts.scalar_methods():
+        return m.symbol(tensor, name, *args, scalar=True) if name in ("size", "dim") else Unknown(scalar=True)
+    if name == "cuda" or (name == "clone"):
+        return apply(m, facts.lookup("Tensor.clone"), [tensor], {}, site)
+    ops = facts.lookup(f"Tensor.{name}")
+    if ops:
+        return apply(m, ops, [tensor, *args], kwargs, site)
+    return unknown_call(m, tensor, *args, *kwargs.values())
+
+
+def backward(m: Machine, outputs: list[Value], kwargs: Bindings) -> None:
+    """A backward pass runs from ``outputs``, and frees what their graph had saved unless it is asked to keep it."""
+    m.want(*outputs)
+    if not any(constant(kwargs.get(name, NONE)) is True for name in ("retain_graph", "create_graph")):
+        m.release(*outputs)
+
+
+def require_grad(m: Machine, tensor: Tensor, on: bool) -> None:
+    state = m.cell(tensor)
+    m.state.put(tensor.cell, CellState(Grad.YES if on else Grad.NO, state.node if on else None, state.node is None))
+
+
+def attribute(m: Machine, tensor: Tensor, name: str, site: Site) -> Value:
+    """Read an attribute of a tensor."""
+    if name == "data":
+        return detached(tensor, counted=False)
+    if name == "grad":
+        grad = m.promote(m.symbol(tensor.cell, "grad"))
+        return grad
+    if name in _SAME_METADATA:
+        return m.symbol(tensor, name, scalar=True)
+    if name in ("T", "mT", "H", "mH", "real", "imag"):
+        return apply(m, facts.lookup(f"Tensor.{name}"), [tensor], {}, site)
+    if name in facts.tensor_methods():
+        if name in facts.scalar_methods() and name in ("requires_grad", "is_cuda", "grad_fn", "is_sparse"):
+            return m.symbol(tensor.cell, name, scalar=True)
+        return Method(tensor, name, site.node)
+    return Unknown()
+
+
+def output(value: Tuple, name: str) -> Value:
+    """A named output of an operator: ``x.max(1).values``."""
+    index = _OUTPUTS.get(name)
+    return value.items[index] if index is not None and index < len(value.items) else Unknown()
+
+
+def is_advanced(m: Machine, index: Value) -> bool:
+    """Whether indexing by ``index`` copies; what is not known to view is taken to copy."""
+    index = m.see(index)
+    if isinstance(index, Tuple):
+        return any(is_advanced(m, item) for item in index.items)
+    if isinstance(index, Const):
+        return isinstance(index.value, (bool, str))
+    if isinstance(index, Unknown):
+        return not (index.scalar or index.positive)
+    return not isinstance(index, Slice)
+
+
+def subscript(m: Machine, tensor: Tensor, index: Value, site: Site) -> Value:
+    """``x[index]``: a view, or a copy where the index is a tensor or a list."""
+    if not is_advanced(m, index):
+        return view(m, tensor)
+    return _index_node(m, tensor, [], index, site)
+
+
+def _index_node(m: Machine, tensor: Tensor, values: list[Value], index: Value, site: Site) -> Tensor:
+    """The copy that advanced indexing makes; the index tensors themselves are saved."""
+    result = fresh()
+    grad = max([m.grad(tensor), *(m.grad(m.see(v)) for v in values)]) if m.grad_mode else Grad.NO
+    if grad:
+        indices = [t for t in tensors_in(m, index) if t.integral]
+        saves = tuple(keep(m, "indexing", "index", t.storage, site) for t in indices)
+        m.state.put(result.cell, CellState(grad, Node("index", saves, m.history(tensor, *values)), False))
+    return result
+
+
+def assign_subscript(m: Machine, tensor: Tensor, index: Value, value: Value, site: Site, form: str) -> None:
+    """``x[index] = value``: the whole storage counts as overwritten."""
+    value = m.see(value)
+    write(m, tensor, form, site)
+    if m.grad_mode:
+        state = m.cell(tensor)
+        grad = max(state.grad, reach(m, value))
+        if grad:
+            indices = [t for t in tensors_in(m, index) if t.integral] if is_advanced(m, index) else []
+            saves = tuple(keep(m, "indexing", "index", t.storage, site) for t in indices)
+            node = Node("setitem", saves, m.history(tensor, value))
+            m.state.put(tensor.cell, CellState(grad, node, False))
+
+
+def element(m: Machine, tensor: Tensor) -> Tensor:
+    """What iteration over a tensor yields: one of several views, which may not be written."""
+    return view(m, tensor, "views")
+
+
+def describe(m: Machine, value: Value) -> str:
+    """The abstract state of a value in words, for ``reveal`` in tests."""
+    value = m.see(value)
+    if isinstance(value, Choice):
+        return " or ".join(sorted({describe(m, option) for guard, option in value.options if m.state.possible(guard)}))
+    if isinstance(value, Const):
+        return repr(value.value)
+    if isinstance(value, (Tuple, List)):
+        items = value.items if isinstance(value, Tuple) else m.state.get(value).items
+        return f"[{', '.join(describe(m, item) for item in items)}]"
+    if isinstance(value, Unknown):
+        return "number" if value.scalar else "unknown"
+    if isinstance(value, (Dict, Object, Ref)):
+        return type(value).__name__.lower()
+    if not isinstance(value, Tensor):
+        return type(value).__name__.lower()
+    state = m.cell(value)
+    words = []
+    saves = sorted({f"{saved.op}:{saved.slot}" for saved in m.state.get(value.storage)})
+    if saves:
+        words.append(f"saved[{', '.join(saves)}]")
+    if value.view:
+        words.append(value.view)
+    if not value.counted:
+        words.append("uncounted")
+    words.append({Grad.NO: "no grad", Grad.MAYBE: "maybe grad", Grad.YES: "grad"}[state.grad])
+    if state.leaf and state.grad:
+        words.append("leaf")
+    return " ".join(words)

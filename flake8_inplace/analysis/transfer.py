@@ -1,0 +1,548 @@
+"""Expressions: one function a node type, from syntax to values. Statements and joins are the interpreter's."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+import libcst as cst
+
+from ..torchfacts import ops as facts
+from . import calls, classes, containers, tensors
+from .calls import GradMode
+from .domain import (
+    ALWAYS,
+    NONE,
+    Choice,
+    Condition,
+    Const,
+    Dict,
+    Exit,
+    Guard,
+    List,
+    Object,
+    Ref,
+    Slice,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    choose,
+)
+from .machine import Bound, Class, Frame, Function, Machine, Method, Site, Super, constant
+
+_BINARY = {
+    cst.Add: "add", cst.Subtract: "sub", cst.Multiply: "mul", cst.Divide: "truediv", cst.FloorDivide: "floordiv",
+    cst.Modulo: "mod", cst.Power: "pow", cst.MatrixMultiply: "matmul", cst.BitAnd: "and", cst.BitOr: "or",
+    cst.BitXor: "xor", cst.LeftShift: "lshift", cst.RightShift: "rshift",
+}  # fmt: skip
+_COMPARISON = {
+    cst.Equal: "eq", cst.NotEqual: "ne", cst.LessThan: "lt", cst.LessThanEqual: "le", cst.GreaterThan: "gt",
+    cst.GreaterThanEqual: "ge", cst.Is: "eq", cst.IsNot: "ne",
+}  # fmt: skip
+AUGMENTED = {
+    cst.AddAssign: "add", cst.SubtractAssign: "sub", cst.MultiplyAssign: "mul", cst.DivideAssign: "truediv",
+    cst.FloorDivideAssign: "floordiv", cst.ModuloAssign: "mod", cst.PowerAssign: "pow",
+    cst.MatrixMultiplyAssign: "matmul", cst.BitAndAssign: "and", cst.BitOrAssign: "or", cst.BitXorAssign: "xor",
+    cst.LeftShiftAssign: "lshift", cst.RightShiftAssign: "rshift",
+}  # fmt: skip
+
+
+def site_of(node: cst.CSTNode, frame: Frame) -> Site:
+    """Where to report what this expression does: the token that names the operation."""
+    token: cst.CSTNode = node
+    if isinstance(node, cst.Call):
+        token = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
+    elif isinstance(node, cst.Subscript):
+        token = node.lbracket
+    elif isinstance(node, (cst.BinaryOperation, cst.AugAssign)):
+        token = node.operator
+    return Site(frame.piece, token, node)
+
+
+def evaluate(m: Machine, node: cst.BaseExpression, frame: Frame) -> Value:
+    """The value of an expression; its side effects happen."""
+    handler = _HANDLERS.get(type(node))
+    return handler(m, node, frame) if handler is not None else Unknown()
+
+
+# -- names and attributes
+
+
+def lookup(m: Machine, name: str, frame: Frame) -> Value | None:
+    """The value of a variable: local, enclosing, of the module, or built in."""
+    scope: Frame | None = frame
+    while scope is not None:
+        if name in scope.vars:
+            return scope.vars[name]
+        if scope.parent is None:
+            return module_name(m, name, scope)
+        scope = scope.parent
+    return None
+
+
+def module_name(m: Machine, name: str, module: Frame) -> Value | None:
+    """A name of the file that has not been bound yet: the statements that bind it are read now."""
+    for piece in m.file.binders.get(name, ()):
+        m.load(piece, module)
+    if name in module.vars:
+        return module.vars[name]
+    return Ref(f"builtins.{name}") if hasattr(builtins, name) else None
+
+
+_CONSTANTS: dict[str, Value] = {"True": Const(True), "False": Const(False), "None": NONE}
+
+
+def _name(m: Machine, node: cst.Name, frame: Frame) -> Value:
+    if node.value in _CONSTANTS:
+        return _CONSTANTS[node.value]
+    value = lookup(m, node.value, frame)
+    if value is None:
+        return m.symbol("name", node.value) if node.value != "reveal" else Ref("reveal")
+    return m.see(value)
+
+
+def _attribute(m: Machine, node: cst.Attribute, frame: Frame) -> Value:
+    return attribute(m, evaluate(m, node.value, frame), node.attr.value, Site(frame.piece, node.attr, node))
+
+
+def attribute(m: Machine, value: Value, name: str, site: Site) -> Value:
+    """``value.name``."""
+    value = m.see(value)
+    if isinstance(value, Tensor):
+        return tensors.attribute(m, value, name, site)
+    if isinstance(value, Ref):
+        return Ref(f"{value.name}.{name}")
+    if isinstance(value, Object):
+        return classes.attribute(m, value, name, site)
+    if isinstance(value, Super):
+        return classes.super_attribute(m, value, name, site)
+    if isinstance(value, Class):
+        found = classes.member(value, name)
+        if isinstance(found, Function):
+            return Bound(found, value) if found.kind == "class" else found
+        if found is None and name == "apply":
+            return Method(Object(value), name, site.node)
+        return found if found is not None else m.symbol(value, name)
+    if isinstance(value, Choice):
+        return m.split([value], lambda options: attribute(m, options[0], name, site))
+    if isinstance(value, Tuple):
+        return tensors.output(value, name)
+    if isinstance(value, Unknown):
+        return _unknown_attribute(m, value, name, site)
+    if isinstance(value, (List, Dict)):
+        return Method(value, name, site.node)
+    return Unknown(scalar=isinstance(value, Const))
+
+
+def _unknown_attribute(m: Machine, value: Unknown, name: str, site: Site) -> Value:
+    if value.default is not None and isinstance(m.see(value.default), (Class, Ref, Object)):
+        return attribute(m, value.default, name, site)
+    if value.scalar:
+        return m.symbol(value, name, scalar=True)
+    if name in ("shape", "dtype", "device"):
+        return m.symbol(value, name, scalar=True)
+    if name in facts.tensor_methods() and not (name in ("data", "grad", "T", "real", "imag", "values", "indices")):
+        return Method(value, name, site.node)
+    if name == "data" and value.likely:
+        return tensors.attribute(m, m.promote(value), name, site)  # type: ignore[arg-type]
+    found = m.symbol(value, name, grad=value.grad)
+    return found
+
+
+# -- constants and containers
+
+
+def _literal(m: Machine, node: Any, frame: Frame) -> Value:
+    try:
+        return Const(ast.literal_eval(node.value))
+    except (ValueError, SyntaxError, MemoryError):
+        return Unknown(scalar=True)
+
+
+def _string(m: Machine, node: cst.BaseExpression, frame: Frame) -> Value:
+    if isinstance(node, cst.FormattedString):
+        for part in node.parts:
+            if isinstance(part, cst.FormattedStringExpression):
+                evaluate(m, part.expression, frame)
+    return Unknown(scalar=True)
+
+
+def _elements(m: Machine, elements: Any, frame: Frame) -> tuple[list[Value], bool]:
+    items: list[Value] = []
+    exact = True
+    for element in elements:
+        value = evaluate(m, element.value, frame)
+        if isinstance(element, cst.StarredElement):
+            more, done = containers.elements(m, value)
+            items.extend(more)
+            exact = exact and done
+        else:
+            items.append(value)
+    return items, exact
+
+
+def _tuple(m: Machine, node: cst.Tuple, frame: Frame) -> Value:
+    items, exact = _elements(m, node.elements, frame)
+    return Tuple(tuple(items)) if exact else List(items, open=True)
+
+
+def _list(m: Machine, node: cst.List | cst.Set, frame: Frame) -> Value:
+    items, exact = _elements(m, node.elements, frame)
+    return List(items, not exact)
+
+
+def _dict(m: Machine, node: cst.Dict, frame: Frame) -> Value:
+    result = Dict()
+    for element in node.elements:
+        if isinstance(element, cst.DictElement):
+            key = evaluate(m, element.key, frame)
+            containers.set_item(m, result, key, evaluate(m, element.value, frame))
+        else:
+            containers.dict_method(m, result, "update", [evaluate(m, element.value, frame)], {})
+    return result
+
+
+# -- operators
+
+
+def _binary(m: Machine, node: cst.BinaryOperation, frame: Frame) -> Value:
+    left = evaluate(m, node.left, frame)
+    right = evaluate(m, node.right, frame)
+    return containers.operator(m, _BINARY[type(node.operator)], left, right, site_of(node, frame))
+
+
+def _unary(m: Machine, node: cst.UnaryOperation, frame: Frame) -> Value:
+    value = m.see(evaluate(m, node.expression, frame))
+    if isinstance(node.operator, cst.Not):
+        test = condition(m, value)
+        if isinstance(test, bool):
+            return Const(not test)
+        return Condition(test.false, test.true)
+    name = {cst.Minus: "neg", cst.Plus: "pos", cst.BitInvert: "invert"}[type(node.operator)]
+    if isinstance(value, Tensor):
+        return tensors.apply(m, facts.lookup(f"Tensor.__{name}__"), [value], {}, site_of(node, frame))
+    if isinstance(value, Choice):
+        ops = facts.lookup(f"Tensor.__{name}__")
+        return tensors.apply(m, ops, [value], {}, site_of(node, frame))
+    if isinstance(value, Const) and isinstance(value.value, (int, float)):
+        try:
+            return Const({"neg": lambda v: -v, "pos": lambda v: +v, "invert": lambda v: ~v}[name](value.value))
+        except TypeError:
+            return Unknown(scalar=True)
+    return m.symbol(name, value, scalar=isinstance(value, Unknown) and value.scalar, grad=m.grad(value))
+
+
+def _comparison(m: Machine, node: cst.Comparison, frame: Frame) -> Value:
+    left = m.see(evaluate(m, node.left, frame))
+    result: Value = Unknown(scalar=True)
+    for target in node.comparisons:
+        right = m.see(evaluate(m, target.comparator, frame))
+        operator = target.operator
+        if isinstance(operator, (cst.Is, cst.IsNot)):
+            result = _identity(m, left, right, isinstance(operator, cst.Is))
+        elif type(operator) in _COMPARISON:
+            result = containers.operator(m, _COMPARISON[type(operator)], left, right, Site(frame.piece, operator, node))
+        else:
+            inside = isinstance(operator, cst.In)
+            test = m.symbol("in", left, right, scalar=True)
+            result = test if inside else Condition(frozenset({(test, False)}), frozenset({(test, True)}))
+        left = right
+    return result if len(node.comparisons) == 1 else Unknown(scalar=True)
+
+
+def _identity(m: Machine, left: Value, right: Value, positive: bool) -> Value:
+    if isinstance(left, Choice) or isinstance(right, Choice):
+        return m.split([left, right], lambda v: _identity(m, v[0], v[1], positive))
+    if right == NONE and not isinstance(left, (Unknown, Const)):
+        return Const(not positive)
+    if isinstance(left, Const) and isinstance(right, Const):
+        return Const((left.value is right.value) is positive)
+    if isinstance(left, (Tensor, Object)) and isinstance(right, (Tensor, Object)):
+        return Const((left is right) is positive)
+    test = m.symbol("is", left, right, scalar=True)
+    if positive:
+        return test
+    return Condition(frozenset({(test, False)}), frozenset({(test, True)}))
+
+
+def _boolean(m: Machine, node: cst.BooleanOperation, frame: Frame) -> Value:
+    left = m.see(evaluate(m, node.left, frame))
+    test = condition(m, left)
+    conjunction = isinstance(node.operator, cst.And)
+    if isinstance(test, bool):
+        return evaluate(m, node.right, frame) if test is conjunction else left
+    mark = m.state.mark()
+    m.state.assume(test.true if conjunction else test.false)
+    right = m.see(evaluate(m, node.right, frame))
+    changed = m.state.changes(mark)
+    m.state.merge(mark, [Exit(ALWAYS, changed), Exit(ALWAYS, {})])
+    if isinstance(left, (Condition, Unknown)) and (not isinstance(right, (Tensor, List, Tuple, Dict, Object))):
+        other = condition(m, right)
+        if isinstance(other, bool):
+            return left if other is conjunction else (right if isinstance(right, Const) else Const(other))
+        if conjunction:
+            return Condition(test.true | other.true, _either(m, "and", test.false, other.false))
+        return Condition(_either(m, "or", test.true, other.true), test.false | other.false)
+    return choose([(test.false if conjunction else test.true, left), (test.true if conjunction else test.false, right)])
+
+
+def _either(m: Machine, kind: str, left: Guard, right: Guard) -> Guard:
+    """What holds where one of two guards does: no more than that this very test came out so."""
+    if left == right:
+        return left
+    return frozenset({(m.symbol(kind, left, right, scalar=True), True)})
+
+
+def condition(m: Machine, value: Value) -> bool | Condition:
+    """What is known about the truth of a value."""
+    value = m.see(value)
+    if isinstance(value, Condition):
+        if not m.state.possible(value.true):
+            return False
+        if not m.state.possible(value.false):
+            return True
+        return value
+    if isinstance(value, Const):
+        return bool(value.value)
+    if isinstance(value, Tuple):
+        return bool(value.items)
+    if isinstance(value, List):
+        contents = m.state.get(value)
+        if not contents.open:
+            return bool(contents.items)
+    if isinstance(value, (Function, Class, Ref)):
+        return True
+    if isinstance(value, Choice):
+        truths = {condition(m, option) for guard, option in value.options if m.state.possible(guard)}
+        if truths == {True} or truths == {False}:
+            return truths.pop()
+        if all(isinstance(t, bool) for t in truths) and len(value.options) == 2:
+            (first, option), (second, _) = value.options
+            return Condition(first, second) if condition(m, option) else Condition(second, first)
+    if isinstance(value, Unknown):
+        if value.positive:
+            return True
+        known = m.state.path.get(value)
+        if known is not None:
+            return known
+        symbol = value
+    else:
+        symbol = Unknown(scalar=True)
+    return Condition(frozenset({(symbol, True)}), frozenset({(symbol, False)}))
+
+
+def branch(m: Machine, value: Value, arms: tuple[Callable[[], Value], Callable[[], Value]]) -> Value:
+    """Evaluate one of two expressions, or both where the test is not known."""
+    test = condition(m, value)
+    if isinstance(test, bool):
+        return arms[0 if test else 1]()
+    mark, exits = m.state.mark(), []
+    for guard, arm in ((test.true, arms[0]), (test.false, arms[1])):
+        m.state.assume(guard)
+        result = arm()
+        exits.append(Exit(guard, m.state.changes(mark), result))
+        m.state.rollback(mark)
+    m.state.merge(mark, exits)
+    return choose([(way.guard, way.value) for way in exits])
+
+
+def _conditional(m: Machine, node: cst.IfExp, frame: Frame) -> Value:
+    test = evaluate(m, node.test, frame)
+    return branch(m, test, (lambda: evaluate(m, node.body, frame), lambda: evaluate(m, node.orelse, frame)))
+
+
+# -- subscripts
+
+
+def index_of(m: Machine, node: cst.Subscript, frame: Frame) -> Value:
+    """The value between the brackets."""
+    items: list[Value] = []
+    for element in node.slice:
+        if isinstance(element.slice, cst.Index):
+            items.append(m.see(evaluate(m, element.slice.value, frame)))
+        else:
+            for bound in (element.slice.lower, element.slice.upper, element.slice.step):
+                if bound is not None:
+                    evaluate(m, bound, frame)
+            items.append(Slice())
+    trailing = isinstance(node.slice[-1].comma, cst.Comma)
+    return items[0] if len(items) == 1 and not trailing else Tuple(tuple(items))
+
+
+def _subscript(m: Machine, node: cst.Subscript, frame: Frame) -> Value:
+    value = evaluate(m, node.value, frame)
+    index = index_of(m, node, frame)
+    return subscript(m, value, index, Site(frame.piece, node.lbracket, node))
+
+
+def subscript(m: Machine, value: Value, index: Value, site: Site) -> Value:
+    value = m.see(value)
+    if isinstance(value, Choice):
+        return m.split([value], lambda options: subscript(m, options[0], index, site))
+    if isinstance(value, Unknown) and value.likely and _slices(index):
+        value = m.promote(value)
+    if isinstance(value, Tensor):
+        return tensors.subscript(m, value, index, site)
+    if isinstance(value, Object):
+        contents = m.state.get(value).items
+        if "items" in contents:
+            return subscript(m, contents["items"], index, site)
+        found = classes.member(value.cls, "__getitem__")
+        return m.run(found, [value, index], {}, site) if isinstance(found, Function) else Unknown()
+    if isinstance(value, (Ref, Class)):
+        return value
+    return containers.get_item(m, value, index)
+
+
+def _slices(index: Value) -> bool:
+    return isinstance(index, Tuple) and any(isinstance(i, (Slice, Tensor)) or i == Const(...) or i == NONE for i in index.items)
+
+
+# -- calls
+
+
+def _call(m: Machine, node: cst.Call, frame: Frame) -> Value:
+    if isinstance(node.func, cst.Name) and node.func.value in ("super", "reveal", "getattr", "setattr", "vars"):
+        special = _special_call(m, node, node.func.value, frame)
+        if special is not None:
+            return special
+    callee = evaluate(m, node.func, frame)
+    args, kwargs = arguments(m, node, frame)
+    return calls.call(m, callee, args, kwargs, site_of(node, frame))
+
+
+def arguments(m: Machine, node: cst.Call, frame: Frame) -> tuple[list[Value], dict[str, Value]]:
+    args: list[Value] = []
+    kwargs: dict[str, Value] = {}
+    for arg in node.args:
+        value = evaluate(m, arg.value, frame)
+        if arg.star == "*":
+            args.extend(containers.elements(m, value)[0])
+        elif arg.star == "**":
+            value = m.see(value)
+            if isinstance(value, Dict):
+                kwargs |= {str(key): item for key, item in m.state.get(value).items.items()}
+        elif arg.keyword is not None:
+            kwargs[arg.keyword.value] = value
+        else:
+            args.append(value)
+    return args, kwargs
+
+
+def _special_call(m: Machine, node: cst.Call, name: str, frame: Frame) -> Value | None:
+    if name == "super":
+        scope: Frame | None = frame
+        while scope is not None and scope.owner is None:
+            scope = scope.parent
+        if scope is None or scope.owner is None or scope.receiver is None:
+            return Unknown()
+        return Super(scope.owner, scope.receiver)
+    if name == "reveal" and lookup(m, name, frame) is None and node.args:
+        value = evaluate(m, node.args[0].value, frame)
+        m.reveals.append((site_of(node, frame), tensors.describe(m, value)))
+        return NONE
+    if name in ("getattr", "setattr") and len(node.args) >= 2:
+        owner = m.see(evaluate(m, node.args[0].value, frame))
+        attr = constant(evaluate(m, node.args[1].value, frame))
+        if isinstance(attr, str):
+            if name == "getattr":
+                return attribute(m, owner, attr, site_of(node, frame))
+            if len(node.args) > 2 and isinstance(owner, Object):
+                value = evaluate(m, node.args[2].value, frame)
+                classes.set_attribute(m, owner, attr, value, site_of(node, frame))
+                return NONE
+    return None
+
+
+# -- functions, comprehensions and the rest
+
+
+def _lambda(m: Machine, node: cst.Lambda, frame: Frame) -> Value:
+    defaults = {p.name.value: evaluate(m, p.default, frame) for p in node.params.params if p.default is not None}
+    return Function("lambda", node, frame.piece, frame, defaults=defaults)
+
+
+def _comprehension(m: Machine, node: Any, frame: Frame) -> Value:
+    """Comprehensions run in a frame of their own, as many rounds as their loops are read."""
+    inner = Frame({}, frame.piece, frame, loops=frame.loops)
+    rows: list[Value] = []
+    pairs: dict[Any, Value] = {}
+
+    def rounds(part: cst.CompFor) -> bool:
+        items, exact = containers.elements(m, evaluate(m, part.iter, inner if part is not node.for_in else frame))
+        for item in items:
+            m.bind(part.target, item, inner)
+            if any(condition(m, evaluate(m, test.test, inner)) is False for test in part.ifs):
+                continue
+            if part.ifs:
+                exact = False
+            if part.inner_for_in is not None:
+                exact = rounds(part.inner_for_in) and exact
+            elif isinstance(node, cst.DictComp):
+                key = m.see(evaluate(m, node.key, inner))
+                pairs[containers.key_of(key) if isinstance(key, Const) else key] = evaluate(m, node.value, inner)
+            else:
+                rows.append(evaluate(m, node.elt, inner))
+        return exact
+
+    exact = rounds(node.for_in)
+    return Dict(pairs, not exact) if isinstance(node, cst.DictComp) else List(rows, not exact)
+
+
+def _walrus(m: Machine, node: cst.NamedExpr, frame: Frame) -> Value:
+    value = evaluate(m, node.value, frame)
+    m.bind(node.target, value, frame)
+    return value
+
+
+def _await(m: Machine, node: cst.Await, frame: Frame) -> Value:
+    return evaluate(m, node.expression, frame)
+
+
+def _yield(m: Machine, node: cst.Yield, frame: Frame) -> Value:
+    if isinstance(node.value, cst.From):
+        value = evaluate(m, node.value.item, frame)
+        items = containers.elements(m, value)[0]
+    else:
+        items = [evaluate(m, node.value, frame)] if node.value is not None else []
+    if frame.yields is not None:
+        contents = m.state.get(frame.yields)
+        m.state.put(frame.yields, type(contents)((*contents.items, *items), True))
+    return Unknown()
+
+
+_HANDLERS: dict[type, Callable[[Machine, Any, Frame], Value]] = {
+    cst.Name: _name,
+    cst.Attribute: _attribute,
+    cst.Integer: _literal,
+    cst.Float: _literal,
+    cst.Imaginary: _literal,
+    cst.SimpleString: _literal,
+    cst.FormattedString: _string,
+    cst.ConcatenatedString: _string,
+    cst.Ellipsis: lambda m, node, frame: Const(...),
+    cst.Tuple: _tuple,
+    cst.List: _list,
+    cst.Set: _list,
+    cst.Dict: _dict,
+    cst.BinaryOperation: _binary,
+    cst.UnaryOperation: _unary,
+    cst.Comparison: _comparison,
+    cst.BooleanOperation: _boolean,
+    cst.IfExp: _conditional,
+    cst.Subscript: _subscript,
+    cst.Call: _call,
+    cst.Lambda: _lambda,
+    cst.ListComp: _comprehension,
+    cst.SetComp: _comprehension,
+    cst.GeneratorExp: _comprehension,
+    cst.DictComp: _comprehension,
+    cst.NamedExpr: _walrus,
+    cst.Await: _await,
+    cst.Yield: _yield,
+}
+
+__all__ = ["AUGMENTED", "GradMode", "attribute", "branch", "condition", "evaluate", "index_of", "site_of", "subscript"]

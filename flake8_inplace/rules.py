@@ -1,0 +1,92 @@
+"""The rules: code, name, message. The only room where a code is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .finding import Finding, Place
+
+if TYPE_CHECKING:
+    from .analysis.machine import Hazard, Site
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule. ``form`` is the form of writing that it reports."""
+
+    code: str
+    name: str
+    summary: str
+    form: str = ""
+    default_on: bool = True
+
+
+_ALL = (
+    Rule("TIP000", "unreadable", "this file could not be analysed"),
+    Rule("TIP101", "saved-tensor-method", "an in-place method overwrites a saved tensor", "op_"),
+    Rule("TIP102", "saved-tensor-inplace-argument", "`inplace=True` overwrites a saved tensor", "inplace"),
+    Rule("TIP103", "saved-tensor-augmented", "an augmented assignment overwrites a saved tensor", "augmented"),
+    Rule("TIP104", "saved-tensor-subscript", "an index or slice assignment overwrites a saved tensor", "subscript"),
+    Rule("TIP105", "saved-tensor-out", "`out=` overwrites a saved tensor", "out"),
+)
+RULES = {rule.code: rule for rule in _ALL}
+_BY_FORM = {rule.form: rule for rule in _ALL if rule.form} | {"renorm": RULES["TIP101"]}
+
+_ADVICE = {
+    "op_": "call the out-of-place form and use its result",
+    "inplace": "drop `inplace=True` here",
+    "augmented": "write `x = x {operator} ...` instead",
+    "subscript": "write to a `clone()`, or build the tensor with `torch.where`, `torch.cat` or `torch.stack`",
+    "out": "let the operator return a new tensor",
+    "renorm": "look the embedding up before its weight is used, or use a `clone()` of the weight",
+}
+
+
+def findings(hazards: Iterable[Hazard]) -> list[Finding]:
+    """One finding for every overwriting place, in the order of the text; the nearest save speaks for it."""
+    best: dict[tuple[Place, str], tuple[int, Finding]] = {}
+    for hazard in hazards:
+        finding = report(hazard)
+        saved = finding.saved_at or finding.place
+        distance = abs(finding.line - saved.line) * 1000 + abs(finding.column - saved.column)
+        key = (finding.place, finding.code)
+        if key not in best or (distance, finding.message) < (best[key][0], best[key][1].message):
+            best[key] = (distance, finding)
+    return [best[key][1] for key in sorted(best, key=lambda key: (key[0], key[1]))]
+
+
+def report(hazard: Hazard) -> Finding:
+    """The finding for a stale save."""
+    site: Site = hazard.write.place
+    origin: Site = hazard.saved.place
+    place, saved_at = site.piece.place(site.node), origin.piece.place(origin.node)
+    rule = _BY_FORM[hazard.write.form]
+    text = excerpt(site)
+    slot = "its result" if hazard.saved.slot == "result" else "an input" if hazard.saved.slot else "a tensor"
+    slot = f"`{hazard.saved.slot}`" if slot == "an input" else slot
+    advice = _ADVICE[hazard.write.form]
+    if "{operator}" in advice:
+        advice = advice.format(operator=operator_of(site))
+    message = f"`{text}` overwrites a tensor that {hazard.saved.op} saved ({slot}, {above(place, saved_at)}); {advice}"
+    return Finding(rule.code, place, message, saved_at)
+
+
+def above(place: Place, saved: Place) -> str:
+    """Where the save stands, seen from the write."""
+    lines = place.line - saved.line
+    if lines == 0:
+        return "on this line"
+    word = "line" if abs(lines) == 1 else "lines"
+    return f"{lines} {word} above" if lines > 0 else f"{-lines} {word} below, in an earlier round or call"
+
+
+def excerpt(site: Site) -> str:
+    """The overwriting expression in one short line."""
+    text = " ".join(site.piece.parse().code_for_node(site.expression).split())
+    return (text if len(text) <= 44 else text[:41] + "...").replace("`", "'")
+
+
+def operator_of(site: Site) -> str:
+    return site.piece.parse().code_for_node(site.node).strip().removesuffix("=")
