@@ -46,6 +46,7 @@ _TRANSPARENT = frozenset(
     "functools.lru_cache functools.wraps functools.cache torch._dynamo.disable torch.compiler.disable "
     "torch.autograd.Variable torch.jit.annotate typing.cast".split()
 )
+CONTEXT = Ref("torch.autograd.function.FunctionCtx")
 _NO_TENSOR = ("numpy.", "math.", "random.", "os.", "time.", "np.", "pandas.", "logging.", "json.", "re.")
 
 
@@ -154,6 +155,10 @@ def object_method(
         return call_object(m, instance, args, kwargs, site)
     if name == "apply" and isinstance(instance.cls, Class) and classes.inherits(instance.cls, classes.FUNCTION):
         return custom_function(m, instance.cls, args, kwargs, site)
+    if instance.cls == CONTEXT and name in ("save_for_backward", "mark_dirty"):
+        kept = "saved_tensors" if name == "save_for_backward" else "dirty"
+        classes.set_attribute(m, instance, kept, Tuple(tuple(args)), site)
+        return NONE
     if "items" in contents and name in ("append", "extend", "insert"):
         items = m.see(contents["items"])
         return containers.list_method(m, items, name, args) if isinstance(items, List) else NONE
@@ -211,7 +216,7 @@ def super_method(
 def custom_function(m: Machine, cls: Class, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """``Function.apply``: the forward runs without grad mode; what it hands to ``save_for_backward`` is saved."""
     forward = classes.member(cls, "forward")
-    context = Object(Ref("torch.autograd.function.FunctionCtx"))
+    context = Object(CONTEXT)
     enabled = m.grad_mode
     m.state.set(m.state.modes, "grad", False)
     if isinstance(forward, Function):
@@ -222,7 +227,6 @@ def custom_function(m: Machine, cls: Class, args: list[Value], kwargs: dict[str,
     m.state.set(m.state.modes, "grad", enabled)
     grad = max((tensors.reach(m, a) for a in args), default=Grad.NO) if enabled else Grad.NO
     saved = m.see(m.state.get(context).items.get("saved_tensors", NONE))
-    dirty = m.see(m.state.get(context).items.get("dirty", NONE))
     if not grad:
         return result
     saves = []
@@ -231,11 +235,20 @@ def custom_function(m: Machine, cls: Class, args: list[Value], kwargs: dict[str,
         slot = "result" if item in tensors.tensors_in(m, result) else "input"
         saves.append(tensors.keep(m, cls.name, slot, item.storage, site))
     node = Node(cls.name, tuple(saves), m.history(*inputs))
-    changed = list(tensors.tensors_in(m, dirty))
-    for tensor in tensors.tensors_in(m, result):
-        if tensor in inputs and tensor not in changed:
-            continue
+    for tensor in tensors.tensors_in(m, m.state.get(context).items.get("dirty", NONE)):
         m.state.put(tensor.cell, CellState(grad, node, False))
+    return _outputs(m, result, grad, node)
+
+
+def _outputs(m: Machine, result: Value, grad: Grad, node: Node) -> Value:
+    """What a custom function returned, as its caller sees it: with a grad_fn."""
+    result = m.see(result)
+    if isinstance(result, Tuple):
+        return Tuple(tuple(_outputs(m, item, grad, node) for item in result.items))
+    if isinstance(result, Tensor) and not m.cell(result).node is node:
+        return Tensor(result.storage, Cell(grad, node, leaf=False), integral=result.integral)
+    if isinstance(result, Unknown) and not result.scalar:
+        return Unknown(grad, node, likely=True)
     return result
 
 

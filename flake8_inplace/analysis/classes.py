@@ -132,7 +132,7 @@ def attribute(m: Machine, instance: Object, name: str, site: Site) -> Value:
         value: Value = m.symbol(instance, name, scalar=True)
     elif name in _MODULE_METHODS and (is_module(instance.cls)):
         return Method(instance, name, site.node)
-    elif isinstance(instance.cls, Ref) and instance.cls.name.startswith("torch.optim."):
+    elif isinstance(instance.cls, Ref) and instance.cls.name.startswith(("torch.optim.", "torch.autograd.")):
         return Method(instance, name, site.node)
     else:
         value = m.symbol(instance, name)

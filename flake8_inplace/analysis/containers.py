@@ -27,6 +27,8 @@ from .machine import Machine, Site, constant
 
 UNROLL = 4
 """Loops over this many known elements or fewer are read once an element; all others twice."""
+UNROLL_OBJECTS = 16
+"""The same for lists of modules, whose order is what matters."""
 
 
 def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
@@ -67,7 +69,8 @@ def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
 
 def _few(items: list[Value], length: int | None = None) -> tuple[list[Value], bool]:
     length = len(items) if length is None else length
-    return (items, True) if length <= UNROLL else (items[:2], False)
+    limit = UNROLL_OBJECTS if any(isinstance(item, Object) for item in items) else UNROLL
+    return (items, True) if length <= limit else (items[:2], False)
 
 
 def _another(m: Machine, items: list[Value]) -> Value:
@@ -335,9 +338,31 @@ def _scalar(m: Machine, name: str, args: list[Value]) -> Value:
     values = [constant(m.see(a)) if isinstance(m.see(a), Const) else None for a in args]
     if name in ("int", "float", "bool", "abs") and len(values) == 1 and isinstance(values[0], (int, float, bool)):
         return Const({"int": int, "float": float, "bool": bool, "abs": abs}[name](values[0]))
-    if name in ("isinstance", "hasattr", "callable", "issubclass"):
+    if name == "isinstance" and len(args) == 2:
+        return _isinstance(m, m.see(args[0]), m.see(args[1]))
+    if name in ("hasattr", "callable", "issubclass"):
         return m.symbol(name, *(m.see(a) for a in args), scalar=True)
     return Unknown(scalar=True)
+
+
+def _isinstance(m: Machine, value: Value, cls: Value) -> Value:
+    """Decided for tensors and for instances whose classes are known all the way up."""
+    options = cls.items if isinstance(cls, Tuple) else (cls,)
+    names = [option.name for option in options if isinstance(option, Ref)]
+    if isinstance(value, Tensor) and len(names) == len(options):
+        return Const(any(name in ("torch.Tensor", "torch.nn.Parameter") for name in names))
+    if isinstance(value, (Tuple, List, Dict)) and len(names) == len(options):
+        plain = {Tuple: "tuple", List: "list", Dict: "dict"}[type(value)]
+        return Const(any(name.rpartition(".")[2].lower() == plain for name in names))
+    if isinstance(value, Object):
+        from .classes import lineage
+
+        known = lineage(value.cls)
+        if any(option in known for option in options):
+            return Const(True)
+        if isinstance(value.cls, Ref) and all(name.startswith("torch.nn.") and name != "torch.nn.Module" for name in names):
+            return Const(False)
+    return m.symbol("isinstance", value, cls, scalar=True)
 
 
 def _range(args: list[Value]) -> Value:

@@ -24,7 +24,6 @@ from .domain import (
     Tuple,
     Unknown,
     Value,
-    phi,
 )
 from .machine import Machine, Method, Site, constant
 
@@ -34,7 +33,6 @@ _OUTPUTS = {"values": 0, "eigenvalues": 0, "Q": 0, "U": 0, "L": 0, "sign": 0, "s
 _OUTPUTS |= {"indices": 1, "eigenvectors": 1, "R": 1, "S": 1, "logabsdet": 1, "V": 2, "Vh": 2}
 _TRANSPOSING = frozenset("transpose t permute T mT H mH swapaxes swapdims movedim moveaxis adjoint".split())
 _COPYING_STRIDED = frozenset("reshape contiguous flatten reshape_as view_as_real".split())
-_INTEGRAL = frozenset("argmax argmin argsort randint randperm long int nonzero multinomial bincount one_hot".split())
 _SAME_METADATA = frozenset({"shape", "dtype", "device", "ndim", "is_leaf", "layout", "names", "itemsize", "nbytes"})
 
 
@@ -216,12 +214,12 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
         for tensor in written:
             state = m.cell(tensor)
             m.state.put(tensor.cell, CellState(max(state.grad, grad), node, False))
+        shared = {tensor.cell for tensors in operands.values() for tensor in tensors}
         for out, result in zip(op.outs, results, strict=True):
-            if out.kind in ("fresh", "unsafe") or (out.kind == "maybe" and saves):
+            if out.differentiable and out.kind != "detached":
                 for tensor in tensors_in(m, result):
-                    if out.differentiable and tensor not in written:
-                        parent = m.cell(tensor).node
-                        m.state.put(tensor.cell, CellState(grad, node if parent is None else phi([node, parent]), False))
+                    if tensor.cell not in shared:
+                        m.state.put(tensor.cell, CellState(grad, node, False))
     return results[0] if len(results) == 1 else Tuple(tuple(results)) if results else NONE
 
 
@@ -251,7 +249,7 @@ def _result(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
 def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]]) -> Tensor:
     bases = operands.get(out.of or "", [])
     if out.kind == "fresh" or not bases:
-        return fresh(integral=op.name in _INTEGRAL)
+        return fresh(integral=out.integral)
     base = bases[0]
     if out.kind == "same":
         return base

@@ -1,0 +1,222 @@
+"""Look-up of what a PyTorch call saves, overwrites and returns.
+
+The facts stand in `ops.json`, written by `generate.py` from PyTorch's own tables and from execution. The file holds one
+row per overload as short strings and, for each name, the rows to try; a row becomes an `Op` when it is first asked for,
+so loading costs little more than parsing the JSON. The notation of the strings is given at `parse_op`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+TABLE = Path(__file__).with_name("ops.json")
+FORMAT = 1
+
+
+class FactsError(ValueError):
+    """The table of facts is missing or unreadable; the installation is damaged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter, by the name users write as a keyword."""
+
+    name: str
+    kind: str  # "tensor", "tensors" (a list or tuple of tensors, or varargs of them) or "other"
+    optional: bool = False
+    varargs: bool = False
+    kwonly: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """A tensor that autograd keeps for the backward pass."""
+
+    slot: str  # a Param.name, or "result", "result1", ...: the output of that index
+    needs: tuple[str, ...]  # kept when any of these parameters requires grad
+    sure: bool = True  # False: kept for some option values of this overload only
+
+
+@dataclass(frozen=True, slots=True)
+class Out:
+    """One output.
+
+    kind is what it aliases: "fresh" (new memory), "same" (the very object passed as `of`), "view", "views" (a view of
+    which autograd forbids in-place changes: split, chunk, unbind), "expand" (a view whose elements overlap), "maybe"
+    (`of` itself, a view of it or a copy, depending on values: reshape, contiguous, to), "detached" (shares memory and
+    version counter, carries no gradient), "unsafe" (shares memory but not the version counter).
+    """
+
+    kind: str = "fresh"
+    of: str | None = None
+    differentiable: bool = True  # False: never requires grad, whatever the inputs
+    many: bool = False  # a list or tuple of unknown length
+    integral: bool = False  # holds integers or booleans whatever the inputs: indices, masks, counts
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One overload of one operation."""
+
+    name: str
+    params: tuple[Param, ...]
+    saves: tuple[Save, ...] = ()
+    writes: tuple[str, ...] = ()  # parameters whose version counter goes up
+    outs: tuple[Out, ...] = ()  # one: a tensor (a list, if many); several: a tuple; none: no tensor
+    inplace: str | None = None  # what to look up instead when called with inplace=True
+
+
+@lru_cache(maxsize=1)
+def table() -> dict[str, Any]:
+    """The parsed `ops.json`."""
+    try:
+        data = json.loads(TABLE.read_bytes())
+        if data["format"] != FORMAT or not data["rows"] or not data["names"]:
+            raise FactsError(f"{TABLE}: format {data['format']!r} or empty, expected format {FORMAT}; reinstall flake8-inplace")
+    except (OSError, KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise FactsError(f"{TABLE}: unreadable table of facts ({error}); reinstall flake8-inplace") from error
+    return data  # type: ignore[no-any-return]
+
+
+def torch_version() -> str:
+    """The PyTorch release the facts were read from."""
+    return str(table()["torch"])
+
+
+def devices() -> tuple[str, ...]:
+    """The devices the facts were measured on."""
+    return tuple(table()["devices"])
+
+
+@lru_cache(maxsize=None)
+def lookup(name: str) -> tuple[Op, ...]:
+    """The overloads of `name` ("torch.mul", "Tensor.mul_", ...) in the order to try; () if it is unknown."""
+    data = table()
+    rows = [parse_op(data["rows"][i]) for i in data["names"].get(name, ())]
+    if not name.startswith("Tensor."):
+        rows = [_as_function(op) for op in rows]
+    return tuple(rows)
+
+
+def names() -> frozenset[str]:
+    """Every name `lookup` knows."""
+    return frozenset(table()["names"])
+
+
+def tensor_methods() -> frozenset[str]:
+    """Public methods and properties of torch.Tensor."""
+    return _words("tensor_methods")
+
+
+def tensor_only_methods() -> frozenset[str]:
+    """Those that no other common Python object has: using one proves that the value is a tensor."""
+    return _words("tensor_only_methods")
+
+
+def scalar_methods() -> frozenset[str]:
+    """Methods and properties whose result is not a tensor: item, size, shape, ..."""
+    return _words("scalar_methods")
+
+
+def inplace_methods() -> frozenset[str]:
+    """Methods that overwrite the tensor and raise its version counter."""
+    return _words("inplace_methods")
+
+
+def no_bump_methods() -> frozenset[str]:
+    """Methods that end in an underscore and leave the version counter as it is: detach_, requires_grad_, ..."""
+    return _words("no_bump_methods")
+
+
+@lru_cache(maxsize=None)
+def _words(key: str) -> frozenset[str]:
+    return frozenset(str(table()[key]).split())
+
+
+def parse_op(row: str) -> Op:
+    """Read one row: `name | params | saves | writes | outs | inplace`, trailing empty fields left out.
+
+    Params: `self:T` a tensor, `tensors:L` several, a bare `dim` anything else; `?` optional, a leading `*` varargs; a
+    lone `*` starts the keyword-only ones. Saves: `other<self,out` slot and needs, a trailing `~` if not sure. Outs:
+    `fresh`, `view(self)`; `!` never requires grad, `#` nor is it of floats, `[]` a list.
+    """
+    fields = [field.split() for field in row.split("|")]
+    fields += [[]] * (6 - len(fields))
+    (name,), params, saves, writes, outs, inplace = fields
+    return Op(
+        name=name,
+        params=_params(params),
+        saves=tuple(_save(word) for word in saves),
+        writes=tuple(writes),
+        outs=tuple(_out(word) for word in outs),
+        inplace=inplace[0] if inplace else None,
+    )
+
+
+_KINDS = {"": "other", "T": "tensor", "L": "tensors"}
+
+
+def _params(words: list[str]) -> tuple[Param, ...]:
+    params = []
+    kwonly = False
+    for word in words:
+        if word == "*":
+            kwonly = True
+            continue
+        bare = word.strip("*?")
+        name, _, kind = bare.partition(":")
+        params.append(Param(name, _KINDS[kind], word.endswith("?"), word.startswith("*"), kwonly))
+    return tuple(params)
+
+
+def _save(word: str) -> Save:
+    slot, _, needs = word.rstrip("~").partition("<")
+    return Save(slot, tuple(needs.split(",")), not word.endswith("~"))
+
+
+def _out(word: str) -> Out:
+    many = word.endswith("[]")
+    bare = word.removesuffix("[]")
+    kind, _, of = bare.rstrip("!#").partition("(")
+    return Out(kind, of.rstrip(")") or None, bare[-1] not in "!#", many, bare[-1] == "#")
+
+
+def _as_function(op: Op) -> Op:
+    """Functions bound from a schema call `self` "input"; rows are shared with the methods and keep `self`."""
+    if not op.params or op.params[0].name != "self" and all(p.name != "self" for p in op.params):
+        return op
+
+    def name(word: str) -> str:
+        return "input" if word == "self" else word
+
+    return replace(
+        op,
+        params=tuple(replace(p, name=name(p.name)) for p in op.params),
+        saves=tuple(Save(name(s.slot), tuple(map(name, s.needs)), s.sure) for s in op.saves),
+        writes=tuple(map(name, op.writes)),
+        outs=tuple(replace(o, of=name(o.of)) if o.of else o for o in op.outs),
+    )
+
+
+def format_op(op: Op) -> str:
+    """Write an `Op` as a row; the inverse of `parse_op`."""
+    params: list[str] = []
+    letter = {kind: mark for mark, kind in _KINDS.items()}
+    for p in op.params:
+        if p.kwonly and "*" not in params:
+            params.append("*")
+        mark = f":{letter[p.kind]}" if letter[p.kind] else ""
+        params.append(f"{'*' * p.varargs}{p.name}{mark}{'?' * p.optional}")
+    saves = [f"{s.slot}<{','.join(s.needs)}{'' if s.sure else '~'}" for s in op.saves]
+    outs = [
+        f"{o.kind}{f'({o.of})' if o.of else ''}{'#' if o.integral else '' if o.differentiable else '!'}{'[]' * o.many}"
+        for o in op.outs
+    ]
+    fields = [op.name, " ".join(params), " ".join(saves), " ".join(op.writes), " ".join(outs), op.inplace or ""]
+    while fields and not fields[-1]:
+        fields.pop()
+    return "|".join(fields)
