@@ -169,6 +169,10 @@ def object_method(
         own = list(classes.parameters(m, instance))
         found: list[Value] = list(own) if name == "parameters" else [Tuple((Unknown(scalar=True), p)) for p in own]
         return List(found)
+    if name in ("buffers", "named_buffers"):
+        held = list(classes.buffers(m, instance))
+        pairs: list[Value] = list(held) if name == "buffers" else [Tuple((Unknown(scalar=True), b)) for b in held]
+        return List(pairs)
     if name == "register_buffer" and len(args) > 1:
         classes.set_attribute(m, instance, str(constant(args[0])), args[1], site)
         return NONE

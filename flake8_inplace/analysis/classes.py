@@ -129,7 +129,7 @@ def attribute(m: Machine, instance: Object, name: str, site: Site) -> Value:
     if found_member is not None:
         return found_member
     if name == "training":
-        value: Value = m.symbol(instance, name, scalar=True)
+        value: Value = Const(True)  # modules are made in training mode, and it is training that runs a backward
     elif name in _MODULE_METHODS and (is_module(instance.cls)):
         return Method(instance, name, site.node)
     elif isinstance(instance.cls, Ref) and instance.cls.name.startswith(("torch.optim.", "torch.autograd.")):
@@ -213,15 +213,24 @@ def call_fact(
     return tensors.apply(m, (shaped,), positional, named | own, site, form)
 
 
-def parameters(m: Machine, value: Value, seen: set[int] | None = None) -> list[Tensor]:
-    """Every tensor that a module holds, in itself or in its submodules, that may be a parameter."""
-    seen = set() if seen is None else seen
+def parameters(m: Machine, value: Value) -> list[Tensor]:
+    """The tensors of a module and its submodules that require grad."""
+    return [tensor for tensor in held(m, value, set()) if m.grad(tensor)]
+
+
+def buffers(m: Machine, value: Value) -> list[Tensor]:
+    """The tensors of a module and its submodules that do not."""
+    return [tensor for tensor in held(m, value, set()) if not m.grad(tensor)]
+
+
+def held(m: Machine, value: Value, seen: set[int]) -> list[Tensor]:
+    """Every tensor that a module holds, in itself or in its submodules."""
     value = m.see(value)
     if id(value) in seen:
         return []
     seen.add(id(value))
     if isinstance(value, Tensor):
-        return [value] if m.grad(value) else []
+        return [value]
     if isinstance(value, Choice):
         inside: list[Value] = [option for _, option in value.options]
     elif isinstance(value, Tuple):
@@ -232,7 +241,7 @@ def parameters(m: Machine, value: Value, seen: set[int] | None = None) -> list[T
         inside = list(m.state.get(value).items.values())
     else:
         return []
-    return [tensor for item in inside for tensor in parameters(m, item, seen)]
+    return [tensor for item in inside for tensor in held(m, item, seen)]
 
 
 def super_attribute(m: Machine, value: Super, name: str, site: Site) -> Value:

@@ -171,11 +171,15 @@ def get_item(m: Machine, value: Value, index: Value) -> Value:
         fixed = key_of(index)
         if isinstance(fixed, int) and -len(value.items) <= fixed < len(value.items):
             return value.items[fixed]
-        return Tuple(value.items) if isinstance(index, Slice) else Unknown()
+        if isinstance(index, Slice):
+            part = sliced(value.items, index)
+            return Tuple(part) if part is not None else List(value.items, open=True)
+        return Unknown()
     if isinstance(value, List):
         contents = m.state.get(value)
         if isinstance(index, Slice):
-            return List(contents.items, open=True)
+            part = None if contents.open else sliced(contents.items, index)
+            return List(contents.items, open=True) if part is None else List(part)
         where = position(m, value, index)
         return contents.items[where] if where is not None else Unknown()
     if isinstance(value, Dict):
@@ -192,11 +196,21 @@ def get_item(m: Machine, value: Value, index: Value) -> Value:
     if isinstance(value, Unknown):
         if value.scalar:
             return m.symbol(value, "[]", index, scalar=True)
+        if (value, "[]", key_of(index)) in m.state.store:
+            return m.see(m.state.store[value, "[]", key_of(index)])
         key = index if isinstance(index, (Const, Unknown)) else None
         if key is not None and (key_of(index) is not None or isinstance(index, Unknown)):
             return m.symbol(value, "[]", key, grad=value.grad)
         return Unknown(value.grad, value.node)
     return Unknown()
+
+
+def sliced(items: tuple[Value, ...], index: Slice) -> tuple[Value, ...] | None:
+    """The elements that a slice takes, where its bounds are known."""
+    bounds = (index.lower, index.upper, index.step)
+    if all(isinstance(bound, Const) and isinstance(bound.value, (int, type(None))) for bound in bounds):
+        return items[slice(*(constant(bound) for bound in bounds))]
+    return None
 
 
 def set_item(m: Machine, value: Value, index: Value, new: Value) -> None:

@@ -46,7 +46,11 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A slice expression; its bounds do not matter here."""
+    """A slice expression: lower bound, upper bound, step."""
+
+    lower: Value
+    upper: Value
+    step: Value
 
 
 class Unknown:
@@ -414,9 +418,9 @@ def choose(options: list[tuple[Guard, Value]]) -> Value:
                 flat[option] = flat[option] & both if option in flat else both
     if len(flat) == 1:
         return next(iter(flat))
-    if not flat or len(flat) > CHOICES:
+    if not flat:
         return Unknown()
-    return Choice(tuple((guard, option) for option, guard in flat.items()))
+    return Choice(tuple((guard, option) for option, guard in list(flat.items())[:CHOICES]))
 
 
 def resolve(value: Value, state: State) -> Value:

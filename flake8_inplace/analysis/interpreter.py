@@ -12,6 +12,7 @@ from .calls import GradMode
 from .domain import (
     NONE,
     Cell,
+    CellState,
     Choice,
     Const,
     Dict,
@@ -51,6 +52,10 @@ from .transfer import (
     site_of,
     subscript,
 )
+
+
+ROUNDS = 4
+"""Most rounds of a loop whose length is not known."""
 
 
 class Exhausted(Exception):
@@ -123,7 +128,7 @@ def set_attribute(m: Machine, owner: Value, name: str, value: Value, site: Site)
     elif isinstance(owner, Class):
         m.state.set(owner.members, name, value)
     elif isinstance(owner, Unknown) and not owner.scalar:
-        m.state.set(m.state.store, m.symbol(owner, name, grad=owner.grad), value)
+        m.state.set(m.state.store, (owner, name), value)
     elif isinstance(owner, Choice):
         split(m, owner, lambda option: set_attribute(m, option, name, value, site))
 
@@ -144,7 +149,7 @@ def set_item(m: Machine, owner: Value, index: Value, value: Value, site: Site, f
     elif isinstance(owner, Unknown):
         key = containers.key_of(m.see(index))
         if key is not None:
-            m.state.set(m.state.store, m.symbol(owner, "[]", Const(key), grad=owner.grad), value)
+            m.state.set(m.state.store, (owner, "[]", key), value)
     else:
         containers.set_item(m, owner, index, value)
 
@@ -262,7 +267,7 @@ def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
     def binding(item: Value) -> Callable[[], None]:
         return lambda: bind(m, node.target, item, frame)
 
-    return loop(m, frame, node.body, [binding(item) for item in items], node.orelse)
+    return loop(m, frame, node.body, [binding(item) for item in items], node.orelse, exact)
 
 
 def _while(m: Machine, node: cst.While, frame: Frame) -> bool:
@@ -282,14 +287,20 @@ def loop(
     body: cst.BaseSuite,
     rounds: list[Callable[[], None]],
     orelse: cst.Else | None,
+    exact: bool = False,
     endless: bool = False,
 ) -> bool:
-    """Run a body round after round; what one round saved the next one sees."""
+    """Run a body round after round; what one round saved the next one sees.
+
+    Where the number of rounds is not known, more follow as long as a round makes a tensor require grad that did not
+    before: only the round after that one can find it saved.
+    """
     state = m.state
     this = Loop(state.mark())
     frame.loops.append(this)
     alive = True
-    for start in rounds:
+    rounds = list(rounds)
+    for number, start in enumerate(rounds):
         mark = state.mark()
         start()
         this.continues = []
@@ -302,6 +313,8 @@ def loop(
             break
         if len(exits) > 1 or not through:
             state.merge(mark, [Exit(guard, delta) for guard, delta in exits])
+        if not exact and number == len(rounds) - 1 < ROUNDS - 1 and grew(state, mark):
+            rounds.append(start)
     frame.loops.pop()
     if alive and orelse is not None:
         alive = suite(m, orelse.body, frame)
@@ -315,6 +328,16 @@ def loop(
     if this.breaks or not alive:
         state.merge(this.mark, ends)
     return True
+
+
+def grew(state: State, mark: int) -> bool:
+    """Whether a tensor that was there at ``mark`` has begun to require grad since."""
+    for where, key, old in state.journal[mark:]:
+        if isinstance(key, Cell) and where is state.store:
+            before = old if isinstance(old, CellState) else key.initial
+            if not before.grad and state.get(key).grad:
+                return True
+    return False
 
 
 def _rebase(way: Exit, mark: int) -> tuple[Guard, Any]:
@@ -540,7 +563,7 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
     frame = Frame({}, function.piece, function.frame, function.owner, args[0] if function.owner and args else None)
     frame.function = function
     complete = parameters(m, function, args, kwargs, frame)
-    if complete:
+    if complete or function.name != "forward":
         m.reached.add(node)
     m.active.append(function)
     m.calling.append(site)
@@ -552,9 +575,6 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
             return evaluate(m, node.body, frame)
         frame.mark = state.mark()
         entry = state.guard()
-        generator = is_generator(node)
-        if generator:
-            frame.yields = List()
         if suite(m, node.body, frame):
             frame.exits.append(Exit(state.guard(), state.changes(frame.mark), NONE))
         if not frame.exits:
@@ -565,7 +585,7 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
             state.merge(frame.mark, frame.exits)
         value = choose([(way.guard, way.value) for way in frame.exits])
         forget(state, frame)
-        return frame.yields if generator and frame.yields is not None else value
+        return frame.yields or value
     finally:
         state.set(state.modes, "grad", before)
         m.active.pop()
@@ -577,19 +597,6 @@ def forget(state: State, frame: Frame) -> None:
     journal = state.journal
     kept = [entry for entry in journal[frame.mark :] if entry[0] is not frame.vars]
     journal[frame.mark :] = kept
-
-
-def is_generator(node: cst.FunctionDef) -> bool:
-    return _yields(node.body)
-
-
-def _yields(node: cst.CSTNode) -> bool:
-    for child in node.children:
-        if isinstance(child, cst.Yield):
-            return True
-        if not isinstance(child, (cst.FunctionDef, cst.Lambda, cst.ClassDef)) and _yields(child):
-            return True
-    return False
 
 
 def parameters(
@@ -701,12 +708,12 @@ def call_entry(m: Machine, function: Function, receiver: Value | None) -> None:
     kwargs = {p.name.value: entry_argument(m, function, p, False, forward) for p in params.kwonly_params}
     site = Site(function.piece, function.node, function.node)
     result = run(m, function, args, kwargs, site)
-    m.want(result, *args, *kwargs.values())
+    m.want(result, *([receiver] if receiver is not None else []))
 
 
 def call_class(m: Machine, cls: Class) -> None:
     """Read the methods of a class that nothing else in the file called, on an instance made with its defaults."""
-    for name, member in list(cls.members.items()):
+    for name, member in sorted(cls.members.items(), key=lambda item: (item[0] != "forward", item[0].startswith("_"))):
         if not isinstance(member, Function) or member.node in m.reached or name == "__init__":
             continue
         fresh_entry(m)
@@ -784,10 +791,7 @@ def analyse(file: Scan) -> Machine:
     module = Frame({"__name__": Const("__main__")}, file.pieces[0])
     try:
         _module_code(m, module)
-        roots = sorted(
-            (piece for piece in file.worth if piece.definition), key=lambda piece: _mentioned(file, piece)
-        )
-        for piece in roots:
+        for piece in callers_first(file):
             load(m, piece, module)
             for name in piece.binds:
                 value = module.vars.get(name)
@@ -813,7 +817,35 @@ def _module_code(m: Machine, module: Frame) -> None:
             block(m, parse(m, piece), module)
 
 
-def _mentioned(file: Scan, piece: Piece) -> bool:
-    return any(piece.binds & other.mentions for other in file.pieces if other is not piece)
+def callers_first(file: Scan) -> list[Piece]:
+    """The definitions worth reading, each after those that mention it, so that it is read as it is really called."""
+    order: list[Piece] = []
+    seen: set[Piece] = set()
+
+    def visit(piece: Piece) -> None:
+        stack = [(piece, iter(users(piece)))]
+        seen.add(piece)
+        while stack:
+            current, rest = stack[-1]
+            following = next((user for user in rest if user not in seen), None)
+            if following is None:
+                order.append(current)
+                stack.pop()
+            else:
+                seen.add(following)
+                stack.append((following, iter(users(following))))
+
+    mentions: dict[str, list[Piece]] = {}
+    for piece in file.worth:
+        for name in piece.mentions:
+            mentions.setdefault(name, []).append(piece)
+
+    def users(piece: Piece) -> list[Piece]:
+        return [user for name in sorted(piece.binds) for user in mentions.get(name, ())]
+
+    for piece in file.worth:
+        if piece not in seen:
+            visit(piece)
+    return [piece for piece in order if piece.definition]
 
 

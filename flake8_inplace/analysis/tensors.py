@@ -33,6 +33,13 @@ _OUTPUTS = {"values": 0, "eigenvalues": 0, "Q": 0, "U": 0, "L": 0, "sign": 0, "s
 _OUTPUTS |= {"indices": 1, "eigenvectors": 1, "R": 1, "S": 1, "logabsdet": 1, "V": 2, "Vh": 2}
 _TRANSPOSING = frozenset("transpose t permute T mT H mH swapaxes swapdims movedim moveaxis adjoint".split())
 _COPYING_STRIDED = frozenset("reshape contiguous flatten reshape_as view_as_real".split())
+_BOOLEAN = frozenset(
+    "eq ne lt le gt ge greater greater_equal less less_equal not_equal logical_and logical_or logical_not logical_xor "
+    "isnan isinf isfinite isclose isin isreal isposinf isneginf bitwise_not bitwise_and bitwise_or bitwise_xor invert "
+    "and or xor any all bool signbit".split()
+)
+_PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
+"""Operators over a list that save an element for the gradients of the others."""
 _SAME_METADATA = frozenset({"shape", "dtype", "device", "ndim", "is_leaf", "layout", "names", "itemsize", "nbytes"})
 
 
@@ -199,6 +206,8 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
         for save in op.saves:
             if save.sure and any(grads.get(need, Grad.NO) for need in save.needs):
                 for tensor in operands.get(save.slot, ()):
+                    if op.name in _PRODUCTS and not any(m.grad(t) for t in operands[save.slot] if t is not tensor):
+                        continue
                     saves.append(keep(m, op.name, save.slot, tensor.storage, site))
     written = [tensor for name in op.writes for tensor in operands.get(name, ())]
     for tensor in written:
@@ -219,7 +228,7 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
             if out.differentiable and out.kind != "detached":
                 for tensor in tensors_in(m, result):
                     if tensor.cell not in shared:
-                        m.state.put(tensor.cell, CellState(grad, node, False))
+                        tensor.cell.initial = CellState(grad, node, False)
     return results[0] if len(results) == 1 else Tuple(tuple(results)) if results else NONE
 
 
@@ -249,7 +258,7 @@ def _result(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
 def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]]) -> Tensor:
     bases = operands.get(out.of or "", [])
     if out.kind == "fresh" or not bases:
-        return fresh(integral=out.integral)
+        return fresh(integral=out.integral and op.name not in _BOOLEAN)
     base = bases[0]
     if out.kind == "same":
         return base

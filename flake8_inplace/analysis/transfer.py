@@ -21,6 +21,7 @@ from .domain import (
     Dict,
     Exit,
     Guard,
+    Items,
     List,
     Object,
     Ref,
@@ -142,6 +143,8 @@ def _unknown_attribute(m: Machine, value: Unknown, name: str, site: Site) -> Val
         return attribute(m, value.default, name, site)
     if value.scalar:
         return m.symbol(value, name, scalar=True)
+    if (value, name) in m.state.store:
+        return m.see(m.state.store[value, name])
     if name in ("shape", "dtype", "device"):
         return m.symbol(value, name, scalar=True)
     if name in facts.tensor_methods() and not (name in ("data", "grad", "T", "real", "imag", "values", "indices")):
@@ -156,8 +159,13 @@ def _unknown_attribute(m: Machine, value: Unknown, name: str, site: Site) -> Val
 
 
 def _literal(m: Machine, node: Any, frame: Frame) -> Value:
+    text: str = node.value
+    if text.isdecimal() and (text[0] != "0" or len(text) == 1):
+        return Const(int(text))
+    if text[0] in "\"'" and "\\" not in text:
+        return Const(text[3:-3] if text[:3] in ('"""', "'''") else text[1:-1])
     try:
-        return Const(ast.literal_eval(node.value))
+        return Const(ast.literal_eval(text))
     except (ValueError, SyntaxError, MemoryError):
         return Unknown(scalar=True)
 
@@ -364,10 +372,8 @@ def index_of(m: Machine, node: cst.Subscript, frame: Frame) -> Value:
         if isinstance(element.slice, cst.Index):
             items.append(m.see(evaluate(m, element.slice.value, frame)))
         else:
-            for bound in (element.slice.lower, element.slice.upper, element.slice.step):
-                if bound is not None:
-                    evaluate(m, bound, frame)
-            items.append(Slice())
+            bounds = (element.slice.lower, element.slice.upper, element.slice.step)
+            items.append(Slice(*(m.see(evaluate(m, bound, frame)) if bound is not None else NONE for bound in bounds)))
     trailing = isinstance(node.slice[-1].comma, cst.Comma)
     return items[0] if len(items) == 1 and not trailing else Tuple(tuple(items))
 
@@ -508,9 +514,10 @@ def _yield(m: Machine, node: cst.Yield, frame: Frame) -> Value:
         items = containers.elements(m, value)[0]
     else:
         items = [evaluate(m, node.value, frame)] if node.value is not None else []
-    if frame.yields is not None:
-        contents = m.state.get(frame.yields)
-        m.state.put(frame.yields, type(contents)((*contents.items, *items), True))
+    if frame.yields is None:
+        frame.yields = List(open=True)
+    contents = m.state.get(frame.yields)
+    m.state.put(frame.yields, Items((*contents.items, *items), True))
     return Unknown()
 
 

@@ -472,6 +472,8 @@ def measure(overloads: list[Overload], function: Callable[..., Any], args: Seque
         bound = bind(overload.op, args, kwargs)
         if bound is None:
             continue
+        if overload.exact and len(overload.runs) >= 20:
+            return True  # only its outputs are measured
         candidates: list[str | None] = [n for n, v in bound.items() if any(differentiable(t) for t in tensors_in(v))]
         ran = False
         for requires in candidates or [None]:
@@ -546,13 +548,20 @@ def samples(table: dict[str, list[Overload]]) -> Iterator[tuple[str, list[recipe
                 yield name, calls
 
 
-def opinfo_calls(info: Any) -> list[recipes.Call]:
-    dtypes = (torch.float32, torch.float64, torch.int64, torch.bool, torch.complex64)
+DTYPES = (torch.float32, torch.float64, torch.int64, torch.bool, torch.complex64)
+
+
+def opinfo_calls(info: Any, dtypes: Sequence[torch.dtype] = DTYPES) -> list[recipes.Call]:
     dtype = next((d for d in dtypes if d in info.dtypes), None)
     if dtype is None:
         return []
     torch.manual_seed(0)
-    return [((s.input, *s.args), dict(s.kwargs)) for s in info.sample_inputs("cpu", dtype, requires_grad=False)]
+    calls = [((s.input, *s.args), dict(s.kwargs)) for s in info.sample_inputs("cpu", dtype, requires_grad=False)]
+    # Pooling has some 1500, all alike; every n-th would miss what alternates.
+    return calls if len(calls) <= MOST_CALLS else random.Random(0).sample(calls, MOST_CALLS)
+
+
+MOST_CALLS = 120
 
 
 def opinfo_names(info: Any) -> Iterator[str]:
@@ -647,8 +656,9 @@ def build(progress: bool = False) -> dict[str, Any]:
     table |= inplace
     for name, overloads in table.items():
         for o in overloads:
-            if not o.runs:
-                improvise(name, o)
+            for args, kwargs in improvised_calls(o.op) if not o.runs else ():
+                if measure([o], callable_for(name), args, kwargs):
+                    break
     final: dict[str, list[Op]] = {}
     rows: dict[str, int] = {}
     names: dict[str, list[int]] = {}
@@ -657,7 +667,7 @@ def build(progress: bool = False) -> dict[str, Any]:
         if name in recipes.ROWS:
             ops = [parse_op(row) for row in recipes.ROWS[name]]
         else:
-            ops = [finish(o) for o in table[name]]
+            ops = [finish(o, table[name]) for o in table[name]]
             unmeasured += [f"{name}: {format_op(o.op)}" for o in table[name] if not o.exact and not o.runs and any(p.kind != "other" for p in o.op.params)]
         final[name] = ops
         shapes: list[list[Param]] = []
@@ -684,48 +694,56 @@ def build(progress: bool = False) -> dict[str, Any]:
 GUESSES: dict[str, Any] = {"dim": 0, "dim0": 0, "dim1": 1, "other": 2, "exponent": 2, "n": 1, "index": 0, "size": (3, 3)}
 
 
-def improvise(name: str, overload: Overload) -> None:
-    """Try an op without samples on small tensors of floats, then of integers, then of booleans."""
-    if not any(p.kind != "other" for p in overload.op.params):
+def improvised_calls(op: Op) -> Iterator[recipes.Call]:
+    """For an op without samples: small tensors of floats, then of integers, then of booleans."""
+    if all(p.kind == "other" for p in op.params):
         return
     for make in (recipes.f, recipes.i, recipes.b):
-        kwargs: dict[str, Any] = {}
-        args: list[Any] = []
-        for p in overload.op.params:
-            if p.optional and p.kind == "other":
-                break
-            value = make(3, 3) if p.kind == "tensor" else [make(3, 3), make(3, 3)] if p.kind == "tensors" else GUESSES.get(p.name, 2)
-            if p.kwonly:
-                kwargs[p.name] = value
-            else:
-                args.append(value)
-        if measure([overload], callable_for(name), args, kwargs):
-            return
+        values = {
+            "tensor": lambda make=make: make(3, 3),
+            "tensors": lambda make=make: [make(3, 3), make(3, 3)],
+        }
+        needed = [p for p in op.params if p.kind != "other" or not p.optional]
+        given = {p.name: values[p.kind]() if p.kind in values else GUESSES.get(p.name, 2) for p in needed}
+        torch.manual_seed(0)
+        positional = [given.pop(p.name) for p in needed if not p.kwonly]
+        yield tuple(positional), given
 
 
-def finish(o: Overload) -> Op:
+def finish(o: Overload, siblings: Sequence[Overload] = ()) -> Op:
     """Lay what was measured over what the schema says."""
     op = o.op
-    if not any(p.kind != "other" for p in op.params):
-        return replace(op, outs=tuple(replace(out, differentiable=False) for out in op.outs))
-    if not o.runs:
-        return op
-    if not o.exact:
+    if not o.exact and o.runs:
         written = {n for r in o.runs for n in r.written}
         writes = op.writes or tuple(p.name for p in op.params if p.name in written)
         op = replace(op, saves=measured_saves(op, o.runs), writes=writes)
-    outs = measured_outs(op, o.runs)
-    if not op.outs:
-        return replace(op, outs=outs)
-    if len(outs) != len(op.outs):
-        return op
+    if op.name in recipes.UNSURE or op.name.startswith("_foreach_"):
+        op = replace(op, saves=tuple(replace(save, sure=False) for save in op.saves))
+    outs = finish_outs(op, o, siblings)
+    if outs and not op.writes and not any(out.differentiable for out in outs):
+        op = replace(op, saves=())  # what was saved on the way goes with the graph, which nothing holds
+    return replace(op, outs=outs)
+
+
+def finish_outs(op: Op, o: Overload, siblings: Sequence[Overload]) -> tuple[Out, ...]:
+    kind = recipes.KINDS.get(op.name)
+    outs = [replace(out, kind=kind, of=op.params[0].name if kind != "fresh" else None) if kind else out for out in op.outs]
+    if all(p.kind == "other" for p in op.params):
+        return tuple(replace(out, differentiable=False) for out in outs)
+    if o.exact and all(r.requires is None for r in o.runs):
+        return tuple(outs)  # executed on integers, if at all: says nothing about floats
+    seen = [measured_outs(s.op, s.runs) for s in siblings if s.runs] if not o.runs else [measured_outs(op, o.runs)]
+    if not seen or any(len(s) != len(outs) for s in seen) and outs:
+        return tuple(outs)
+    if not outs:
+        return seen[0] if o.runs else ()
     merged = []
-    for schema, seen in zip(op.outs, outs, strict=True):
+    for i, schema in enumerate(outs):
         # A sample may copy where the schema says that the op may return a view.
-        out = replace(schema, kind=schema.kind) if schema.kind != "fresh" and seen.kind == "fresh" and op.name not in recipes.KINDS else seen
-        grad = schema.differentiable and seen.differentiable
-        merged.append(replace(out, differentiable=grad, many=schema.many, integral=seen.integral))
-    return replace(op, outs=tuple(merged))
+        out = schema if kind or not o.runs or schema.kind != "fresh" and seen[0][i].kind == "fresh" else seen[0][i]
+        grad = schema.differentiable and any(s[i].differentiable for s in seen)
+        merged.append(replace(out, differentiable=grad, many=schema.many, integral=all(s[i].integral for s in seen)))
+    return tuple(merged)
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -734,41 +752,54 @@ def finish(o: Overload) -> Op:
 
 def module_facts() -> dict[str, dict[str, Any]]:
     facts = {}
-    for name, recipe in sorted(recipes.MODULES.items()):
+    for name, recipe in recipes.MODULES.items():
         cls = getattr(torch.nn, name)
-        init = recipes.INIT.get(name) or {
-            p.name: ... if p.default is p.empty else p.default
-            for p in list(inspect.signature(cls.__init__).parameters.values())[1:]
-        }
-        entry: dict[str, Any] = {
-            "init": " ".join(init),
-            "defaults": {k: v for k, v in init.items() if v is None or isinstance(v, (bool, int, float, str))},
-        }
         torch.manual_seed(0)
         module = cls(*recipe.args, **recipe.kwargs)
+        entry = constructor(name)
         entry["parameters"] = " ".join(n for n, _ in module.named_parameters())
         entry["buffers"] = " ".join(n for n, _ in module.named_buffers())
         entry["op"] = format_op(module_op(name, module, recipe))
         if name in recipes.INPLACE_MODULES:
             entry["inplace"] = format_op(module_op(name, cls(*recipe.args, **recipe.kwargs, inplace=True), recipe))
         facts[f"torch.nn.{name}"] = entry
+    for name, model in recipes.LIKE.items():
+        facts[f"torch.nn.{name}"] = {**facts[f"torch.nn.{model}"], **constructor(name)}
     return facts
 
 
+def constructor(name: str) -> dict[str, Any]:
+    init = recipes.INIT.get(name) or {
+        p.name: ... if p.default is p.empty else p.default
+        for p in list(inspect.signature(getattr(torch.nn, name).__init__).parameters.values())[1:]
+    }
+    constants = {k: v for k, v in init.items() if v is None or isinstance(v, (bool, int, float, str))}
+    return {"init": " ".join(init), "defaults": constants}
+
+
 def module_op(name: str, module: torch.nn.Module, recipe: recipes.Module) -> Op:
-    """Run a module as a function of its inputs and of its own parameters and buffers."""
+    """Run a module as a function of its inputs and of the tensors it holds."""
     forward = parse_op(f"x|{recipe.forward}").params if recipe.forward else python_params(type(module).forward)[1:]
-    own = {f"self.{n}": t.detach() for n, t in (*module.named_parameters(), *module.named_buffers())}
+    held = module_tensors(module)
+    overload = Overload(Op(name, (*forward, *(Param(n, "tensor", kwonly=True) for n in held))), False)
+    torch.manual_seed(0)
+    for args, kwargs in recipe.calls():
+        measure([overload], module_function(module), args, {**kwargs, **held})
+    return finish(overload)
+
+
+def module_tensors(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    return {f"self.{n}": t.detach() for n, t in (*module.named_parameters(), *module.named_buffers())}
+
+
+def module_function(module: torch.nn.Module) -> Callable[..., Any]:
+    """The module as a function that takes the tensors it holds as keywords, like "self.weight"."""
+
     def run(*args: Any, **kwargs: Any) -> Any:
         state = {k.removeprefix("self."): kwargs.pop(k) for k in list(kwargs) if k.startswith("self.")}
         return torch.func.functional_call(module, state, args, kwargs)
 
-    op = Op(name, (*forward, *(Param(n, "tensor", kwonly=True) for n in own)))
-    overload = Overload(op, False)
-    torch.manual_seed(0)
-    for args, kwargs in recipe.calls():
-        measure([overload], run, args, {**kwargs, **own})
-    return finish(overload)
+    return run
 
 
 def method_words(table: dict[str, list[Op]]) -> dict[str, str]:

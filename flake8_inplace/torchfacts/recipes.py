@@ -174,6 +174,8 @@ ROWS: dict[str, tuple[str, ...]] = {
         for n in (1, 2, 3)
     },
     "torch.broadcast_shapes": ("broadcast_shapes|*shapes",),
+    "torch.nn.utils.rnn.pad_sequence": ("pad_sequence|sequences:L batch_first? padding_value? padding_side?|||fresh",),
+    "torch.nn.utils.parameters_to_vector": ("parameters_to_vector|parameters:L|||fresh",),
     "torch.get_rng_state": ("get_rng_state||||fresh!",),
     "torch.unravel_index": ("unravel_index|indices:T shape|||fresh#[]",),
     **{f"torch.nn.init.{n}": (f"{n}|{params}||tensor|same(tensor)",) for n, params in _INIT.items()},
@@ -187,6 +189,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "torch.nn.functional.embedding": ("max_norm",),
     "torch.nn.functional.embedding_bag": ("max_norm",),
     "torch.nn.functional.gumbel_softmax": ("hard",),
+    "torch.nn.functional.kl_div": ("log_target",),
     **{f"torch.nn.functional.{kind}max_pool{n}d": ("return_indices",) for n in (1, 2, 3) for kind in ("", "adaptive_")},
     **{f"torch.nn.functional.fractional_max_pool{n}d": ("return_indices",) for n in (2, 3)},
 }
@@ -194,11 +197,16 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 # What the output aliases where samples show only some of the cases, by short name.
 KINDS: dict[str, str] = {
     **dict.fromkeys(("reshape", "reshape_as", "flatten", "ravel", "conj", "resolve_conj", "resolve_neg", "real", "sum_to_size"), "maybe"),
+    **dict.fromkeys(("conj_physical", "to_dense"), "maybe"),
+    "unsafe_split_with_sizes": "unsafe",
     **dict.fromkeys(("expand", "expand_as", "broadcast_to"), "expand"),
     # Not in training they return their input; who trains gets new memory.
     **dict.fromkeys(("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "feature_dropout"), "fresh"),
     **dict.fromkeys(("unflatten", "view", "as_strided", "numpy_T", "matrix_H", "mT", "mH", "adjoint"), "view"),
 }
+
+# Saves that depend on a value in common use: pooling to size 1 is a mean, which saves nothing.
+UNSURE = {f"{name}{n}d" for name in ("adaptive_avg_pool", "AdaptiveAvgPool") for n in (1, 2, 3)}
 
 # Sample calls for what op_db does not cover, or covers by an unusual path. They replace the samples of op_db.
 RECIPES: dict[str, Callable[[], list[Call]]] = {
@@ -263,7 +271,7 @@ RECIPES: dict[str, Callable[[], list[Call]]] = {
     "torch.lstm_cell": lambda: [call(f(2, 3), [f(2, 4), f(2, 4)], f(16, 3), f(16, 4), f(16), f(16))],
     "torch.rnn_tanh_cell": lambda: [call(f(2, 3), f(2, 4), f(4, 3), f(4, 4), f(4), f(4))],
     "torch.rnn_relu_cell": lambda: [call(f(2, 3), f(2, 4), f(4, 3), f(4, 4), f(4), f(4))],
-    "torch.gradient": lambda: [call(f(4, 4)), call(f(4, 4), spacing=1.0), call(f(4, 4), dim=0)],
+    "torch.gradient": lambda: [call(f(4, 4)), call(f(4, 4), spacing=1.0), call(f(4, 4), dim=0), call(f(4, 4), spacing=(f(4), f(4)))],
     "torch.histogramdd": lambda: [call(f(4, 2), [2, 2])],
     "torch.vander": lambda: [call(f(4)), call(f(4), 3)],
     "torch.rrelu": lambda: [call(f(4) - 0.5, 0.1, 0.3, True)],
@@ -327,6 +335,7 @@ RECIPES: dict[str, Callable[[], list[Call]]] = {
         f"torch.nn.functional.fractional_max_pool{n}d_with_indices": lambda n=n: [call(f(1, 2, *[6] * n), 2, 2)]  # type: ignore[misc]
         for n in (2, 3)
     },
+    "torch.embedding": lambda: [call(f(5, 3), i(4))],
     "torch.repeat_interleave": lambda: [call(i(3)), call(f(3), 2), call(f(3), i(3))],
     **{f"Tensor.float_power{end}": lambda: [call(f(3).double(), 2.0), call(f(3).double(), f(3).double())] for end in ("", "_")},
     "torch.special.polygamma": lambda: [call(1, f(3))],
@@ -459,7 +468,17 @@ MODULES: dict[str, Module] = {
     "MultiheadAttention": Module(4, 2, calls=lambda: [call(f(5, 2, 4), f(5, 2, 4), f(5, 2, 4))]),
     "TransformerEncoderLayer": Module(4, 2, 8, calls=lambda: [call(f(5, 2, 4))]),
     "TransformerDecoderLayer": Module(4, 2, 8, calls=lambda: [call(f(5, 2, 4), f(5, 2, 4))]),
+    "TransformerEncoder": Module(nn.TransformerEncoderLayer(4, 2, 8), 2, calls=lambda: [call(f(5, 2, 4))]),
+    "TransformerDecoder": Module(nn.TransformerDecoderLayer(4, 2, 8), 2, calls=lambda: [call(f(5, 2, 4), f(5, 2, 4))]),
+    "AdaptiveLogSoftmaxWithLoss": Module(4, 6, [2], calls=lambda: [call(f(3, 4), i(3))]),
     "Transformer": Module(4, 2, 1, 1, 8, calls=lambda: [call(f(5, 2, 4), f(5, 2, 4))]),
+}
+
+# Built like another class, and once built the same op.
+LIKE: dict[str, str] = {
+    "SyncBatchNorm": "BatchNorm2d",
+    "LazyLinear": "Linear",
+    **{f"Lazy{name}{n}d": f"{name}{n}d" for name in ("Conv", "ConvTranspose", "BatchNorm", "InstanceNorm") for n in (1, 2, 3)},
 }
 
 INPLACE_MODULES = (
