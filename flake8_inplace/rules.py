@@ -30,6 +30,7 @@ _ALL = (
     Rule("TIP103", "saved-tensor-augmented", "an augmented assignment overwrites a saved tensor", "augmented"),
     Rule("TIP104", "saved-tensor-subscript", "an index or slice assignment overwrites a saved tensor", "subscript"),
     Rule("TIP105", "saved-tensor-out", "`out=` overwrites a saved tensor", "out"),
+    Rule("TIP106", "parameter-update", "parameters are updated between a forward and its backward", "step"),
 )
 RULES = {rule.code: rule for rule in _ALL}
 _BY_FORM = {rule.form: rule for rule in _ALL if rule.form} | {"renorm": RULES["TIP101"]}
@@ -40,6 +41,7 @@ _ADVICE = {
     "augmented": "write `x = x {operator} ...` instead",
     "subscript": "write to a `clone()`, or build the tensor with `torch.where`, `torch.cat` or `torch.stack`",
     "out": "let the operator return a new tensor",
+    "step": "update after every backward that needs the old values, or run the forward again",
     "renorm": "look the embedding up before its weight is used, or use a `clone()` of the weight",
 }
 

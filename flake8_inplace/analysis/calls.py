@@ -46,7 +46,12 @@ _TRANSPARENT = frozenset(
     "functools.lru_cache functools.wraps functools.cache torch._dynamo.disable torch.compiler.disable "
     "torch.autograd.Variable torch.jit.annotate typing.cast".split()
 )
+STRANGER = Ref("an unknown class")
 CONTEXT = Ref("torch.autograd.function.FunctionCtx")
+OPTIMIZERS = frozenset(
+    f"torch.optim.{name}"
+    for name in "Adadelta Adafactor Adagrad Adam Adamax AdamW ASGD LBFGS Muon NAdam RAdam RMSprop Rprop SGD".split()
+)
 _NO_TENSOR = ("numpy.", "math.", "random.", "os.", "time.", "np.", "pandas.", "logging.", "json.", "re.")
 
 
@@ -83,11 +88,24 @@ def call(m: Machine, callee: Value, args: list[Value], kwargs: dict[str, Value],
         return args[0] if args else callee
     if isinstance(callee, Unknown) and callee.scalar:
         return Unknown(scalar=True)
-    return tensors.unknown_call(m, callee, *args, *kwargs.values())
+    return _module_call(m, callee, args, kwargs, site)
+
+
+def _module_call(m: Machine, module: Value, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    """Call something unknown; if its ``parameters()`` were asked for before, it is a module and saves them."""
+    values = [module, *args, *kwargs.values()]
+    parameter = m.see(m.symbols.get(("parameter", module), NONE))
+    if not isinstance(parameter, Tensor) or not m.grad_mode:
+        return tensors.unknown_call(m, *values)
+    saved = tensors.keep(m, "this module", "parameters", parameter.storage, site)
+    node = Node("module", (saved,), m.history(*values))
+    return Unknown(Grad.YES, node, likely=any(isinstance(m.see(arg), Tensor) for arg in args))
 
 
 def call_object(m: Machine, instance: Object, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
-    if isinstance(instance.cls, Ref) and instance.cls.name == "unknown":
+    if instance.cls == STRANGER:
+        if ("parameter", instance) in m.symbols:
+            return _module_call(m, instance, args, kwargs, site)
         result = tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.MAYBE if args else Grad.NO)
         result.likely = any(isinstance(m.see(a), Tensor) for a in args)
         return result
@@ -135,7 +153,7 @@ def unknown_method(
         tensor = m.promote(receiver)
         if isinstance(tensor, Tensor):
             return tensors.method(m, tensor, name, args, kwargs, site)
-    if name == "parameters":
+    if name == "parameters" and not args:
         return List([_parameter_of(m, receiver)], open=True)
     if name in facts.scalar_methods() and name not in ("values", "indices"):
         return m.symbol(receiver, name, *args, scalar=True)
@@ -143,7 +161,10 @@ def unknown_method(
 
 
 def _parameter_of(m: Machine, module: Value) -> Value:
-    return m.symbol("parameter", module, grad=Grad.YES)
+    """The one tensor that stands for all parameters of a module whose class is not in this file."""
+    symbol = m.symbol("parameter", module, grad=Grad.YES)
+    m.promoted.setdefault(symbol, Tensor(cell=Cell(Grad.YES)))
+    return m.promote(symbol)
 
 
 def object_method(
@@ -165,6 +186,14 @@ def object_method(
     if "items" in contents and name in ("keys", "values", "items"):
         items = m.see(contents["items"])
         return containers.dict_method(m, items, name, args, kwargs) if isinstance(items, Dict) else items
+    if instance.cls == STRANGER and name == "parameters":
+        return List([_parameter_of(m, instance)], open=True)
+    if name == "step":
+        return optimizer_step(m, instance, args, site)
+    if name == "load_state_dict":
+        for tensor in classes.held(m, instance, set()):
+            m.write(tensor.storage, "step", site)
+        return NONE
     if name in ("parameters", "named_parameters"):
         own = list(classes.parameters(m, instance))
         found: list[Value] = list(own) if name == "parameters" else [Tuple((Unknown(scalar=True), p)) for p in own]
@@ -189,6 +218,19 @@ def object_method(
     if name in ("zero_grad", "register_forward_hook", "share_memory", "register_full_backward_hook"):
         return NONE
     return tensors.unknown_call(m, *args, *kwargs.values())
+
+
+def optimizer_step(m: Machine, optimizer: Object, args: list[Value], site: Site) -> Value:
+    """``optimizer.step()`` overwrites every parameter; a fused one does so behind the version counter's back."""
+    contents = m.state.get(optimizer).items
+    if args and isinstance(first := m.see(args[0]), (Function, Bound)):
+        call(m, first, [], {}, site)
+    elif args and isinstance(first, Object) and "params" in m.state.get(first).items:
+        return optimizer_step(m, first, [], site)  # GradScaler.step(optimizer)
+    if "params" in contents and constant(contents.get("fused", NONE)) is not True:
+        for tensor in classes.parameters(m, contents["params"]):
+            m.write(tensor.storage, "step", site)
+    return NONE
 
 
 def super_method(
@@ -290,8 +332,11 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
     built = classes.build(m, name, args, kwargs)
     if built is not None:
         return built
-    if name.startswith("torch.optim.") and args:
-        return Object(Ref(name), {"params": args[0]})
+    if name in OPTIMIZERS:
+        params = args[0] if args else kwargs.get("params", NONE)
+        return Object(Ref(name), {"params": params, "fused": kwargs.get("fused", NONE)})
+    if name.rpartition(".")[2] == "GradScaler" and name.startswith("torch."):
+        return Object(Ref("torch.optim.GradScaler"))
     ops = facts.lookup(name)
     if ops:
         return tensors.apply(m, ops, args, kwargs, site, "op_")
@@ -302,11 +347,11 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         return tensors.unknown_call(m, *args, *kwargs.values())
     if name.startswith(_NO_TENSOR):
         return Unknown(scalar=True)
-    if name == "copy.deepcopy" or name == "copy.copy":
-        return tensors.unknown_call(m, *args)
+    if name == "copy.deepcopy" and args:
+        return classes.copied(m, args[0], {})
     last = name.rpartition(".")[2]
     if last[:1].isupper() and not any(isinstance(m.see(a), Tensor) for a in args):
-        return Object(Ref("unknown"), {f"init.{key}": value for key, value in kwargs.items()})
+        return Object(STRANGER, {f"init.{key}": value for key, value in kwargs.items()})
     return tensors.unknown_call(m, *args, *kwargs.values())
 
 

@@ -244,6 +244,25 @@ def held(m: Machine, value: Value, seen: set[int]) -> list[Tensor]:
     return [tensor for item in inside for tensor in held(m, item, seen)]
 
 
+def copied(m: Machine, value: Value, memo: dict[Value, Value]) -> Value:
+    """``copy.deepcopy``: memory of its own for every tensor, the same structure."""
+    value = m.see(value)
+    if value in memo:
+        return memo[value]
+    if isinstance(value, Tensor):
+        memo[value] = Tensor(cell=Cell(m.grad(value)), integral=value.integral)
+    elif isinstance(value, Tuple):
+        return Tuple(tuple(copied(m, item, memo) for item in value.items))
+    elif isinstance(value, List):
+        contents = m.state.get(value)
+        memo[value] = List((copied(m, item, memo) for item in contents.items), contents.open)
+    elif isinstance(value, Dict):
+        memo[value] = Dict({key: copied(m, item, memo) for key, item in m.state.get(value).items.items()})
+    elif isinstance(value, Object):
+        memo[value] = Object(value.cls, {k: copied(m, v, memo) for k, v in m.state.get(value).items.items() if v is not value})
+    return memo.get(value, value)
+
+
 def super_attribute(m: Machine, value: Super, name: str, site: Site) -> Value:
     receiver = value.receiver
     cls = receiver.cls if isinstance(receiver, Object) else value.owner

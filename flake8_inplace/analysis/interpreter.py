@@ -88,7 +88,9 @@ def _simple_line(m: Machine, node: cst.SimpleStatementLine, frame: Frame) -> boo
 
 
 def _expression(m: Machine, node: cst.Expr, frame: Frame) -> bool:
-    evaluate(m, node.value, frame)
+    value = evaluate(m, node.value, frame)
+    if isinstance(value, Unknown) and value.node is not None and isinstance(node.value, cst.Call):
+        m.release_nodes(value.node.parents)  # code not shown here may have run the backward: accelerator.backward(loss)
     return True
 
 

@@ -286,7 +286,10 @@ class Machine:
 
     def release(self, *values: Value) -> None:
         """A backward went through the history of these values and freed what it had saved."""
-        for node in graph(*self.history(*values)):
+        self.release_nodes(self.history(*values))
+
+    def release_nodes(self, nodes: tuple[Node, ...]) -> None:
+        for node in graph(*nodes):
             for saved in node.saves:
                 held = self.state.get(saved.storage)
                 if saved in held:
