@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from .finding import Finding, Place
 
 if TYPE_CHECKING:
+    import libcst as cst
+
     from .analysis.machine import Hazard, Site
 
 
@@ -31,14 +33,16 @@ _ALL = (
     Rule("TIP104", "saved-tensor-subscript", "an index or slice assignment overwrites a saved tensor", "subscript"),
     Rule("TIP105", "saved-tensor-out", "`out=` overwrites a saved tensor", "out"),
     Rule("TIP106", "parameter-update", "parameters are updated between a forward and its backward", "step"),
+    Rule("TIP107", "saved-tensor-callee", "a called function of this file overwrites a tensor that its caller had saved"),
 )
 RULES = {rule.code: rule for rule in _ALL}
+_CALLED = RULES["TIP107"]
 _BY_FORM = {rule.form: rule for rule in _ALL if rule.form} | {"renorm": RULES["TIP101"]}
 
 _ADVICE = {
     "op_": "call the out-of-place form and use its result",
     "inplace": "drop `inplace=True` here",
-    "augmented": "write `x = x {operator} ...` instead",
+    "augmented": "write `{target} = {target} {operator} ...` instead",
     "subscript": "write to a `clone()`, or build the tensor with `torch.where`, `torch.cat` or `torch.stack`",
     "out": "let the operator return a new tensor",
     "step": "update after every backward that needs the old values, or run the forward again",
@@ -48,15 +52,15 @@ _ADVICE = {
 
 def findings(hazards: Iterable[Hazard]) -> list[Finding]:
     """One finding for every overwriting place, in the order of the text; the nearest save speaks for it."""
-    best: dict[tuple[Place, str], tuple[int, Finding]] = {}
+    best: dict[Place, tuple[tuple[bool, int, str], Finding]] = {}
     for hazard in hazards:
         finding = report(hazard)
         saved = finding.saved_at or finding.place
         distance = abs(finding.line - saved.line) * 1000 + abs(finding.column - saved.column)
-        key = (finding.place, finding.code)
-        if key not in best or (distance, finding.message) < (best[key][0], best[key][1].message):
-            best[key] = (distance, finding)
-    return [best[key][1] for key in sorted(best, key=lambda key: (key[0], key[1]))]
+        rank = (finding.code == _CALLED.code, distance, finding.message)
+        if finding.place not in best or rank < best[finding.place][0]:
+            best[finding.place] = (rank, finding)
+    return [best[place][1] for place in sorted(best)]
 
 
 def report(hazard: Hazard) -> Finding:
@@ -64,14 +68,19 @@ def report(hazard: Hazard) -> Finding:
     site: Site = hazard.write.place
     origin: Site = hazard.saved.place
     place, saved_at = site.piece.place(site.node), origin.piece.place(origin.node)
-    rule = _BY_FORM[hazard.write.form]
-    text = excerpt(site)
-    slot = "its result" if hazard.saved.slot == "result" else "an input" if hazard.saved.slot else "a tensor"
-    slot = f"`{hazard.saved.slot}`" if slot == "an input" else slot
-    advice = _ADVICE[hazard.write.form]
-    if "{operator}" in advice:
-        advice = advice.format(operator=operator_of(site))
-    message = f"`{text}` overwrites a tensor that {hazard.saved.op} saved ({slot}, {above(place, saved_at)}); {advice}"
+    rule, form, call = _BY_FORM[hazard.write.form], hazard.write.form, hazard.callee()
+    where = above(place, saved_at)
+    slot = "its result" if hazard.saved.slot == "result" else f"`{hazard.saved.slot}`"
+    advice = _ADVICE[form]
+    if form == "augmented":
+        advice = advice.format(target=code(site, site.expression.target), operator=code(site, site.node)[:-1])
+    text = f"`{excerpt(site)}`"
+    if call is not None and form != "step":
+        rule, text = _CALLED, f"{text}, reached by `{excerpt(call)}`,"
+    if form == "step":
+        message = f"{text} updates a parameter that {hazard.saved.op} saved ({where}) and a later backward needs; {advice}"
+    else:
+        message = f"{text} overwrites a tensor that {hazard.saved.op} saved ({slot}, {where}); {advice}"
     return Finding(rule.code, place, message, saved_at)
 
 
@@ -86,9 +95,10 @@ def above(place: Place, saved: Place) -> str:
 
 def excerpt(site: Site) -> str:
     """The overwriting expression in one short line."""
-    text = " ".join(site.piece.parse().code_for_node(site.expression).split())
-    return (text if len(text) <= 44 else text[:41] + "...").replace("`", "'")
+    text = code(site, site.expression)
+    return text if len(text) <= 44 else text[:41] + "..."
 
 
-def operator_of(site: Site) -> str:
-    return site.piece.parse().code_for_node(site.node).strip().removesuffix("=")
+def code(site: Site, node: cst.CSTNode) -> str:
+    """The text of a node on one line."""
+    return " ".join(site.piece.parse().code_for_node(node).split()).replace("`", "'")

@@ -329,6 +329,8 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
     if name in ("collections.OrderedDict", "dict") and args and isinstance(m.see(args[0]), (List, Tuple)):
         pairs = [m.see(pair) for pair in containers.elements(m, args[0])[0]]
         return Dict({containers.key_of(p.items[0]) or index: p.items[1] for index, p in enumerate(pairs) if isinstance(p, Tuple) and len(p.items) == 2})
+    if name.startswith("torch.Tensor.") and args:
+        return call_method(m, Method(m.promote(args[0]), name[13:], site.node), args[1:], kwargs, site)
     built = classes.build(m, name, args, kwargs)
     if built is not None:
         return built

@@ -109,11 +109,15 @@ class Dict:
 
 
 class Storage:
-    """The memory of a tensor and its one version counter. Its state is the set of saves that need it unchanged."""
+    """The version counter of a tensor. Its state is the set of saves that need what it counts unchanged.
 
-    __slots__ = ("initial",)
+    ``hidden`` is the storage whose memory this one shares behind the counter's back (``x.data``).
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("hidden", "initial")
+
+    def __init__(self, hidden: Storage | None = None) -> None:
+        self.hidden = hidden
         self.initial: frozenset[Saved] = frozenset()
 
 
@@ -129,19 +133,17 @@ class Cell:
 class Tensor:
     """A tensor object.
 
-    ``view`` is "" for a base, "view", "views" (one of several outputs), "expand" or "no_grad"; ``counted`` is False
-    where writes do not reach the version counter (``.data``); ``contiguous`` is False after a transposition;
-    ``integral`` is True where the elements are known to be integers (which indexing saves, unlike booleans).
+    ``view`` is "" for a base, "view", "views" (one of several outputs), "expand" or "no_grad"; ``contiguous`` is False
+    after a transposition; ``integral`` is True where the elements are known to be integers (which indexing saves, unlike booleans).
     """
 
-    __slots__ = ("cell", "contiguous", "counted", "integral", "storage", "view")
+    __slots__ = ("cell", "contiguous", "integral", "storage", "view")
 
     def __init__(
         self,
         storage: Storage | None = None,
         cell: Cell | None = None,
         view: str = "",
-        counted: bool = True,
         contiguous: bool = True,
         integral: bool = False,
     ) -> None:
@@ -149,7 +151,6 @@ class Tensor:
         self.storage = storage or Storage()
         self.cell = cell or Cell()
         self.view = view
-        self.counted = counted
         self.contiguous = contiguous
 
 
@@ -217,6 +218,7 @@ class Saved:
     storage: Storage
     place: Any
     guard: Guard
+    calls: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

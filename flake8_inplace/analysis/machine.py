@@ -142,6 +142,14 @@ class Hazard:
     saved: Saved
     write: Write
 
+    def callee(self) -> Site | None:
+        """The call that did the writing, where that is one made after, or beside, the function that saved."""
+        for saving, writing in zip(self.saved.calls, self.write.calls, strict=False):
+            if saving is not writing:
+                return writing  # type: ignore[no-any-return]
+        depth = len(self.saved.calls)
+        return self.write.calls[depth] if len(self.write.calls) > depth else None
+
 
 @dataclass(slots=True, eq=False)
 class Machine:

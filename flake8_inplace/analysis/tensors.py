@@ -40,6 +40,7 @@ _BOOLEAN = frozenset(
 )
 _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 """Operators over a list that save an element for the gradients of the others."""
+_FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.get_default_dtype"})
 _SAME_METADATA = frozenset({"shape", "dtype", "device", "ndim", "is_leaf", "layout", "names", "itemsize", "nbytes"})
 
 
@@ -52,13 +53,19 @@ def view(m: Machine, base: Tensor, kind: str = "view", contiguous: bool = True) 
     """A view of ``base``; the strictest kind of view wins when views are made of views."""
     if m.grad_mode:
         kind = base.view if base.view in ("views", "expand", "no_grad") else kind
-        return Tensor(base.storage, base.cell, kind, base.counted, base.contiguous and contiguous)
+        return Tensor(base.storage, base.cell, kind, base.contiguous and contiguous)
     kind = "expand" if "expand" in (base.view, kind) else "no_grad"
-    return Tensor(base.storage, Cell(), kind, base.counted, base.contiguous and contiguous)
+    return Tensor(base.storage, Cell(), kind, base.contiguous and contiguous)
 
 
-def detached(base: Tensor, counted: bool = True) -> Tensor:
-    return Tensor(base.storage, Cell(), base.view, base.counted and counted, base.contiguous)
+def detached(base: Tensor) -> Tensor:
+    """``detach()``: the same memory and version counter, no history."""
+    return Tensor(base.storage, Cell(), base.view, base.contiguous, base.integral)
+
+
+def data(base: Tensor) -> Tensor:
+    """``.data``: the same memory, a version counter of its own."""
+    return Tensor(Storage(hidden=base.storage), Cell(), base.view, base.contiguous, base.integral)
 
 
 def unknown_call(m: Machine, *values: Value, grad: Grad = Grad.NO) -> Unknown:
@@ -212,7 +219,7 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
     written = [tensor for name in op.writes for tensor in operands.get(name, ())]
     for tensor in written:
         write(m, tensor, form, site)
-    results = [_result(m, op, out, operands, grad) for out in op.outs]
+    results = [_result(m, op, out, operands, bound) for out in op.outs]
     if grad:
         for save in op.saves:
             if save.slot.startswith("result") and save.sure and any(grads.get(n, Grad.NO) for n in save.needs):
@@ -249,13 +256,13 @@ def tensors_in(m: Machine, value: Value) -> Iterable[Tensor]:
                 yield from tensors_in(m, option)
 
 
-def _result(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], grad: Grad) -> Value:
+def _result(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Value:
     if out.many:
-        return List([_single(m, op, out, operands), _single(m, op, out, operands)], open=True)
-    return _single(m, op, out, operands)
+        return List([_single(m, op, out, operands, bound), _single(m, op, out, operands, bound)], open=True)
+    return _single(m, op, out, operands, bound)
 
 
-def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]]) -> Tensor:
+def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
     bases = operands.get(out.of or "", [])
     if out.kind == "fresh" or not bases:
         return fresh(integral=out.integral and op.name not in _BOOLEAN)
@@ -267,24 +274,31 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
     if out.kind == "unsafe":
         return Tensor(Storage(), Cell(), "view")
     if out.kind == "maybe":
-        if op.name in _COPYING_STRIDED and not base.contiguous:
+        if (op.name in _COPYING_STRIDED and not base.contiguous) or _converts(op, bound):
             return fresh()
         return view(m, base, base.view)
     kind = out.kind if out.kind in ("views", "expand") else "view"
     return view(m, base, kind, op.name not in _TRANSPOSING)
 
 
+def _converts(op: facts.Op, bound: Bindings) -> bool:
+    """Whether a conversion is to a type that tensors do not have from the start, and so copies."""
+    if op.name in ("double", "half", "bfloat16"):
+        return True
+    names = [value.name for value in bound.values() if isinstance(value, Ref)]
+    return op.name in ("to", "type", "type_as") and any(name.startswith("torch.") and name not in _FLOAT for name in names)
+
+
 def keep(m: Machine, op: str, slot: str, storage: Storage, site: Site) -> Saved:
     """Autograd keeps a tensor for the backward pass."""
-    saved = Saved(op, slot, storage, site, m.state.guard())
+    saved = Saved(op, slot, storage, site, m.state.guard(), tuple(m.calling))
     m.state.put(storage, m.state.get(storage) | {saved})
     return saved
 
 
 def write(m: Machine, tensor: Tensor, form: str, site: Site) -> None:
     """A tensor is overwritten in place."""
-    if tensor.counted:
-        m.write(tensor.storage, form, site)
+    m.write(tensor.storage, form, site)
 
 
 # -- methods, attributes and subscripts of tensors
@@ -333,7 +347,7 @@ def require_grad(m: Machine, tensor: Tensor, on: bool) -> None:
 def attribute(m: Machine, tensor: Tensor, name: str, site: Site) -> Value:
     """Read an attribute of a tensor."""
     if name == "data":
-        return detached(tensor, counted=False)
+        return data(tensor)
     if name == "grad":
         grad = m.promote(m.symbol(tensor.cell, "grad"))
         return grad
@@ -426,8 +440,8 @@ def describe(m: Machine, value: Value) -> str:
         words.append(f"saved[{', '.join(saves)}]")
     if value.view:
         words.append(value.view)
-    if not value.counted:
-        words.append("uncounted")
+    if value.storage.hidden is not None:
+        words.append("data")
     words.append({Grad.NO: "no grad", Grad.MAYBE: "maybe grad", Grad.YES: "grad"}[state.grad])
     if state.leaf and state.grad:
         words.append("leaf")
