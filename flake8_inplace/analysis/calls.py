@@ -227,7 +227,8 @@ def optimizer_step(m: Machine, optimizer: Object, args: list[Value], site: Site)
         call(m, first, [], {}, site)
     elif args and isinstance(first, Object) and "params" in m.state.get(first).items:
         return optimizer_step(m, first, [], site)  # GradScaler.step(optimizer)
-    if "params" in contents and constant(contents.get("fused", NONE)) is not True:
+    stepping = m.state.modes.get("backward", False)  # without gradients a step leaves every parameter alone
+    if stepping and "params" in contents and constant(contents.get("fused", NONE)) is not True:
         for tensor in classes.parameters(m, contents["params"]):
             m.write(tensor.storage, "step", site)
     return NONE

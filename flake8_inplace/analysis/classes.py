@@ -203,6 +203,8 @@ def call_fact(
     op, form = fact.op, "op_"
     if fact.inplace is not None and constant(contents.get("init.inplace", NONE)) is True:
         op, form = fact.inplace, "inplace"
+    if "Dropout" in fact.name and args and contents.get("init.p", NONE) in (Const(0), Const(0.0)):
+        return m.see(args[0])
     own = {p.name: contents.get(p.name[5:], NONE) for p in op.params if p.name.startswith("self.")}
     if contents.get("init.max_norm", NONE) != NONE and isinstance(weight := contents.get("weight"), Tensor):
         tensors.write(m, weight, "renorm", site)

@@ -90,6 +90,7 @@ def _simple_line(m: Machine, node: cst.SimpleStatementLine, frame: Frame) -> boo
 def _expression(m: Machine, node: cst.Expr, frame: Frame) -> bool:
     value = evaluate(m, node.value, frame)
     if isinstance(value, Unknown) and value.node is not None and isinstance(node.value, cst.Call):
+        m.state.set(m.state.modes, "backward", True)
         m.release_nodes(value.node.parents)  # code not shown here may have run the backward: accelerator.backward(loss)
     return True
 
@@ -221,8 +222,9 @@ def augment(m: Machine, name: str, old: Value, value: Value, site: Site) -> Valu
     old = m.see(old)
     if isinstance(old, Choice):
         return m.split([old], lambda options: augment(m, name, options[0], value, site))
-    if isinstance(old, Tensor):
-        tensors.apply(m, tensors.facts.lookup(f"Tensor.__i{name}__"), [old, value], {}, site, "augmented")
+    inplace = tensors.facts.lookup(f"Tensor.__i{name}__")
+    if isinstance(old, Tensor) and inplace:  # there is no in-place matmul: `x @= y` makes a new tensor
+        tensors.apply(m, inplace, [old, value], {}, site, "augmented")
         return old
     if isinstance(old, List) and name == "add":
         containers.extend(m, old, value)

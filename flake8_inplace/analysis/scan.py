@@ -118,6 +118,8 @@ def _writes(node: ast.AST) -> bool:
         return node.attr in _STEPS or (node.attr.endswith("_") and not node.attr.endswith("__"))
     if isinstance(node, ast.keyword):
         return node.arg in ("out", "inplace", "max_norm")
+    if isinstance(node, ast.Call):  # nn.ReLU(True)
+        return any(isinstance(arg, ast.Constant) and arg.value is True for arg in node.args)
     return isinstance(node, ast.Name) and node.id.endswith("_") and isinstance(node.ctx, ast.Load)
 
 

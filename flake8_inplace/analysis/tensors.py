@@ -40,6 +40,7 @@ _BOOLEAN = frozenset(
 )
 _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 """Operators over a list that save an element for the gradients of the others."""
+_INTEGERS = frozenset({"torch.long", "torch.int64", "torch.int", "torch.int32"})
 _FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.get_default_dtype"})
 _SAME_METADATA = frozenset({"shape", "dtype", "device", "ndim", "is_leaf", "layout", "names", "itemsize", "nbytes"})
 
@@ -117,10 +118,20 @@ def _apply(
     if op.inplace and constant(bound.get("inplace", NONE)) is True:
         op = facts.lookup(op.inplace)[0]
         form = "inplace"
+    if _passes_through(op, bound):
+        return m.see(bound[op.params[0].name])
     result = run(m, op, bound, site, form)
     if constant(kwargs.get("requires_grad", NONE)) is True and isinstance(result, Tensor):
         m.state.put(result.cell, CellState(Grad.YES, None, True))
     return _into(m, out, result, site) if out != NONE else result
+
+
+def _passes_through(op: facts.Op, bound: Bindings) -> bool:
+    """Dropout that is switched off hands back its very input."""
+    if "dropout" not in op.name:
+        return False
+    off = bound.get("training", bound.get("train", NONE))
+    return off == Const(False) or bound.get("p", NONE) in (Const(0), Const(0.0))
 
 
 def _into(m: Machine, out: Value, result: Value, site: Site) -> Value:
@@ -178,7 +189,7 @@ _OPTIONS = frozenset("dtype device layout requires_grad pin_memory memory_format
 
 def _fits(m: Machine, param: facts.Param, value: Value) -> bool:
     if isinstance(value, Const):
-        return param.kind == "other" or (value.value is None and param.optional)
+        return param.kind == "other" or value.value is None
     if isinstance(value, Unknown):
         return param.kind == "other" or not value.scalar
     if isinstance(value, Tensor):
@@ -212,8 +223,9 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
     if grad:
         for save in op.saves:
             if save.sure and any(grads.get(need, Grad.NO) for need in save.needs):
-                for tensor in operands.get(save.slot, ()):
-                    if op.name in _PRODUCTS and not any(m.grad(t) for t in operands[save.slot] if t is not tensor):
+                for index, tensor in enumerate(operands.get(save.slot, ())):
+                    others = operands[save.slot][:index] + operands[save.slot][index + 1 :]
+                    if op.name in _PRODUCTS and not any(m.grad(other) for other in others):
                         continue
                     saves.append(keep(m, op.name, save.slot, tensor.storage, site))
     written = [tensor for name in op.writes for tensor in operands.get(name, ())]
@@ -227,7 +239,8 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
                 for tensor in tensors_in(m, results[index]) if index < len(results) else ():
                     saves.append(keep(m, op.name, "result", tensor.storage, site))
         node = Node(op.name, tuple(saves), parents)
-        for tensor in written:
+        returned = {out.of for out in op.outs if out.kind == "same"}
+        for tensor in [t for name in op.writes if name in returned or not op.outs for t in operands.get(name, ())]:
             state = m.cell(tensor)
             m.state.put(tensor.cell, CellState(max(state.grad, grad), node, False))
         shared = {tensor.cell for tensors in operands.values() for tensor in tensors}
@@ -265,7 +278,7 @@ def _result(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
 def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
     bases = operands.get(out.of or "", [])
     if out.kind == "fresh" or not bases:
-        return fresh(integral=out.integral and op.name not in _BOOLEAN)
+        return fresh(integral=(out.integral and op.name not in _BOOLEAN) or _counts(m, op, bound))
     base = bases[0]
     if out.kind == "same":
         return base
@@ -279,6 +292,21 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
         return view(m, base, base.view)
     kind = out.kind if out.kind in ("views", "expand") else "view"
     return view(m, base, kind, op.name not in _TRANSPOSING)
+
+
+def _counts(m: Machine, op: facts.Op, bound: Bindings) -> bool:
+    """Whether a creation function makes integers: because of its ``dtype``, or because of what it is given."""
+    dtype = m.see(bound.get("dtype", NONE))
+    if isinstance(dtype, Ref):
+        return dtype.name in _INTEGERS
+    if op.name == "arange":
+        return not any(isinstance(value, Const) and isinstance(value.value, float) for value in bound.values())
+    if op.name == "tensor":
+        items = list(bound.values())[:1]
+        while items and isinstance(items[0], (List, Tuple)):
+            items = list(items[0].items if isinstance(items[0], Tuple) else m.state.get(items[0]).items)
+        return bool(items) and all(isinstance(i, Const) and type(i.value) is int for i in items)
+    return False
 
 
 def _converts(op: facts.Op, bound: Bindings) -> bool:
@@ -335,6 +363,7 @@ def method(m: Machine, tensor: Tensor, name: str, args: list[Value], kwargs: Bin
 def backward(m: Machine, outputs: list[Value], kwargs: Bindings) -> None:
     """A backward pass runs from ``outputs``, and frees what their graph had saved unless it is asked to keep it."""
     m.want(*outputs)
+    m.state.set(m.state.modes, "backward", True)
     if not any(constant(kwargs.get(name, NONE)) is True for name in ("retain_graph", "create_graph")):
         m.release(*outputs)
 
