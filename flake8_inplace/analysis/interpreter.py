@@ -54,6 +54,8 @@ from .transfer import (
 )
 
 
+RECURSIONS = 3
+"""Most times that a function is read inside itself."""
 ROUNDS = 4
 """Most rounds of a loop whose length is not known."""
 
@@ -561,7 +563,7 @@ _STATEMENTS: dict[type, Callable[[Machine, Any, Frame], bool]] = {
 def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """Call a function of the file: its body is read with these arguments."""
     busy = sum(1 for active in m.active if active.node is function.node)
-    if busy > 1 or len(m.active) >= DEPTH or m.entry_steps > ENTRY_STEPS:
+    if busy > RECURSIONS or len(m.active) >= DEPTH or m.entry_steps > ENTRY_STEPS:
         return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.NO)
     node, state = function.node, m.state
     frame = Frame({}, function.piece, function.frame, function.owner, args[0] if function.owner and args else None)

@@ -299,6 +299,8 @@ def _counts(m: Machine, op: facts.Op, bound: Bindings) -> bool:
     dtype = m.see(bound.get("dtype", NONE))
     if isinstance(dtype, Ref):
         return dtype.name in _INTEGERS
+    if op.name in ("randint", "randperm", "multinomial", "tril_indices", "triu_indices"):
+        return True
     if op.name == "arange":
         return not any(isinstance(value, Const) and isinstance(value.value, float) for value in bound.values())
     if op.name == "tensor":
@@ -435,7 +437,9 @@ def assign_subscript(m: Machine, tensor: Tensor, index: Value, value: Value, sit
         state = m.cell(tensor)
         grad = max(state.grad, reach(m, value))
         if grad:
-            indices = [t for t in tensors_in(m, index) if t.integral] if is_advanced(m, index) else []
+            number = isinstance(value, Const)  # then a mask is kept as it is; otherwise only its positions are
+            advanced = is_advanced(m, index)
+            indices = [t for t in tensors_in(m, index) if advanced and (number or t.integral)]
             saves = tuple(keep(m, "indexing", "index", t.storage, site) for t in indices)
             node = Node("setitem", saves, m.history(tensor, value))
             m.state.put(tensor.cell, CellState(grad, node, False))
