@@ -11,7 +11,7 @@ from .finding import Finding, Place
 if TYPE_CHECKING:
     import libcst as cst
 
-    from .analysis.machine import Hazard, Site
+    from .analysis.machine import Hazard, Refusal, Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,17 @@ _ALL = (
     Rule("TIP105", "saved-tensor-out", "`out=` overwrites a saved tensor", "out"),
     Rule("TIP106", "parameter-update", "parameters are updated between a forward and its backward", "step"),
     Rule("TIP107", "saved-tensor-callee", "a called function of this file overwrites a tensor that its caller had saved"),
+    Rule("TIP201", "leaf", "an in-place write to a leaf that requires grad", "leaf"),
+    Rule("TIP202", "leaf-view", "an in-place write to a view of a leaf that requires grad", "leaf view"),
+    Rule("TIP203", "multi-output-view", "an in-place write to one of several views (split, chunk, unbind, iteration)", "views"),
+    Rule("TIP204", "expanded", "an in-place write to expanded memory", "expand"),
+    Rule("TIP205", "no-grad-view", "a view made under no_grad is written with grad mode on", "no_grad"),
+    Rule("TIP206", "detach-view", "`detach_()` on a view", "detach"),
+    Rule("TIP207", "out-with-grad", "`out=` with an argument that requires grad", "out grad"),
+    Rule("TIP208", "overlapping-operand", "an in-place operator reads its own memory in another order", "overlap"),
+    Rule("TIP301", "saved-tensor-data", "`.data` overwrites a saved tensor without the version counter", "data"),
+    Rule("TIP302", "saved-tensor-numpy", "a numpy array overwrites the memory of a saved tensor", "numpy"),
+    Rule("TIP402", "grad-output", "a custom backward overwrites the gradient that it was given", "grad_output"),
 )
 RULES = {rule.code: rule for rule in _ALL}
 _CALLED = RULES["TIP107"]
@@ -46,11 +57,27 @@ _ADVICE = {
     "subscript": "write to a `clone()`, or build the tensor with `torch.where`, `torch.cat` or `torch.stack`",
     "out": "let the operator return a new tensor",
     "step": "update after every backward that needs the old values, or run the forward again",
+    "data": "the gradient will be wrong without an error; use the out-of-place form",
+    "numpy": "the gradient will be wrong without an error; copy the array first",
     "renorm": "look the embedding up before its weight is used, or use a `clone()` of the weight",
 }
 
 
-def findings(hazards: Iterable[Hazard]) -> list[Finding]:
+_REFUSED = {
+    "leaf": "is an in-place write to a leaf that requires grad, which torch refuses; do it under `torch.no_grad()`",
+    "leaf view": "writes to a view of a leaf that requires grad, which torch refuses; do it under `torch.no_grad()`",
+    "views": "writes to one of several views of a tensor (split, chunk, unbind or iteration), which torch refuses; "
+    "index the tensor, or `clone()` the view",
+    "expand": "writes to expanded memory, where several elements are one, which torch refuses; `clone()` it first",
+    "no_grad": "writes, with grad mode on, to a view made under `no_grad`, which torch refuses; `clone()` the view",
+    "detach": "detaches a view in place, which torch refuses; use `detach()`",
+    "out": "has `out=` and an argument that requires grad, which torch refuses; let it return a new tensor",
+    "overlap": "reads the memory that it overwrites in another order, which torch refuses; `clone()` the operand",
+    "grad_output": "overwrites a gradient that others may still use, silently; compute a new tensor",
+}
+
+
+def findings(hazards: Iterable[Hazard], refusals: Iterable[Refusal] = ()) -> list[Finding]:
     """One finding for every overwriting place, in the order of the text; the nearest save speaks for it."""
     best: dict[Place, tuple[tuple[bool, int, str], Finding]] = {}
     for hazard in hazards:
@@ -60,6 +87,9 @@ def findings(hazards: Iterable[Hazard]) -> list[Finding]:
         rank = (finding.code == _CALLED.code, distance, finding.message)
         if finding.place not in best or rank < best[finding.place][0]:
             best[finding.place] = (rank, finding)
+    for refusal in refusals:
+        finding = report_refusal(refusal)
+        best[finding.place] = ((False, 0, ""), finding)
     return [best[place][1] for place in sorted(best)]
 
 
@@ -82,6 +112,13 @@ def report(hazard: Hazard) -> Finding:
     else:
         message = f"{text} overwrites a tensor that {hazard.saved.op} saved ({slot}, {where}); {advice}"
     return Finding(rule.code, place, message, saved_at)
+
+
+def report_refusal(refusal: Refusal) -> Finding:
+    """The finding for a write that is wrong in itself."""
+    rule = _BY_FORM["out grad" if refusal.kind == "out" else refusal.kind]
+    site = refusal.write
+    return Finding(rule.code, site.piece.place(site.node), f"`{excerpt(site)}` {_REFUSED[refusal.kind]}")
 
 
 def above(place: Place, saved: Place) -> str:

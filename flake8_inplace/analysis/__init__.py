@@ -40,4 +40,4 @@ def analyze(source: str, tree: ast.Module | None = None, frameworks: frozenset[s
         piece, reason = min(machine.unreadable, key=lambda item: item[0].line)
         problem = (Place(piece.line, 0), reason)
     reveals = tuple((site.piece.place(site.node).line, text) for site, text in machine.reveals)
-    return Result(tuple(findings(machine.hazards.values())), reveals, problem)
+    return Result(tuple(findings(machine.hazards.values(), machine.refusals)), reveals, problem)

@@ -8,6 +8,7 @@ from ..torchfacts import ops as facts
 from . import classes, containers, tensors
 from .domain import (
     NONE,
+    Array,
     Callable_,
     Cell,
     CellState,
@@ -139,6 +140,9 @@ def call_method(m: Machine, bound: Method, args: list[Value], kwargs: dict[str, 
             return super_method(m, receiver, name, args, kwargs, site)
         case Unknown() if not receiver.scalar:
             return unknown_method(m, receiver, name, args, kwargs, site)
+        case Array():
+            views = name in ("reshape", "view", "transpose", "squeeze", "ravel", "swapaxes")
+            return receiver if views else Unknown(scalar=True)
         case Const() | Unknown():
             return Unknown(scalar=True)
     if hasattr(receiver, "options"):
@@ -342,7 +346,11 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         return Object(Ref("torch.optim.GradScaler"))
     ops = facts.lookup(name)
     if ops:
-        return tensors.apply(m, ops, args, kwargs, site, "op_")
+        enabled = m.grad_mode
+        m.state.set(m.state.modes, "grad", enabled and not name.startswith("torch.nn.init."))  # which switches it off
+        result = tensors.apply(m, ops, args, kwargs, site)
+        m.state.set(m.state.modes, "grad", enabled)
+        return result
     if name.startswith("builtins."):
         result = containers.builtin(m, name[9:], args, kwargs, site)
         if result is not None:

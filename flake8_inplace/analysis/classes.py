@@ -207,7 +207,7 @@ def call_fact(
         return m.see(args[0])
     own = {p.name: contents.get(p.name[5:], NONE) for p in op.params if p.name.startswith("self.")}
     if contents.get("init.max_norm", NONE) != NONE and isinstance(weight := contents.get("weight"), Tensor):
-        tensors.write(m, weight, "renorm", site)
+        m.write(weight.storage, "renorm", site)
     inputs = tuple(p for p in op.params if not p.name.startswith("self."))
     shaped = facts.Op(op.name, tuple(facts.Param(p.name, p.kind, True) for p in op.params), op.saves, op.writes, op.outs)
     positional = args[: len(inputs)]

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 from . import tensors
 from .domain import (
     NONE,
+    Array,
     Attributes,
     Choice,
     Condition,
@@ -444,6 +445,7 @@ _COMPARE = {
 def operator(m: Machine, name: str, left: Value, right: Value, site: Site) -> Value:
     """A binary operator, on tensors or on Python's values."""
     left, right = m.see(left), m.see(right)
+    left, right = (Unknown(scalar=True) if isinstance(v, Array) else v for v in (left, right))
     if isinstance(left, Choice) or isinstance(right, Choice):
         return m.split([left, right], lambda v: operator(m, name, v[0], v[1], site))
     if isinstance(left, Tensor):

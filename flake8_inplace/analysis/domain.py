@@ -154,6 +154,15 @@ class Tensor:
         self.contiguous = contiguous
 
 
+class Array:
+    """A numpy array over the memory of a tensor: a write to it reaches no version counter."""
+
+    __slots__ = ("storage",)
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+
+
 class Choice:
     """One of several values, each under the guard that leads to it."""
 
@@ -178,7 +187,7 @@ class Callable_:
 
 
 Value = (
-    Const | Tuple | Ref | Slice | Unknown | Object | List | Dict | Tensor | Choice | Condition | Callable_
+    Const | Tuple | Ref | Slice | Unknown | Object | List | Dict | Tensor | Array | Choice | Condition | Callable_
 )
 Guard = frozenset[tuple[Unknown, bool]]
 ALWAYS: Final[Guard] = frozenset()

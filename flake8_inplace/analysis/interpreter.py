@@ -11,6 +11,7 @@ from . import calls, classes, containers, tensors
 from .calls import GradMode
 from .domain import (
     NONE,
+    Array,
     Cell,
     CellState,
     Choice,
@@ -142,6 +143,8 @@ def set_item(m: Machine, owner: Value, index: Value, value: Value, site: Site, f
     owner = m.see(owner)
     if isinstance(owner, Tensor):
         tensors.assign_subscript(m, owner, index, value, site, form)
+    elif isinstance(owner, Array):
+        m.write(owner.storage, "numpy", site)
     elif isinstance(owner, Choice):
         split(m, owner, lambda option: set_item(m, option, index, value, site, form))
     elif isinstance(owner, Object):
@@ -203,7 +206,7 @@ def _augmented(m: Machine, node: cst.AugAssign, frame: Frame) -> bool:
             if isinstance(container, Tensor):
                 if tensors.is_advanced(m, index):
                     tensors.assign_subscript(m, container, index, new, site, "augmented")
-            elif new is not old:
+            elif new is not old and not isinstance(container, Array):
                 set_item(m, container, index, new, site)
             return NONE
 
@@ -230,6 +233,9 @@ def augment(m: Machine, name: str, old: Value, value: Value, site: Site) -> Valu
         return old
     if isinstance(old, List) and name == "add":
         containers.extend(m, old, value)
+        return old
+    if isinstance(old, Array):
+        m.write(old.storage, "numpy", site)
         return old
     return containers.operator(m, name, old, value, site)
 
@@ -724,11 +730,24 @@ def call_class(m: Machine, cls: Class) -> None:
             continue
         fresh_entry(m)
         if classes.inherits(cls, classes.FUNCTION):
+            if name == "backward":
+                call_backward(m, member)
             continue
         if member.kind == "static":
             call_entry(m, member, None)
             continue
         call_entry(m, member, stranger(m, cls) if member.kind != "class" else cls)
+
+
+def call_backward(m: Machine, function: Function) -> None:
+    """Read the backward of a custom autograd function: the gradients it is given are not its own to overwrite."""
+    params = [*function.node.params.posonly_params, *function.node.params.params]
+    grads = [Tensor() for _ in params[1:]]
+    m.borrowed = {grad.storage: "grad_output" for grad in grads}
+    context = Object(calls.CONTEXT)
+    m.state.set(m.state.modes, "grad", False)
+    run(m, function, [context, *grads], {}, Site(function.piece, function.node, function.node))
+    m.borrowed = {}
 
 
 def stranger(m: Machine, cls: Class) -> Value:

@@ -151,6 +151,15 @@ class Hazard:
         return self.write.calls[depth] if len(self.write.calls) > depth else None
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A write that torch refuses, or that is wrong in itself, whatever was saved: its kind and where."""
+
+    kind: str
+    write: Site
+    calls: tuple[Site, ...]
+
+
 @dataclass(slots=True, eq=False)
 class Machine:
     """One file being read."""
@@ -159,6 +168,8 @@ class Machine:
     state: State = field(default_factory=State)
     pending: dict[Saved, list[Write]] = field(default_factory=dict)
     hazards: dict[tuple[Saved, Write], Hazard] = field(default_factory=dict)
+    refusals: list[Refusal] = field(default_factory=list)
+    borrowed: dict[Storage, str] = field(default_factory=dict)
     reveals: list[tuple[Site, str]] = field(default_factory=list)
     symbols: dict[Hashable, Unknown] = field(default_factory=dict)
     promoted: dict[Unknown, Tensor] = field(default_factory=dict)
@@ -267,8 +278,15 @@ class Machine:
                 todo.extend(option for guard, option in value.options if self.state.possible(guard))
         return found
 
+    def refuse(self, kind: str, site: Site) -> None:
+        self.refusals.append(Refusal(kind, site, tuple(self.calling)))
+
     def write(self, storage: Storage, form: str, site: Site) -> None:
         """A storage is overwritten: every save of it that is still held is now stale."""
+        if storage in self.borrowed:
+            self.refuse(self.borrowed[storage], site)
+        if storage.hidden is not None:
+            self.write(storage.hidden, "data", site)
         saves = self.state.get(storage)
         if saves:
             guard = self.state.guard()

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from ..torchfacts import ops as facts
 from .domain import (
     NONE,
+    Array,
     Cell,
     CellState,
     Choice,
@@ -141,7 +142,10 @@ def _into(m: Machine, out: Value, result: Value, site: Site) -> Value:
     for target in targets:
         target = m.promote(target)
         if isinstance(target, Tensor):
-            write(m, target, "out", site)
+            if m.grad_mode and Grad.YES in (m.grad(target), *(m.grad(t) for t in tensors_in(m, result))):
+                m.refuse("out", site)
+            else:
+                m.write(target.storage, "out", site)
     return out
 
 
@@ -212,7 +216,7 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
         operands[param.name] = list(tensors_in(m, value))
         if isinstance(m.see(value), Unknown):
             extra.append(value)
-    recording = m.grad_mode and any(out.differentiable for out in op.outs)
+    recording = m.grad_mode and (not op.outs or any(out.differentiable for out in op.outs))
     grads = {name: max((m.grad(t) for t in tensors), default=Grad.NO) for name, tensors in operands.items()}
     for value in extra if recording else ():
         grads["*unknown"] = max(grads.get("*unknown", Grad.NO), m.grad(value))
@@ -230,7 +234,10 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
                     saves.append(keep(m, op.name, save.slot, tensor.storage, site))
     written = [tensor for name in op.writes for tensor in operands.get(name, ())]
     for tensor in written:
-        write(m, tensor, form, site)
+        if any(overlaps(tensor, other) for others in operands.values() for other in others):
+            m.refuse("overlap", site)
+        else:
+            write(m, tensor, form, site, grad)
     results = [_result(m, op, out, operands, bound) for out in op.outs]
     if grad:
         for save in op.saves:
@@ -319,6 +326,11 @@ def _converts(op: facts.Op, bound: Bindings) -> bool:
     return op.name in ("to", "type", "type_as") and any(name.startswith("torch.") and name not in _FLOAT for name in names)
 
 
+def overlaps(tensor: Tensor, other: Tensor) -> bool:
+    """Whether a write to ``tensor`` reads the same memory in another order: ``m += m.T``."""
+    return other is not tensor and other.storage is tensor.storage and other.contiguous != tensor.contiguous
+
+
 def keep(m: Machine, op: str, slot: str, storage: Storage, site: Site) -> Saved:
     """Autograd keeps a tensor for the backward pass."""
     saved = Saved(op, slot, storage, site, m.state.guard(), tuple(m.calling))
@@ -326,9 +338,33 @@ def keep(m: Machine, op: str, slot: str, storage: Storage, site: Site) -> Saved:
     return saved
 
 
-def write(m: Machine, tensor: Tensor, form: str, site: Site) -> None:
-    """A tensor is overwritten in place."""
-    m.write(tensor.storage, form, site)
+def write(m: Machine, tensor: Tensor, form: str, site: Site, grad: Grad = Grad.NO, whole: bool = True) -> None:
+    """A tensor is overwritten in place, from values that require grad as ``grad`` says.
+
+    What torch refuses to do is noted, and the program taken to end there as far as this tensor goes. ``whole`` is False
+    where only one part of it is written.
+    """
+    refused = refusal(m, tensor, grad, whole)
+    if refused:
+        m.refuse(refused, site)
+    else:
+        m.write(tensor.storage, form, site)
+
+
+def refusal(m: Machine, tensor: Tensor, grad: Grad, whole: bool) -> str:
+    """Why torch refuses this in-place write, or an empty string."""
+    if tensor.view == "expand" and whole:
+        return "expand"
+    if not m.grad_mode:
+        return ""
+    state = m.cell(tensor)
+    if state.grad is Grad.YES and state.leaf and state.node is None and tensor.storage.hidden is None:
+        return "leaf view" if tensor.view or not whole else "leaf"
+    if tensor.view == "no_grad" and grad is Grad.YES:
+        return "no_grad"
+    if tensor.view == "views" and max(state.grad, grad) is Grad.YES:
+        return "views"
+    return ""
 
 
 # -- methods, attributes and subscripts of tensors
@@ -340,13 +376,17 @@ def method(m: Machine, tensor: Tensor, name: str, args: list[Value], kwargs: Bin
         backward(m, [tensor], kwargs)
         return NONE
     if name == "detach_":
+        if tensor.view and m.grad_mode and m.grad(tensor) is Grad.YES:
+            m.refuse("detach", site)
         m.state.put(tensor.cell, CellState(Grad.NO, None, True))
         return tensor
     if name == "requires_grad_":
         on = constant(args[0] if args else kwargs.get("requires_grad", NONE)) is not False
         require_grad(m, tensor, on)
         return tensor
-    if name in ("numpy", "__array__", "tolist"):
+    if name == "numpy":
+        return Array(tensor.storage)
+    if name in ("__array__", "tolist"):
         return Unknown(scalar=True)
     if name in facts.no_bump_methods():
         return tensor
@@ -432,14 +472,19 @@ def _index_node(m: Machine, tensor: Tensor, values: list[Value], index: Value, s
 def assign_subscript(m: Machine, tensor: Tensor, index: Value, value: Value, site: Site, form: str) -> None:
     """``x[index] = value``: the whole storage counts as overwritten."""
     value = m.see(value)
-    write(m, tensor, form, site)
+    copies = is_advanced(m, index)
+    whole = copies or index == Const(...) or (isinstance(index, Slice) and index.lower == index.upper == NONE)
+    leaf = m.grad_mode and tensor.view == "" and m.cell(tensor) == CellState(Grad.YES, None, True)
+    if leaf:
+        m.refuse("leaf" if copies else "leaf view", site)
+        return
+    write(m, tensor, form, site, reach(m, value), whole)
     if m.grad_mode:
         state = m.cell(tensor)
         grad = max(state.grad, reach(m, value))
         if grad:
             number = isinstance(value, Const)  # then a mask is kept as it is; otherwise only its positions are
-            advanced = is_advanced(m, index)
-            indices = [t for t in tensors_in(m, index) if advanced and (number or t.integral)]
+            indices = [t for t in tensors_in(m, index) if copies and (number or t.integral)]
             saves = tuple(keep(m, "indexing", "index", t.storage, site) for t in indices)
             node = Node("setitem", saves, m.history(tensor, value))
             m.state.put(tensor.cell, CellState(grad, node, False))

@@ -15,6 +15,7 @@ from .calls import GradMode
 from .domain import (
     ALWAYS,
     NONE,
+    Array,
     Choice,
     Condition,
     Const,
@@ -135,6 +136,8 @@ def attribute(m: Machine, value: Value, name: str, site: Site) -> Value:
         return _unknown_attribute(m, value, name, site)
     if isinstance(value, (List, Dict)):
         return Method(value, name, site.node)
+    if isinstance(value, Array):
+        return value if name == "T" else Method(value, name, site.node)
     return Unknown(scalar=isinstance(value, Const))
 
 
@@ -400,6 +403,8 @@ def subscript(m: Machine, value: Value, index: Value, site: Site) -> Value:
         return m.run(found, [value, index], {}, site) if isinstance(found, Function) else Unknown()
     if isinstance(value, (Ref, Class)):
         return value
+    if isinstance(value, Array):
+        return Unknown(scalar=True) if tensors.is_advanced(m, index) else value
     return containers.get_item(m, value, index)
 
 
