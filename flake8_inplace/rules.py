@@ -79,8 +79,12 @@ _REFUSED = {
 
 def findings(hazards: Iterable[Hazard], refusals: Iterable[Refusal] = ()) -> list[Finding]:
     """One finding for every overwriting place, in the order of the text; the nearest save speaks for it."""
+    hazards = list(hazards)
+    written = {hazard.write.place.expression for hazard in hazards}
     best: dict[Place, tuple[tuple[bool, int, str], Finding]] = {}
     for hazard in hazards:
+        if continues(hazard.write.place, written):
+            continue
         finding = report(hazard)
         saved = finding.saved_at or finding.place
         distance = abs(finding.line - saved.line) * 1000 + abs(finding.column - saved.column)
@@ -112,6 +116,12 @@ def report(hazard: Hazard) -> Finding:
     else:
         message = f"{text} overwrites a tensor that {hazard.saved.op} saved ({slot}, {where}); {advice}"
     return Finding(rule.code, place, message, saved_at)
+
+
+def continues(site: Site, written: set[cst.CSTNode]) -> bool:
+    """Whether a write is the next link of a chain whose link before is a finding already: ``x.mul_(2).add_(1)``."""
+    function = getattr(site.expression, "func", None)
+    return getattr(function, "value", None) in written
 
 
 def report_refusal(refusal: Refusal) -> Finding:

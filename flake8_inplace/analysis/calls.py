@@ -196,7 +196,8 @@ def object_method(
         return optimizer_step(m, instance, args, site)
     if name == "load_state_dict":
         for tensor in classes.held(m, instance, set()):
-            m.write(tensor.storage, "step", site)
+            if m.cell(tensor).leaf:
+                m.write(tensor.storage, "step", site)
         return NONE
     if name in ("parameters", "named_parameters"):
         own = list(classes.parameters(m, instance))

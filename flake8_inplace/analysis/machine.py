@@ -216,6 +216,9 @@ class Machine:
 
     def grad(self, value: Value) -> Grad:
         if isinstance(value, Tensor):
+            asked = self.symbols.get((value.cell, "requires_grad"))
+            if asked is not None and self.state.path.get(asked) is False:
+                return Grad.NO
             return self.cell(value).grad
         return value.grad if isinstance(value, Unknown) else Grad.NO
 
