@@ -23,6 +23,7 @@ from .domain import (
     Tuple,
     Unknown,
     Value,
+    part_grad,
 )
 from .machine import Machine, Site, constant
 
@@ -80,7 +81,7 @@ def _another(m: Machine, items: list[Value]) -> Value:
 
 def _part(value: Unknown) -> Unknown:
     """An element or attribute of an unknown value."""
-    return Unknown(value.grad, value.node, scalar=value.scalar, likely=value.likely)
+    return Unknown(part_grad(value), value.node, scalar=value.scalar, likely=value.likely)
 
 
 def length(m: Machine, value: Value) -> Value:
@@ -123,7 +124,7 @@ def unpack(m: Machine, value: Value, count: int, star: int | None = None) -> lis
     if isinstance(value, Tensor):
         return [tensors.element(m, value) for _ in range(count)]
     if isinstance(value, Unknown):
-        return [m.symbol(value, "[]", index, grad=value.grad) if not value.scalar else Unknown(scalar=True) for index in range(count)]
+        return [m.symbol(value, "[]", index, grad=part_grad(value)) if not value.scalar else Unknown(scalar=True) for index in range(count)]
     return [Unknown() for _ in range(count)]
 
 
@@ -201,8 +202,8 @@ def get_item(m: Machine, value: Value, index: Value) -> Value:
             return m.see(m.state.store[value, "[]", key_of(index)])
         key = index if isinstance(index, (Const, Unknown)) else None
         if key is not None and (key_of(index) is not None or isinstance(index, Unknown)):
-            return m.symbol(value, "[]", key, grad=value.grad)
-        return Unknown(value.grad, value.node)
+            return m.symbol(value, "[]", key, grad=part_grad(value))
+        return Unknown(part_grad(value), value.node)
     return Unknown()
 
 

@@ -80,6 +80,11 @@ class Unknown:
         self.positive = positive
 
 
+def part_grad(value: Unknown) -> Grad:
+    """Whether a part of an unknown value requires grad: only an argument of a ``forward`` is trusted to carry graphs."""
+    return value.grad if value.likely else Grad.NO
+
+
 class Object:
     """A Python object with attributes: an instance, a module, a namespace. ``cls`` is its class, if known."""
 

@@ -32,6 +32,7 @@ from .domain import (
     Unknown,
     Value,
     choose,
+    part_grad,
 )
 from .machine import Bound, Class, Frame, Function, Machine, Method, Site, Super, constant
 
@@ -154,8 +155,7 @@ def _unknown_attribute(m: Machine, value: Unknown, name: str, site: Site) -> Val
         return Method(value, name, site.node)
     if name == "data" and value.likely:
         return tensors.attribute(m, m.promote(value), name, site)  # type: ignore[arg-type]
-    found = m.symbol(value, name, grad=value.grad)
-    return found
+    return m.symbol(value, name, grad=part_grad(value))
 
 
 # -- constants and containers
