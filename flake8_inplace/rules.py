@@ -33,10 +33,10 @@ _ALL = (
     Rule("TIP104", "saved-tensor-subscript", "an index or slice assignment overwrites a saved tensor", "subscript"),
     Rule("TIP105", "saved-tensor-out", "`out=` overwrites a saved tensor", "out"),
     Rule("TIP106", "parameter-update", "parameters are updated between a forward and its backward", "step"),
-    Rule("TIP107", "saved-tensor-callee", "a called function of this file overwrites a tensor that its caller had saved"),
+    Rule("TIP107", "saved-tensor-callee", "a called function overwrites a tensor that its caller had saved"),
     Rule("TIP201", "leaf", "an in-place write to a leaf that requires grad", "leaf"),
     Rule("TIP202", "leaf-view", "an in-place write to a view of a leaf that requires grad", "leaf view"),
-    Rule("TIP203", "multi-output-view", "an in-place write to one of several views (split, chunk, unbind, iteration)", "views"),
+    Rule("TIP203", "multi-output-view", "an in-place write to an output of split, chunk, unbind or iteration", "views"),
     Rule("TIP204", "expanded", "an in-place write to expanded memory", "expand"),
     Rule("TIP205", "no-grad-view", "a view made under no_grad is written with grad mode on", "no_grad"),
     Rule("TIP206", "detach-view", "`detach_()` on a view", "detach"),
@@ -107,12 +107,13 @@ def report(hazard: Hazard) -> Finding:
     slot = "its result" if hazard.saved.slot == "result" else f"`{hazard.saved.slot}`"
     advice = _ADVICE[form]
     if form == "augmented":
-        advice = advice.format(target=code(site, site.expression.target), operator=code(site, site.node)[:-1])
+        target = getattr(site.expression, "target", site.expression)
+        advice = advice.format(target=code(site, target), operator=code(site, site.node)[:-1])
     text = f"`{excerpt(site)}`"
     if call is not None and form != "step":
         rule, text = _CALLED, f"{text}, reached by `{excerpt(call)}`,"
     if form == "step":
-        message = f"{text} updates a parameter that {hazard.saved.op} saved ({where}) and a later backward needs; {advice}"
+        message = f"{text} updates a parameter that {hazard.saved.op} saved ({where}) for a later backward; {advice}"
     else:
         message = f"{text} overwrites a tensor that {hazard.saved.op} saved ({slot}, {where}); {advice}"
     return Finding(rule.code, place, message, saved_at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..torchfacts import modules
 from ..torchfacts import ops as facts
 from . import classes, containers, tensors
 from .domain import (
@@ -111,9 +112,9 @@ def call_object(m: Machine, instance: Object, args: list[Value], kwargs: dict[st
         result.likely = any(isinstance(m.see(a), Tensor) for a in args)
         return result
     for base in classes.lineage(instance.cls):
-        if isinstance(base, Ref) and base.name == "torch.nn.Sequential":
-            if not isinstance(classes.member(instance.cls, "forward"), Function):
-                return _sequential(m, instance, args, site)
+        own = isinstance(classes.member(instance.cls, "forward"), Function)
+        if isinstance(base, Ref) and base.name == "torch.nn.Sequential" and not own:
+            return _sequential(m, instance, args, site)
     return classes.call(m, instance, args, kwargs, site)
 
 
@@ -210,7 +211,7 @@ def object_method(
     if name == "register_buffer" and len(args) > 1:
         classes.set_attribute(m, instance, str(constant(args[0])), args[1], site)
         return NONE
-    if name == "register_parameter" and len(args) > 1 or name == "add_module" and len(args) > 1:
+    if (name == "register_parameter" and len(args) > 1) or (name == "add_module" and len(args) > 1):
         classes.set_attribute(m, instance, str(constant(args[0])), args[1], site)
         return NONE
     if name in ("train", "eval", "to", "cuda", "cpu", "half", "float", "double", "type", "bfloat16", "requires_grad_"):
@@ -239,9 +240,7 @@ def optimizer_step(m: Machine, optimizer: Object, args: list[Value], site: Site)
     return NONE
 
 
-def super_method(
-    m: Machine, value: Super, name: str, args: list[Value], kwargs: dict[str, Value], site: Site
-) -> Value:
+def super_method(m: Machine, value: Super, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """A method of a base class that the file does not define."""
     receiver = value.receiver
     if not isinstance(receiver, Object):
@@ -258,7 +257,7 @@ def super_method(
             if isinstance(base, Ref):
                 if base.name == "torch.nn.Sequential":
                     return _sequential(m, receiver, args, site)
-                fact = classes.modules.lookup(base.name)
+                fact = modules.lookup(base.name)
                 if fact is not None:
                     return classes.call_fact(m, receiver, fact, args, kwargs, site)
         return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.MAYBE)
@@ -297,7 +296,7 @@ def _outputs(m: Machine, result: Value, grad: Grad, node: Node) -> Value:
     result = m.see(result)
     if isinstance(result, Tuple):
         return Tuple(tuple(_outputs(m, item, grad, node) for item in result.items))
-    if isinstance(result, Tensor) and not m.cell(result).node is node:
+    if isinstance(result, Tensor) and m.cell(result).node is not node:
         return Tensor(result.storage, Cell(grad, node, leaf=False), integral=result.integral)
     if isinstance(result, Unknown) and not result.scalar:
         return Unknown(grad, node, likely=True)
@@ -334,7 +333,13 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         return Partial(args[0], tuple(args[1:]), kwargs)
     if name in ("collections.OrderedDict", "dict") and args and isinstance(m.see(args[0]), (List, Tuple)):
         pairs = [m.see(pair) for pair in containers.elements(m, args[0])[0]]
-        return Dict({containers.key_of(p.items[0]) or index: p.items[1] for index, p in enumerate(pairs) if isinstance(p, Tuple) and len(p.items) == 2})
+        return Dict(
+            {
+                containers.key_of(p.items[0]) or index: p.items[1]
+                for index, p in enumerate(pairs)
+                if isinstance(p, Tuple) and len(p.items) == 2
+            }
+        )
     if name.startswith("torch.Tensor.") and args:
         return call_method(m, Method(m.promote(args[0]), name[13:], site.node), args[1:], kwargs, site)
     built = classes.build(m, name, args, kwargs)
@@ -353,9 +358,9 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         m.state.set(m.state.modes, "grad", enabled)
         return result
     if name.startswith("builtins."):
-        result = containers.builtin(m, name[9:], args, kwargs, site)
-        if result is not None:
-            return result
+        known = containers.builtin(m, name[9:], args, kwargs, site)
+        if known is not None:
+            return known
         return tensors.unknown_call(m, *args, *kwargs.values())
     if name.startswith(_NO_TENSOR):
         return Unknown(scalar=True)

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..torchfacts import modules
 from ..torchfacts import ops as facts
 from . import tensors
-from .domain import NONE, Cell, Choice, Const, Dict, Grad, List, Object, Ref, Slice, Tensor, Tuple, Unknown, Value
-from .domain import Attributes, Items
-from .machine import Bound, Class, Function, Machine, Method, Partial, Site, Super, constant
+from .domain import (
+    NONE,
+    Attributes,
+    Cell,
+    Choice,
+    Const,
+    Dict,
+    Grad,
+    Items,
+    List,
+    Object,
+    Ref,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+)
+from .machine import Bound, Class, Function, Machine, Method, Site, Super, constant
 
 MODULE = "torch.nn.Module"
 FUNCTION = "torch.autograd.Function"
@@ -36,7 +53,12 @@ def is_module(cls: Value) -> bool:
     """Whether instances of a class are nn.Modules, as far as this file tells."""
     return any(
         isinstance(base, Ref)
-        and (base.name == MODULE or base.name.endswith("Module") or modules.lookup(base.name) is not None or base.name in _LISTS)
+        and (
+            base.name == MODULE
+            or base.name.endswith("Module")
+            or modules.lookup(base.name) is not None
+            or base.name in _LISTS
+        )
         for base in lineage(cls)
     )
 
@@ -61,7 +83,7 @@ def instantiate(m: Machine, cls: Class, args: list[Value], kwargs: dict[str, Val
     elif is_dataclass_like(cls):
         fields = {name: value for name, value in cls.members.items() if not isinstance(value, Function)}
         names = list(fields)
-        values = dict(fields) | dict(zip(names, args, strict=False)) | kwargs
+        values: dict[Any, Value] = {**fields, **dict(zip(names, args, strict=False)), **kwargs}
         m.state.put(instance, Attributes(values))
     else:
         for base in lineage(cls):
@@ -78,7 +100,9 @@ def is_dataclass_like(cls: Class) -> bool:
 def build(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value]) -> Object | None:
     """Make an instance of a torch.nn class, or None where its class is not known."""
     if name in _LISTS:
-        items: Value = args[0] if len(args) == 1 and isinstance(m.see(args[0]), (List, Tuple, Dict)) else Tuple(tuple(args))
+        items: Value = (
+            args[0] if len(args) == 1 and isinstance(m.see(args[0]), (List, Tuple, Dict)) else Tuple(tuple(args))
+        )
         if name == "torch.nn.Sequential" and args and not isinstance(m.see(args[0]), Dict):
             items = List(args)
         return Object(Ref(name), {"items": _as_list(m, items)})
@@ -91,7 +115,7 @@ def build(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value]) ->
         return None
     options: dict[str, Value] = {key: Const(value) for key, value in dict(fact.defaults).items()}
     options |= dict(zip(fact.init, args, strict=False)) | kwargs
-    attributes: dict[str, Value] = {f"init.{key}": value for key, value in options.items()}
+    attributes: dict[Any, Value] = {f"init.{key}": value for key, value in options.items()}
     for parameter in fact.parameters:
         off = constant(options.get(parameter, NONE)) is False or constant(options.get("affine", NONE)) is False
         off = off or constant(options.get("elementwise_affine", NONE)) is False
@@ -130,9 +154,9 @@ def attribute(m: Machine, instance: Object, name: str, site: Site) -> Value:
         return found_member
     if name == "training":
         value: Value = Const(True)  # modules are made in training mode, and it is training that runs a backward
-    elif name in _MODULE_METHODS and (is_module(instance.cls)):
-        return Method(instance, name, site.node)
-    elif isinstance(instance.cls, Ref) and instance.cls.name.startswith(("torch.optim.", "torch.autograd.")):
+    elif (name in _MODULE_METHODS and (is_module(instance.cls))) or (
+        isinstance(instance.cls, Ref) and instance.cls.name.startswith(("torch.optim.", "torch.autograd."))
+    ):
         return Method(instance, name, site.node)
     else:
         value = m.symbol(instance, name)
@@ -141,8 +165,8 @@ def attribute(m: Machine, instance: Object, name: str, site: Site) -> Value:
 
 _MODULE_METHODS = frozenset(
     "parameters named_parameters buffers named_buffers modules children named_modules named_children register_buffer "
-    "register_parameter add_module train eval zero_grad to cuda cpu half float double bfloat16 type apply forward append "
-    "extend insert keys values items requires_grad_ load_state_dict state_dict register_forward_hook share_memory "
+    "register_parameter add_module train eval zero_grad to cuda cpu half float double bfloat16 type apply forward "
+    "append extend insert keys values items requires_grad_ load_state_dict state_dict register_forward_hook share_memory "
     "register_full_backward_hook register_module __call__".split()
 )
 
@@ -209,7 +233,9 @@ def call_fact(
     if contents.get("init.max_norm", NONE) != NONE and isinstance(weight := contents.get("weight"), Tensor):
         m.write(weight.storage, "renorm", site)
     inputs = tuple(p for p in op.params if not p.name.startswith("self."))
-    shaped = facts.Op(op.name, tuple(facts.Param(p.name, p.kind, True) for p in op.params), op.saves, op.writes, op.outs)
+    shaped = facts.Op(
+        op.name, tuple(facts.Param(p.name, p.kind, True) for p in op.params), op.saves, op.writes, op.outs
+    )
     positional = args[: len(inputs)]
     named = {name: value for name, value in kwargs.items() if any(p.name == name for p in inputs)}
     return tensors.apply(m, (shaped,), positional, named | own, site, form)
@@ -261,7 +287,9 @@ def copied(m: Machine, value: Value, memo: dict[Value, Value]) -> Value:
     elif isinstance(value, Dict):
         memo[value] = Dict({key: copied(m, item, memo) for key, item in m.state.get(value).items.items()})
     elif isinstance(value, Object):
-        memo[value] = Object(value.cls, {k: copied(m, v, memo) for k, v in m.state.get(value).items.items() if v is not value})
+        memo[value] = Object(
+            value.cls, {k: copied(m, v, memo) for k, v in m.state.get(value).items.items() if v is not value}
+        )
     return memo.get(value, value)
 
 
@@ -276,5 +304,3 @@ def super_attribute(m: Machine, value: Super, name: str, site: Site) -> Value:
     if found is not None:
         return found
     return Method(value, name, site.node)
-
-

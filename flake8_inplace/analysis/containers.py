@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from typing import Any
 
+from ..torchfacts import ops as facts
 from . import tensors
 from .domain import (
     NONE,
@@ -124,7 +126,10 @@ def unpack(m: Machine, value: Value, count: int, star: int | None = None) -> lis
     if isinstance(value, Tensor):
         return [tensors.element(m, value) for _ in range(count)]
     if isinstance(value, Unknown):
-        return [m.symbol(value, "[]", index, grad=part_grad(value)) if not value.scalar else Unknown(scalar=True) for index in range(count)]
+        return [
+            m.symbol(value, "[]", index, grad=part_grad(value)) if not value.scalar else Unknown(scalar=True)
+            for index in range(count)
+        ]
     return [Unknown() for _ in range(count)]
 
 
@@ -221,7 +226,7 @@ def set_item(m: Machine, value: Value, index: Value, new: Value) -> None:
     if isinstance(value, List):
         contents = m.state.get(value)
         if isinstance(index, Slice):
-            items, exact = elements(m, new)
+            items, _ = elements(m, new)
             m.state.put(value, Items((*contents.items, *items), True))
             return
         where = position(m, value, index)
@@ -294,14 +299,16 @@ def dict_method(m: Machine, value: Dict, name: str, args: list[Value], kwargs: d
             return default
         return Unknown() if contents.open or key is None else default
     if name == "items":
-        pairs = [Tuple((Const(key) if not isinstance(key, Unknown) else key, item)) for key, item in contents.items.items()]
+        pairs = [
+            Tuple((Const(key) if not isinstance(key, Unknown) else key, item)) for key, item in contents.items.items()
+        ]
         return List(pairs, contents.open)
     if name == "keys":
         return List([Const(key) for key in contents.items], contents.open)
     if name == "values":
         return List(contents.items.values(), contents.open)
     if name == "update":
-        merged = dict(contents.items) | kwargs
+        merged: dict[Any, Value] = {**contents.items, **kwargs}
         other = m.see(args[0]) if args else NONE
         if isinstance(other, Dict):
             merged |= m.state.get(other).items
@@ -333,7 +340,8 @@ def builtin(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], 
         return Tuple(tuple(items)) if name == "tuple" and exact else List(items, not exact)
     if name == "dict":
         other = m.state.get(first) if isinstance(first, Dict) else Attributes({}, bool(args))
-        return Dict({**other.items, **kwargs}, other.open)
+        merged: dict[Any, Value] = {**other.items, **kwargs}
+        return Dict(merged, other.open)
     if name == "next":
         return elements(m, first)[0][0] if args and elements(m, first)[0] else Unknown()
     if name in ("sum", "max", "min"):
@@ -342,18 +350,43 @@ def builtin(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], 
         return tensors.method(m, first, "abs", [], {}, site)
     if name == "pow" and len(args) > 1 and isinstance(first, Tensor):
         return tensors.method(m, first, "pow", args[1:], {}, site)
-    if name in ("int", "float", "bool", "str", "abs", "round", "pow", "ord", "hash", "id", "repr", "isinstance",
-                "hasattr", "callable", "issubclass", "all", "any", "type", "divmod", "format", "print", "open"):
+    if name in (
+        "int",
+        "float",
+        "bool",
+        "str",
+        "abs",
+        "round",
+        "pow",
+        "ord",
+        "hash",
+        "id",
+        "repr",
+        "isinstance",
+        "hasattr",
+        "callable",
+        "issubclass",
+        "all",
+        "any",
+        "type",
+        "divmod",
+        "format",
+        "print",
+        "open",
+    ):
         return _scalar(m, name, args)
     if name == "getattr" and len(args) > 1:
         return None
     return None
 
 
+_CASTS: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "bool": bool, "abs": abs}
+
+
 def _scalar(m: Machine, name: str, args: list[Value]) -> Value:
     values = [constant(m.see(a)) if isinstance(m.see(a), Const) else None for a in args]
     if name in ("int", "float", "bool", "abs") and len(values) == 1 and isinstance(values[0], (int, float, bool)):
-        return Const({"int": int, "float": float, "bool": bool, "abs": abs}[name](values[0]))
+        return Const(_CASTS[name](values[0]))
     if name == "isinstance" and len(args) == 2:
         return _isinstance(m, m.see(args[0]), m.see(args[1]))
     if name in ("hasattr", "callable", "issubclass"):
@@ -376,7 +409,9 @@ def _isinstance(m: Machine, value: Value, cls: Value) -> Value:
         known = lineage(value.cls)
         if any(option in known for option in options):
             return Const(True)
-        if isinstance(value.cls, Ref) and all(name.startswith("torch.nn.") and name != "torch.nn.Module" for name in names):
+        if isinstance(value.cls, Ref) and all(
+            name.startswith("torch.nn.") and name != "torch.nn.Module" for name in names
+        ):
             return Const(False)
     return m.symbol("isinstance", value, cls, scalar=True)
 
@@ -385,7 +420,7 @@ def _range(args: list[Value]) -> Value:
     known = [constant(a) if isinstance(a, Const) else None for a in args]
     if args and all(isinstance(k, int) for k in known):
         try:
-            return Const(range(*known))
+            return Const(range(*(int(k) for k in known if k is not None)))
         except (TypeError, ValueError):
             return Unknown(scalar=True)
     start: Value = args[0] if len(args) > 1 else Const(0)
@@ -413,7 +448,7 @@ def _zip(m: Machine, name: str, args: list[Value]) -> Value:
 
 def _fold(m: Machine, name: str, args: list[Value], site: Site) -> Value:
     if name == "sum" and args:
-        items, exact = elements(m, args[0])
+        items, _ = elements(m, args[0])
         total = items[0] if items else Const(0)
         for item in items[1:]:
             total = operator(m, "add", total, item, site)
@@ -450,12 +485,16 @@ def operator(m: Machine, name: str, left: Value, right: Value, site: Site) -> Va
     if isinstance(left, Choice) or isinstance(right, Choice):
         return m.split([left, right], lambda v: operator(m, name, v[0], v[1], site))
     if isinstance(left, Tensor):
-        return tensors.apply(m, tensors.facts.lookup(f"Tensor.__{name}__"), [left, right], {}, site)
+        return tensors.apply(m, facts.lookup(f"Tensor.__{name}__"), [left, right], {}, site)
     if isinstance(right, Tensor) and not isinstance(left, (List, Tuple)):
-        mirrored = tensors.facts.lookup(f"Tensor.__r{name}__")
+        mirrored = facts.lookup(f"Tensor.__r{name}__")
         if isinstance(left, Unknown) and not left.scalar:
-            plain = tensors.facts.lookup(f"Tensor.__{name}__")
-            return tensors.apply(m, plain or mirrored, [left, right], {}, site) if _proves(left) else _mixed(m, name, left, right, site)
+            plain = facts.lookup(f"Tensor.__{name}__")
+            return (
+                tensors.apply(m, plain or mirrored, [left, right], {}, site)
+                if _proves(left)
+                else _mixed(m, name, left, right, site)
+            )
         return tensors.apply(m, mirrored, [right, left], {}, site)
     if isinstance(left, Const) and isinstance(right, Const):
         try:
@@ -483,7 +522,7 @@ def _proves(value: Unknown) -> bool:
 
 def _mixed(m: Machine, name: str, left: Unknown, right: Tensor, site: Site) -> Value:
     """Something unknown and a tensor: the result is a tensor; what is unknown is not taken for one."""
-    mirrored = tensors.facts.lookup(f"Tensor.__r{name}__") or tensors.facts.lookup(f"Tensor.__{name}__")
+    mirrored = facts.lookup(f"Tensor.__r{name}__") or facts.lookup(f"Tensor.__{name}__")
     result = tensors.apply(m, mirrored, [right, left], {}, site)
     return result
 

@@ -81,7 +81,7 @@ class Unknown:
 
 
 def part_grad(value: Unknown) -> Grad:
-    """Whether a part of an unknown value requires grad: only an argument of a ``forward`` is trusted to carry graphs."""
+    """Whether a part of an unknown value requires grad: only arguments of a ``forward`` are trusted to carry graphs."""
     return value.grad if value.likely else Grad.NO
 
 
@@ -90,7 +90,7 @@ class Object:
 
     __slots__ = ("cls", "initial")
 
-    def __init__(self, cls: Value, initial: Mapping[Hashable, Value] | None = None) -> None:
+    def __init__(self, cls: Value, initial: Mapping[Any, Value] | None = None) -> None:
         self.cls = cls
         self.initial = Attributes(dict(initial or {}))
 
@@ -109,7 +109,7 @@ class Dict:
 
     __slots__ = ("initial",)
 
-    def __init__(self, items: Mapping[Hashable, Value] | None = None, open: bool = False) -> None:
+    def __init__(self, items: Mapping[Any, Value] | None = None, open: bool = False) -> None:
         self.initial = Attributes(dict(items or {}), open)
 
 
@@ -139,7 +139,8 @@ class Tensor:
     """A tensor object.
 
     ``view`` is "" for a base, "view", "views" (one of several outputs), "expand" or "no_grad"; ``contiguous`` is False
-    after a transposition; ``integral`` is True where the elements are known to be integers (which indexing saves, unlike booleans).
+    after a transposition; ``integral`` is True where the elements are known to be integers (which indexing saves,
+    unlike booleans).
     """
 
     __slots__ = ("cell", "contiguous", "integral", "storage", "view")
@@ -191,9 +192,7 @@ class Callable_:
     __slots__ = ()
 
 
-Value = (
-    Const | Tuple | Ref | Slice | Unknown | Object | List | Dict | Tensor | Array | Choice | Condition | Callable_
-)
+Value = Const | Tuple | Ref | Slice | Unknown | Object | List | Dict | Tensor | Array | Choice | Condition | Callable_
 Guard = frozenset[tuple[Unknown, bool]]
 ALWAYS: Final[Guard] = frozenset()
 NONE: Final = Const(None)
@@ -219,7 +218,7 @@ class Items:
 class Attributes:
     """Contents of a dictionary or an object."""
 
-    items: Mapping[Hashable, Value]
+    items: Mapping[Any, Value]
     open: bool = False
 
 

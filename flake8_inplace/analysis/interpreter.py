@@ -7,6 +7,7 @@ from typing import Any
 
 import libcst as cst
 
+from ..torchfacts import ops as facts
 from . import calls, classes, containers, tensors
 from .calls import GradMode
 from .domain import (
@@ -34,7 +35,6 @@ from .machine import (
     DEPTH,
     ENTRY_STEPS,
     FILE_STEPS,
-    Bound,
     Class,
     Frame,
     Function,
@@ -45,15 +45,11 @@ from .machine import (
 from .scan import Piece, Scan
 from .transfer import (
     AUGMENTED,
-    attribute,
     condition,
     evaluate,
     index_of,
-    lookup,
-    site_of,
     subscript,
 )
-
 
 RECURSIONS = 3
 """Most times that a function is read inside itself."""
@@ -227,7 +223,7 @@ def augment(m: Machine, name: str, old: Value, value: Value, site: Site) -> Valu
     old = m.see(old)
     if isinstance(old, Choice):
         return m.split([old], lambda options: augment(m, name, options[0], value, site))
-    inplace = tensors.facts.lookup(f"Tensor.__i{name}__")
+    inplace = facts.lookup(f"Tensor.__i{name}__")
     if isinstance(old, Tensor) and inplace:  # there is no in-place matmul: `x @= y` makes a new tensor
         tensors.apply(m, inplace, [old, value], {}, site, "augmented")
         return old
@@ -451,9 +447,9 @@ def _arm(m: Machine, case: cst.MatchCase, frame: Frame) -> Callable[[], bool]:
 def _captures(node: cst.CSTNode) -> list[cst.Name]:
     found = [node.name] if isinstance(node, (cst.MatchAs, cst.MatchStar)) and node.name is not None else []
     for child in node.children:
-        if isinstance(child, (cst.MatchPattern, cst.MatchKeywordElement, cst.MatchMappingElement, cst.BaseElement)):
-            found += _captures(child)
-        elif type(child).__name__.startswith("Match"):
+        if isinstance(
+            child, (cst.MatchPattern, cst.MatchKeywordElement, cst.MatchMappingElement, cst.BaseElement)
+        ) or type(child).__name__.startswith("Match"):
             found += _captures(child)
     return found
 
@@ -472,7 +468,9 @@ def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class 
     for decorator in node.decorators:
         inner = decorator.decorator
         inner = inner.func if isinstance(inner, cst.Call) else inner
-        name = inner.value if isinstance(inner, cst.Name) else inner.attr.value if isinstance(inner, cst.Attribute) else ""
+        name = (
+            inner.value if isinstance(inner, cst.Name) else inner.attr.value if isinstance(inner, cst.Attribute) else ""
+        )
         if name in ("staticmethod", "classmethod"):
             kind = name[:-6]
         elif name in ("property", "cached_property", "lazyproperty", "setter"):
@@ -521,7 +519,7 @@ def _import_from(m: Machine, node: cst.ImportFrom, frame: Frame) -> bool:
     for alias in node.names:
         full = f"{module}.{dotted(alias.name)}"
         name = alias.asname.name if alias.asname is not None else alias.name
-        bind(m, name, Ref(full), frame)  # type: ignore[arg-type]
+        bind(m, name, Ref(full), frame)
     return True
 
 
@@ -611,9 +609,7 @@ def forget(state: State, frame: Frame) -> None:
     journal[frame.mark :] = kept
 
 
-def parameters(
-    m: Machine, function: Function, args: list[Value], kwargs: dict[str, Value], frame: Frame
-) -> bool:
+def parameters(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Value], frame: Frame) -> bool:
     """Bind the parameters of a call; True when every required one got a value that is known."""
     params = function.node.params
     named = [p.name.value for p in (*params.posonly_params, *params.params)]
@@ -872,5 +868,3 @@ def callers_first(file: Scan) -> list[Piece]:
         if piece not in seen:
             visit(piece)
     return [piece for piece in order if piece.definition]
-
-

@@ -192,7 +192,8 @@ class Machine:
         if isinstance(value, Choice):
             value = resolve(value, self.state)
         if isinstance(value, Unknown):
-            return self.state.store.get(value, value)
+            found: Value = self.state.store.get(value, value)
+            return found
         return value
 
     def symbol(self, *key: Hashable, scalar: bool = False, grad: Grad = Grad.NO) -> Unknown:

@@ -81,12 +81,13 @@ def scan(source: str, tree: ast.Module, frameworks: frozenset[str] = FRAMEWORKS)
 
 def _imports(tree: ast.Module, frameworks: frozenset[str]) -> bool:
     for node in ast.walk(tree):
+        names: list[str] = []
         if isinstance(node, ast.Import):
-            if any(alias.name.partition(".")[0] in frameworks for alias in node.names):
-                return True
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            if node.module.partition(".")[0] in frameworks:
-                return True
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module or ""]
+        if any(name.partition(".")[0] in frameworks for name in names):
+            return True
     return False
 
 

@@ -108,9 +108,7 @@ def apply(
     return m.split([*args, *kwargs.values()], call)
 
 
-def _apply(
-    m: Machine, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindings, site: Site, form: str
-) -> Value:
+def _apply(m: Machine, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindings, site: Site, form: str) -> Value:
     out = kwargs.pop("out", NONE)
     matches = [(op, bound) for op in ops if (bound := bind(m, op, args, kwargs)) is not None]
     if not matches:
@@ -188,7 +186,9 @@ def bind(m: Machine, op: facts.Op, args: list[Value], kwargs: Bindings) -> Bindi
 
 
 _SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input", "x2": "other"}
-_OPTIONS = frozenset("dtype device layout requires_grad pin_memory memory_format generator out non_blocking copy".split())
+_OPTIONS = frozenset(
+    "dtype device layout requires_grad pin_memory memory_format generator out non_blocking copy".split()
+)
 
 
 def _fits(m: Machine, param: facts.Param, value: Value) -> bool:
@@ -323,7 +323,9 @@ def _converts(op: facts.Op, bound: Bindings) -> bool:
     if op.name in ("double", "half", "bfloat16"):
         return True
     names = [value.name for value in bound.values() if isinstance(value, Ref)]
-    return op.name in ("to", "type", "type_as") and any(name.startswith("torch.") and name not in _FLOAT for name in names)
+    return op.name in ("to", "type", "type_as") and any(
+        name.startswith("torch.") and name not in _FLOAT for name in names
+    )
 
 
 def overlaps(tensor: Tensor, other: Tensor) -> bool:

@@ -151,7 +151,7 @@ def _unknown_attribute(m: Machine, value: Unknown, name: str, site: Site) -> Val
         return m.see(m.state.store[value, name])
     if name in ("shape", "dtype", "device"):
         return m.symbol(value, name, scalar=True)
-    if name in facts.tensor_methods() and not (name in ("data", "grad", "T", "real", "imag", "values", "indices")):
+    if name in facts.tensor_methods() and name not in ("data", "grad", "T", "real", "imag", "values", "indices"):
         return Method(value, name, site.node)
     if name == "data" and value.likely:
         return tensors.attribute(m, m.promote(value), name, site)  # type: ignore[arg-type]
@@ -374,7 +374,7 @@ def index_of(m: Machine, node: cst.Subscript, frame: Frame) -> Value:
     for element in node.slice:
         if isinstance(element.slice, cst.Index):
             items.append(m.see(evaluate(m, element.slice.value, frame)))
-        else:
+        elif isinstance(element.slice, cst.Slice):
             bounds = (element.slice.lower, element.slice.upper, element.slice.step)
             items.append(Slice(*(m.see(evaluate(m, bound, frame)) if bound is not None else NONE for bound in bounds)))
     trailing = isinstance(node.slice[-1].comma, cst.Comma)
@@ -409,7 +409,8 @@ def subscript(m: Machine, value: Value, index: Value, site: Site) -> Value:
 
 
 def _slices(index: Value) -> bool:
-    return isinstance(index, Tuple) and any(isinstance(i, (Slice, Tensor)) or i == Const(...) or i == NONE for i in index.items)
+    items = index.items if isinstance(index, Tuple) else ()
+    return any(isinstance(item, (Slice, Tensor)) or item in (Const(...), NONE) for item in items)
 
 
 # -- calls
