@@ -8,6 +8,7 @@ from typing import Any
 
 from . import __version__
 from .analysis import analyze
+from .rules import UNREADABLE
 
 
 class Checker:
@@ -27,10 +28,14 @@ class Checker:
             result = analyze("".join(self.lines), self.tree)
         except Exception as error:  # whatever goes wrong here must not end the lint of all other files
             reason = " ".join(str(error).split())[:120]
-            yield 1, 0, f"TIP000 this file could not be analysed: {type(error).__name__}: {reason}", type(self)
+            yield 1, 0, unreadable(f"{type(error).__name__}: {reason}"), type(self)
             return
         if result.problem is not None:
             place, reason = result.problem
-            yield place.line, place.column, f"TIP000 this file could not be analysed: {reason}", type(self)
+            yield place.line, place.column, unreadable(reason), type(self)
         for finding in result.findings:
             yield finding.line, finding.column, f"{finding.code} {finding.message}", type(self)
+
+
+def unreadable(reason: str) -> str:
+    return f"{UNREADABLE.code} {UNREADABLE.summary}: {reason}"

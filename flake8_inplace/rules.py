@@ -50,6 +50,9 @@ RULES = {rule.code: rule for rule in _ALL}
 _CALLED = RULES["TIP107"]
 _BY_FORM = {rule.form: rule for rule in _ALL if rule.form} | {"renorm": RULES["TIP101"]}
 
+UNREADABLE = RULES["TIP000"]
+"""What is reported where a file, or a part of it, could not be read."""
+
 _ADVICE = {
     "op_": "call the out-of-place form and use its result",
     "inplace": "drop `inplace=True` here",

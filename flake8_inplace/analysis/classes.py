@@ -166,8 +166,8 @@ def attribute(m: Machine, instance: Object, name: str, site: Site) -> Value:
 _MODULE_METHODS = frozenset(
     "parameters named_parameters buffers named_buffers modules children named_modules named_children register_buffer "
     "register_parameter add_module train eval zero_grad to cuda cpu half float double bfloat16 type apply forward "
-    "append extend insert keys values items requires_grad_ load_state_dict state_dict register_forward_hook share_memory "
-    "register_full_backward_hook register_module __call__".split()
+    "append extend insert keys values items requires_grad_ load_state_dict state_dict register_forward_hook "
+    "share_memory register_full_backward_hook register_module __call__".split()
 )
 
 

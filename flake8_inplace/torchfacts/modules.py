@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 from .ops import Op, parse_op, table
 
@@ -27,7 +27,7 @@ class ModuleFact:
         return dict(self.defaults).get(name)
 
 
-@lru_cache(maxsize=None)
+@cache
 def lookup(name: str) -> ModuleFact | None:
     """The facts about "torch.nn.Linear" and its like; None if the class is unknown."""
     entry = table()["modules"].get(name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -70,13 +70,16 @@ class Op:
     inplace: str | None = None  # what to look up instead when called with inplace=True
 
 
+KEYS = ("rows", "names", "modules", "tensor_methods", "tensor_only_methods", "inplace_methods")
+
+
 @lru_cache(maxsize=1)
 def table() -> dict[str, Any]:
     """The parsed `ops.json`."""
     try:
         data = json.loads(TABLE.read_bytes())
-        if data["format"] != FORMAT or not data["rows"] or not data["names"]:
-            raise FactsError(f"{TABLE}: format {data['format']!r} or empty, expected format {FORMAT}; reinstall flake8-inplace")
+        if data["format"] != FORMAT or not all(data[key] for key in KEYS):
+            raise FactsError(f"{TABLE}: empty, or not of format {FORMAT}; reinstall flake8-inplace")
     except (OSError, KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise FactsError(f"{TABLE}: unreadable table of facts ({error}); reinstall flake8-inplace") from error
     return data  # type: ignore[no-any-return]
@@ -92,11 +95,14 @@ def devices() -> tuple[str, ...]:
     return tuple(table()["devices"])
 
 
-@lru_cache(maxsize=None)
+@cache
 def lookup(name: str) -> tuple[Op, ...]:
     """The overloads of `name` ("torch.mul", "Tensor.mul_", ...) in the order to try; () if it is unknown."""
     data = table()
-    rows = [parse_op(data["rows"][i]) for i in data["names"].get(name, ())]
+    try:
+        rows = [parse_op(data["rows"][i]) for i in data["names"].get(name, ())]
+    except (LookupError, TypeError, ValueError) as error:
+        raise FactsError(f"{TABLE}: unreadable row for {name} ({error}); reinstall flake8-inplace") from error
     if not name.startswith("Tensor."):
         rows = [_as_function(op) for op in rows]
     return tuple(rows)
@@ -132,7 +138,7 @@ def no_bump_methods() -> frozenset[str]:
     return _words("no_bump_methods")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _words(key: str) -> frozenset[str]:
     return frozenset(str(table()[key]).split())
 
@@ -187,7 +193,7 @@ def _out(word: str) -> Out:
 
 def _as_function(op: Op) -> Op:
     """Functions bound from a schema call `self` "input"; rows are shared with the methods and keep `self`."""
-    if not op.params or op.params[0].name != "self" and all(p.name != "self" for p in op.params):
+    if all(p.name != "self" for p in op.params):
         return op
 
     def name(word: str) -> str:

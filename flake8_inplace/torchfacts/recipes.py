@@ -1,6 +1,6 @@
-"""What `generate` cannot read from PyTorch's own tables: signatures bound by hand in C++, sample calls, modules to build.
+"""What `generate` cannot read from PyTorch's own tables: signatures bound by hand in C++, sample calls, modules.
 
-Only `generate` imports this file. Signatures and rows are in the notation of `ops.parse_op`.
+Development only. Signatures and rows are in the notation of `ops.parse_op`.
 """
 
 from __future__ import annotations
@@ -46,6 +46,9 @@ SKIP = (
 
 _UNARY = "self:T"
 _BINARY = "self:T other:T|self:T other"
+_STFT = (
+    "n_fft hop_length? win_length? window:T? center? pad_mode? normalized? onesided? return_complex? align_to_window?"
+)
 _INIT = {
     "constant_": "tensor:T val",
     "uniform_": "tensor:T a? b? generator?",
@@ -79,11 +82,10 @@ SIGNATURES: dict[str, str] = {
     "Tensor.norm": "self:T p? dim? keepdim? dtype?",
     "torch.norm": "input:T p? dim? keepdim? out? dtype?",
     "Tensor.unflatten": "self:T dim sizes",
-    "Tensor.istft": "self:T n_fft hop_length? win_length? window:T? center? normalized? onesided? length? return_complex?",
-    "Tensor.stft": "self:T n_fft hop_length? win_length? window:T? center? pad_mode? normalized? onesided? return_complex?"
-    " align_to_window?",
-    "torch.stft": "input:T n_fft hop_length? win_length? window:T? center? pad_mode? normalized? onesided? return_complex?"
-    " align_to_window?",
+    "Tensor.istft": "self:T n_fft hop_length? win_length? window:T? center? normalized? onesided? length?"
+    " return_complex?",
+    "Tensor.stft": f"self:T {_STFT}",
+    "torch.stft": f"input:T {_STFT}",
     "Tensor.lu": "self:T pivot? get_infos?",
     "torch.lu": "A:T pivot? get_infos? out?",
     "torch.cdist": "x1:T x2:T p? compute_mode?",
@@ -116,12 +118,18 @@ ROWS: dict[str, tuple[str, ...]] = {
         "to|self:T other:T non_blocking? copy? * memory_format?|||maybe(self)",
         "to|self:T device? dtype? non_blocking? copy? * memory_format?|||maybe(self)",
     ),
-    **{f"Tensor.{name}": (f"{name}|{_CAST}",) for name in ("float", "double", "half", "bfloat16", "cfloat", "cdouble", "chalf")},
+    **{
+        f"Tensor.{name}": (f"{name}|{_CAST}",)
+        for name in ("float", "double", "half", "bfloat16", "cfloat", "cdouble", "chalf")
+    },
     **{f"Tensor.{name}": (f"{name}|{_CAST}#",) for name in ("int", "long", "short", "char", "byte", "bool")},
     "Tensor.type": ("type|self:T dtype? non_blocking?|||maybe(self)",),
     "Tensor.type_as": ("type_as|self:T other:T|||maybe(self)",),
     "Tensor.cpu": ("cpu|self:T memory_format?|||maybe(self)",),
-    **{f"Tensor.{d}": (f"{d}|self:T device? non_blocking? memory_format?|||maybe(self)",) for d in ("cuda", "xpu", "ipu", "mtia")},
+    **{
+        f"Tensor.{d}": (f"{d}|self:T device? non_blocking? memory_format?|||maybe(self)",)
+        for d in ("cuda", "xpu", "ipu", "mtia")
+    },
     "Tensor.pin_memory": ("pin_memory|self:T device?|||maybe(self)",),
     "Tensor.detach": ("detach|self:T|||detached(self)!",),
     "torch.detach": ("detach|self:T|||detached(self)!",),
@@ -141,8 +149,14 @@ ROWS: dict[str, tuple[str, ...]] = {
     "Tensor.nonzero": ("nonzero|self:T|||fresh#", "nonzero|self:T * as_tuple|||fresh#[]"),
     "torch.nonzero": ("nonzero|self:T|||fresh#", "nonzero|self:T * as_tuple|||fresh#[]"),
     "Tensor.new": ("new|self:T *args * device?|||fresh!",),
-    "Tensor.new_tensor": (f"new_tensor|self:T data:T * {_CREATE}|||fresh!", f"new_tensor|self:T data * {_CREATE}|||fresh!"),
-    "torch.tensor": (f"tensor|data:T * {_CREATE} pin_memory?|||fresh!", f"tensor|data * {_CREATE} pin_memory?|||fresh!"),
+    "Tensor.new_tensor": (
+        f"new_tensor|self:T data:T * {_CREATE}|||fresh!",
+        f"new_tensor|self:T data * {_CREATE}|||fresh!",
+    ),
+    "torch.tensor": (
+        f"tensor|data:T * {_CREATE} pin_memory?|||fresh!",
+        f"tensor|data * {_CREATE} pin_memory?|||fresh!",
+    ),
     "torch.as_tensor": ("as_tensor|data:T dtype? device?|||maybe(data)", "as_tensor|data dtype? device?|||fresh!"),
     "torch.asarray": (
         "asarray|obj:T * dtype? device? copy? requires_grad?|||maybe(obj)",
@@ -152,25 +166,30 @@ ROWS: dict[str, tuple[str, ...]] = {
     "torch.frombuffer": ("frombuffer|buffer * dtype count? offset? requires_grad?|||fresh!",),
     "torch.from_dlpack": ("from_dlpack|ext_tensor * device? copy?|||fresh!",),
     "torch.range": (f"range|start end? step? * {_CREATE} layout?|||fresh!",),
-    "torch.sparse_coo_tensor": (f"sparse_coo_tensor|indices values size? * {_CREATE} is_coalesced? check_invariants?|||fresh",),
+    "torch.sparse_coo_tensor": (
+        f"sparse_coo_tensor|indices values size? * {_CREATE} is_coalesced? check_invariants?|||fresh",
+    ),
     "torch.numel": ("numel|input:T",),
     "torch.is_tensor": ("is_tensor|obj",),
     "torch.unique": (
-        "unique|input:T sorted? * dim?|||fresh!",
-        "unique|input:T sorted? * return_inverse return_counts dim?|||fresh! fresh# fresh#",
-        "unique|input:T sorted? * return_inverse dim?|||fresh! fresh#",
-        "unique|input:T sorted? * return_counts dim?|||fresh! fresh#",
+        "unique|input:T sorted? * dim?|||fresh",
+        "unique|input:T sorted? * return_inverse return_counts dim?|||fresh fresh# fresh#",
+        "unique|input:T sorted? * return_inverse dim?|||fresh fresh#",
+        "unique|input:T sorted? * return_counts dim?|||fresh fresh#",
     ),
     "torch.unique_consecutive": (
-        "unique_consecutive|input:T * dim?|||fresh!",
-        "unique_consecutive|input:T * return_inverse return_counts dim?|||fresh! fresh# fresh#",
-        "unique_consecutive|input:T * return_inverse dim?|||fresh! fresh#",
-        "unique_consecutive|input:T * return_counts dim?|||fresh! fresh#",
+        "unique_consecutive|input:T * dim?|||fresh",
+        "unique_consecutive|input:T * return_inverse return_counts dim?|||fresh fresh# fresh#",
+        "unique_consecutive|input:T * return_inverse dim?|||fresh fresh#",
+        "unique_consecutive|input:T * return_counts dim?|||fresh fresh#",
     ),
     "torch.meshgrid": ("meshgrid|*tensors:L * indexing?|||expand(tensors)[]",),
     "torch.broadcast_tensors": ("broadcast_tensors|*tensors:L|||expand(tensors)[]",),
     **{
-        f"torch.atleast_{n}d": (f"atleast_{n}d|tensors:T|||maybe(tensors)", f"atleast_{n}d|*tensors:L|||maybe(tensors)[]")
+        f"torch.atleast_{n}d": (
+            f"atleast_{n}d|tensors:T|||maybe(tensors)",
+            f"atleast_{n}d|*tensors:L|||maybe(tensors)[]",
+        )
         for n in (1, 2, 3)
     },
     "torch.broadcast_shapes": ("broadcast_shapes|*shapes",),
@@ -179,34 +198,55 @@ ROWS: dict[str, tuple[str, ...]] = {
     "torch.get_rng_state": ("get_rng_state||||fresh!",),
     "torch.unravel_index": ("unravel_index|indices:T shape|||fresh#[]",),
     **{f"torch.nn.init.{n}": (f"{n}|{params}||tensor|same(tensor)",) for n, params in _INIT.items()},
-    **{f"torch.nn.init.{n[:-1]}": (f"{n}|{params}||tensor|same(tensor)",) for n, params in _INIT.items() if n not in ("ones_", "zeros_", "trunc_normal_")},
+    **{
+        f"torch.nn.init.{n[:-1]}": (f"{n}|{params}||tensor|same(tensor)",)
+        for n, params in _INIT.items()
+        if n not in ("ones_", "zeros_", "trunc_normal_")
+    },
 }
 ROWS["Tensor.unique"] = tuple(row.replace("input:T", "self:T") for row in ROWS["torch.unique"])
 ROWS["Tensor.unique_consecutive"] = tuple(row.replace("input:T", "self:T") for row in ROWS["torch.unique_consecutive"])
 
 # An option that changes what the op does makes another overload: one without it, one with it.
-OPTIONS: dict[str, tuple[str, ...]] = {
-    "torch.nn.functional.embedding": ("max_norm",),
-    "torch.nn.functional.embedding_bag": ("max_norm",),
-    "torch.nn.functional.gumbel_softmax": ("hard",),
-    "torch.nn.functional.kl_div": ("log_target",),
-    **{f"torch.nn.functional.{kind}max_pool{n}d": ("return_indices",) for n in (1, 2, 3) for kind in ("", "adaptive_")},
-    **{f"torch.nn.functional.fractional_max_pool{n}d": ("return_indices",) for n in (2, 3)},
+OPTIONS: dict[str, str] = {
+    "torch.nn.functional.scaled_dot_product_attention": "dropout_p",
+    "torch.nn.functional.gumbel_softmax": "hard",
+    "torch.nn.functional.kl_div": "log_target",
+    "torch.nn.functional.poisson_nll_loss": "log_input",
+    **{f"torch.nn.functional.{kind}max_pool{n}d": "return_indices" for n in (1, 2, 3) for kind in ("", "adaptive_")},
+    **{f"torch.nn.functional.fractional_max_pool{n}d": "return_indices" for n in (2, 3)},
+    **{f"torch.fft.{name}": "n" for name in ("fft", "ifft", "rfft", "ihfft")},
+    **{f"torch.fft.{name}": "s" for name in ("rfft2", "rfftn", "ihfft2", "ihfftn")},
 }
 
 # What the output aliases where samples show only some of the cases, by short name.
 KINDS: dict[str, str] = {
-    **dict.fromkeys(("reshape", "reshape_as", "flatten", "ravel", "conj", "resolve_conj", "resolve_neg", "real", "sum_to_size"), "maybe"),
+    **dict.fromkeys(
+        ("reshape", "reshape_as", "flatten", "ravel", "conj", "resolve_conj", "resolve_neg", "real", "sum_to_size"),
+        "maybe",
+    ),
     **dict.fromkeys(("conj_physical", "to_dense"), "maybe"),
     "unsafe_split_with_sizes": "unsafe",
     **dict.fromkeys(("expand", "expand_as", "broadcast_to"), "expand"),
     # Not in training they return their input; who trains gets new memory.
-    **dict.fromkeys(("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "feature_dropout"), "fresh"),
+    **dict.fromkeys(
+        ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "feature_dropout"),
+        "fresh",
+    ),
     **dict.fromkeys(("unflatten", "view", "as_strided", "numpy_T", "matrix_H", "mT", "mH", "adjoint"), "view"),
 }
 
 # Saves that depend on a value in common use: pooling to size 1 is a mean, which saves nothing.
-UNSURE = {f"{name}{n}d" for name in ("adaptive_avg_pool", "AdaptiveAvgPool") for n in (1, 2, 3)}
+UNSURE = {f"{name}{n}d" for name in ("adaptive_avg_pool", "AdaptiveAvgPool") for n in (1, 2, 3)} | {
+    "linear_cross_entropy"
+}
+
+
+def _pooling(n: int, *options: dict[str, Any]) -> Callable[[], list[Call]]:
+    return lambda: [call(f(1, 2, *[6] * n), 2, **chosen) for chosen in options]
+
+
+_MAX_POOLS = [(n, f"{kind}max_pool{n}d") for n in (1, 2, 3) for kind in ("", "adaptive_")]
 
 # Sample calls for what op_db does not cover, or covers by an unusual path. They replace the samples of op_db.
 RECIPES: dict[str, Callable[[], list[Call]]] = {
@@ -217,21 +257,27 @@ RECIPES: dict[str, Callable[[], list[Call]]] = {
         call(b(3, 3), 1.0, 0.0),
         call(b(3, 3)),
     ],
-    "torch.nn.functional.embedding": lambda: [call(i(4), f(5, 3)), call(i(4), f(5, 3), max_norm=1.0)],
+    "torch.nn.functional.embedding": lambda: [call(i(4), f(5, 3)), call(i(4, 2), f(5, 3))],
     "torch.nn.functional.embedding_bag": lambda: [
         call(i(4, 2), f(5, 3)),
         call(i(4), f(5, 3), torch.tensor([0, 2])),
-        call(i(4, 2), f(5, 3), max_norm=1.0),
+        call(i(4, 2), f(5, 3), per_sample_weights=f(4, 2), mode="sum"),
     ],
     "torch.nn.functional.scaled_dot_product_attention": lambda: [
         call(f(1, 2, 4, 8), f(1, 2, 4, 8), f(1, 2, 4, 8)),
         call(f(1, 2, 4, 8), f(1, 2, 4, 8), f(1, 2, 4, 8), is_causal=True),
         call(f(1, 2, 4, 8), f(1, 2, 4, 8), f(1, 2, 4, 8), attn_mask=f(4, 4)),
+        *(call(f(1, 2, 4, 8), f(1, 2, 4, 8), f(1, 2, 4, 8), dropout_p=p) for p in (0.0, 0.1, 0.5)),
     ],
     "torch.nn.functional.ctc_loss": lambda: [
         call(f(5, 2, 4).log(), torch.ones(2, 3, dtype=torch.long), torch.tensor([5, 5]), torch.tensor([3, 3]))
     ],
-    "torch.norm": lambda: [call(f(3, 3)), call(f(3, 3), dim=1), call(f(3, 3), 2), call(f(3, 3), p=1, dim=0, keepdim=True)],
+    "torch.norm": lambda: [
+        call(f(3, 3)),
+        call(f(3, 3), dim=1),
+        call(f(3, 3), 2),
+        call(f(3, 3), p=1, dim=0, keepdim=True),
+    ],
     "torch.tensordot": lambda: [call(f(3, 3), f(3, 3), dims=1), call(f(3, 3), f(3, 3), 2)],
     "torch.einsum": lambda: [call("ij,jk->ik", f(3, 3), f(3, 3)), call("bij,bjk->bik", f(2, 3, 3), f(2, 3, 3))],
     "torch.cdist": lambda: [call(f(3, 4), f(2, 4)), call(f(3, 4), f(2, 4), p=1.0)],
@@ -271,7 +317,12 @@ RECIPES: dict[str, Callable[[], list[Call]]] = {
     "torch.lstm_cell": lambda: [call(f(2, 3), [f(2, 4), f(2, 4)], f(16, 3), f(16, 4), f(16), f(16))],
     "torch.rnn_tanh_cell": lambda: [call(f(2, 3), f(2, 4), f(4, 3), f(4, 4), f(4), f(4))],
     "torch.rnn_relu_cell": lambda: [call(f(2, 3), f(2, 4), f(4, 3), f(4, 4), f(4), f(4))],
-    "torch.gradient": lambda: [call(f(4, 4)), call(f(4, 4), spacing=1.0), call(f(4, 4), dim=0), call(f(4, 4), spacing=(f(4), f(4)))],
+    "torch.gradient": lambda: [
+        call(f(4, 4)),
+        call(f(4, 4), spacing=1.0),
+        call(f(4, 4), dim=0),
+        call(f(4, 4), spacing=(f(4), f(4))),
+    ],
     "torch.histogramdd": lambda: [call(f(4, 2), [2, 2])],
     "torch.vander": lambda: [call(f(4)), call(f(4), 3)],
     "torch.rrelu": lambda: [call(f(4) - 0.5, 0.1, 0.3, True)],
@@ -316,28 +367,21 @@ RECIPES: dict[str, Callable[[], list[Call]]] = {
     "torch.nn.functional.tanhshrink": lambda: [call(f(3, 3))],
     "torch.nn.functional.selu_": lambda: [call(f(3, 3))],
     "torch.nn.functional.rrelu_": lambda: [call(f(3, 3) - 0.5, 0.1, 0.3, True)],
-    "torch.nn.functional.upsample": lambda: [call(f(1, 2, 4, 4), scale_factor=2), call(f(1, 2, 4, 4), 8, mode="bilinear")],
+    "torch.nn.functional.upsample": lambda: [
+        call(f(1, 2, 4, 4), scale_factor=2),
+        call(f(1, 2, 4, 4), 8, mode="bilinear"),
+    ],
     "torch.nn.functional.upsample_bilinear": lambda: [call(f(1, 2, 4, 4), scale_factor=2)],
     "torch.nn.functional.upsample_nearest": lambda: [call(f(1, 2, 4, 4), scale_factor=2)],
-    **{
-        f"torch.nn.functional.adaptive_max_pool{n}d": lambda n=n: [  # type: ignore[misc]
-            call(f(1, 2, *[6] * n), 2),
-            call(f(1, 2, *[6] * n), 2, return_indices=True),
-        ]
-        for n in (1, 2, 3)
-    },
-    **{
-        f"torch.nn.functional.{kind}max_pool{n}d_with_indices": lambda n=n: [call(f(1, 2, *[6] * n), 2)]  # type: ignore[misc]
-        for n in (1, 2, 3)
-        for kind in ("", "adaptive_")
-    },
-    **{
-        f"torch.nn.functional.fractional_max_pool{n}d_with_indices": lambda n=n: [call(f(1, 2, *[6] * n), 2, 2)]  # type: ignore[misc]
-        for n in (2, 3)
-    },
+    **{f"torch.nn.functional.adaptive_max_pool{n}d": _pooling(n, {}, {"return_indices": True}) for n in (1, 2, 3)},
+    **{f"torch.nn.functional.{kind}_with_indices": _pooling(n, {}) for n, kind in _MAX_POOLS},
+    **{f"torch.nn.functional.fractional_max_pool{n}d_with_indices": _pooling(n, {"output_size": 2}) for n in (2, 3)},
     "torch.embedding": lambda: [call(f(5, 3), i(4))],
     "torch.repeat_interleave": lambda: [call(i(3)), call(f(3), 2), call(f(3), i(3))],
-    **{f"Tensor.float_power{end}": lambda: [call(f(3).double(), 2.0), call(f(3).double(), f(3).double())] for end in ("", "_")},
+    **{
+        f"Tensor.float_power{end}": lambda: [call(f(3).double(), 2.0), call(f(3).double(), f(3).double())]
+        for end in ("", "_")
+    },
     "torch.special.polygamma": lambda: [call(1, f(3))],
     "Tensor.__getitem__": lambda: [
         call(f(4, 3), i(2)),
@@ -371,7 +415,19 @@ RECIPES: dict[str, Callable[[], list[Call]]] = {
     "Tensor.bernoulli": lambda: [call(f(3)), call(f(3), 0.5)],
     "Tensor.fill_diagonal_": lambda: [call(f(3, 3), 0.0)],
 }
-for _name in ("norm", "lu", "stft", "hsplit", "vsplit", "dsplit", "tensor_split", "movedim", "moveaxis", "clip", "clip_"):
+for _name in (
+    "norm",
+    "lu",
+    "stft",
+    "hsplit",
+    "vsplit",
+    "dsplit",
+    "tensor_split",
+    "movedim",
+    "moveaxis",
+    "clip",
+    "clip_",
+):
     RECIPES[f"Tensor.{_name}"] = RECIPES[f"torch.{_name}"]
 
 # Modules: constructor arguments and the calls to try. Forward's own signature is read from the class, unless given.
@@ -390,31 +446,36 @@ def _image(n: int, size: int = 8) -> Callable[[], list[Call]]:
     return lambda: [call(f(2, 4, *[size] * n))]
 
 
+def _unpool(n: int) -> Callable[[], list[Call]]:
+    return lambda: [call(f(1, 1, *[2] * n), torch.arange(2**n).reshape(1, 1, *[2] * n))]
+
+
 def _loss(*targets: Callable[[], torch.Tensor]) -> Callable[[], list[Call]]:
     return lambda: [call(f(3, 4), *(make() for make in targets))]
 
 
-_X: Callable[[], list[Call]] = lambda: [call(f(3, 4) - 0.5)]
-_SIGNS: Callable[[], torch.Tensor] = lambda: torch.ones(3, 4)
+def _x() -> list[Call]:
+    return [call(f(3, 4) - 0.5)]
+
 
 MODULES: dict[str, Module] = {
     **_each(
-        calls=_X,
-        names="ReLU ReLU6 RReLU Hardtanh Sigmoid Hardsigmoid Tanh SiLU Mish Hardswish ELU CELU SELU GELU Hardshrink LeakyReLU"
-        " LogSigmoid Softplus Softshrink PReLU Softsign Tanhshrink Identity Dropout AlphaDropout",
+        calls=_x,
+        names="ReLU ReLU6 RReLU Hardtanh Sigmoid Hardsigmoid Tanh SiLU Mish Hardswish ELU CELU SELU GELU Hardshrink"
+        " LeakyReLU LogSigmoid Softplus Softshrink PReLU Softsign Tanhshrink Identity Dropout AlphaDropout",
     ),
-    "GLU": Module(calls=_X),
-    "Threshold": Module(0.1, 0.0, calls=_X),
-    **_each(1, calls=_X, names="Softmax LogSoftmax Softmin"),
+    "GLU": Module(calls=_x),
+    "Threshold": Module(0.1, 0.0, calls=_x),
+    **_each(1, calls=_x, names="Softmax LogSoftmax Softmin"),
     "Softmax2d": Module(calls=_image(2)),
     "Dropout1d": Module(calls=_image(1)),
     "Dropout2d": Module(calls=_image(2)),
     "Dropout3d": Module(calls=_image(3, 3)),
     "FeatureAlphaDropout": Module(calls=_image(2)),
-    "Linear": Module(4, 3, calls=_X),
+    "Linear": Module(4, 3, calls=_x),
     "Bilinear": Module(4, 4, 3, calls=lambda: [call(f(3, 4), f(3, 4))]),
     "Flatten": Module(calls=_image(2)),
-    "Unflatten": Module(1, (2, 2), calls=_X),
+    "Unflatten": Module(1, (2, 2), calls=_x),
     "Fold": Module((4, 4), (2, 2), calls=lambda: [call(f(1, 8, 9))]),
     "Unfold": Module((2, 2), calls=_image(2)),
     "ChannelShuffle": Module(2, calls=_image(2)),
@@ -422,21 +483,26 @@ MODULES: dict[str, Module] = {
     "PixelUnshuffle": Module(2, calls=_image(2)),
     **{f"Conv{n}d": Module(4, 3, 2, calls=_image(n, 4)) for n in (1, 2, 3)},
     **{f"ConvTranspose{n}d": Module(4, 3, 2, calls=_image(n, 4)) for n in (1, 2, 3)},
-    **{f"{kind}Pool{n}d": Module(2, calls=_image(n, 4)) for n in (1, 2, 3) for kind in ("Max", "Avg", "AdaptiveAvg", "AdaptiveMax")},
+    **{
+        f"{kind}Pool{n}d": Module(2, calls=_image(n, 4))
+        for n in (1, 2, 3)
+        for kind in ("Max", "Avg", "AdaptiveAvg", "AdaptiveMax")
+    },
     **{f"LPPool{n}d": Module(2.0, 2, calls=_image(n, 4)) for n in (1, 2, 3)},
     **{f"FractionalMaxPool{n}d": Module(2, output_size=2, calls=_image(n, 6)) for n in (2, 3)},
-    **{
-        f"MaxUnpool{n}d": Module(2, calls=lambda n=n: [call(f(1, 1, *[2] * n), torch.arange(2**n).reshape(1, 1, *[2] * n))])  # type: ignore[misc]
-        for n in (1, 2, 3)
-    },
+    **{f"MaxUnpool{n}d": Module(2, calls=_unpool(n)) for n in (1, 2, 3)},
     **{f"BatchNorm{n}d": Module(4, calls=_image(n, 3)) for n in (1, 2, 3)},
     **{f"InstanceNorm{n}d": Module(4, calls=_image(n, 3)) for n in (1, 2, 3)},
     "GroupNorm": Module(2, 4, calls=_image(2)),
-    "LayerNorm": Module(4, calls=_X),
-    "RMSNorm": Module(4, calls=_X),
+    "LayerNorm": Module(4, calls=_x),
+    "RMSNorm": Module(4, calls=_x),
     "LocalResponseNorm": Module(2, calls=_image(2)),
     "CrossMapLRN2d": Module(2, calls=_image(2)),
-    **{f"{kind}Pad{n}d": Module(1, calls=_image(n, 4)) for n in (1, 2, 3) for kind in ("Reflection", "Replication", "Zero", "Circular")},
+    **{
+        f"{kind}Pad{n}d": Module(1, calls=_image(n, 4))
+        for n in (1, 2, 3)
+        for kind in ("Reflection", "Replication", "Zero", "Circular")
+    },
     **{f"ConstantPad{n}d": Module(1, 0.0, calls=_image(n, 4)) for n in (1, 2, 3)},
     "Upsample": Module(scale_factor=2, calls=_image(2)),
     "UpsamplingNearest2d": Module(scale_factor=2, calls=_image(2)),
@@ -447,11 +513,12 @@ MODULES: dict[str, Module] = {
     "PairwiseDistance": Module(calls=_loss(lambda: f(3, 4))),
     **_each(
         calls=_loss(lambda: f(3, 4)),
-        names="L1Loss MSELoss BCELoss BCEWithLogitsLoss KLDivLoss SmoothL1Loss HuberLoss PoissonNLLLoss MultiLabelSoftMarginLoss",
+        names="L1Loss MSELoss BCELoss BCEWithLogitsLoss KLDivLoss SmoothL1Loss HuberLoss PoissonNLLLoss"
+        " MultiLabelSoftMarginLoss",
     ),
     **_each(calls=_loss(lambda: i(3)), names="CrossEntropyLoss NLLLoss MultiMarginLoss"),
     "NLLLoss2d": Module(calls=lambda: [call(f(2, 4, 3, 3), i(2, 3, 3))]),
-    **_each(calls=_loss(_SIGNS), names="HingeEmbeddingLoss SoftMarginLoss"),
+    **_each(calls=_loss(lambda: torch.ones(3, 4)), names="HingeEmbeddingLoss SoftMarginLoss"),
     "MultiLabelMarginLoss": Module(calls=_loss(lambda: i(3, 4))),
     "GaussianNLLLoss": Module(calls=_loss(lambda: f(3, 4), lambda: f(3, 4))),
     "MarginRankingLoss": Module(calls=lambda: [call(f(3), f(3), torch.ones(3))]),
@@ -461,7 +528,9 @@ MODULES: dict[str, Module] = {
     "CTCLoss": Module(calls=RECIPES["torch.nn.functional.ctc_loss"]),
     "RNN": Module(4, 3, calls=lambda: [call(f(5, 2, 4)), call(f(5, 2, 4), f(1, 2, 3))], forward="input:T hx:T?"),
     "GRU": Module(4, 3, calls=lambda: [call(f(5, 2, 4)), call(f(5, 2, 4), f(1, 2, 3))], forward="input:T hx:T?"),
-    "LSTM": Module(4, 3, calls=lambda: [call(f(5, 2, 4)), call(f(5, 2, 4), (f(1, 2, 3), f(1, 2, 3)))], forward="input:T hx:L?"),
+    "LSTM": Module(
+        4, 3, calls=lambda: [call(f(5, 2, 4)), call(f(5, 2, 4), (f(1, 2, 3), f(1, 2, 3)))], forward="input:T hx:L?"
+    ),
     "RNNCell": Module(4, 3, calls=lambda: [call(f(2, 4)), call(f(2, 4), f(2, 3))], forward="input:T hx:T?"),
     "GRUCell": Module(4, 3, calls=lambda: [call(f(2, 4)), call(f(2, 4), f(2, 3))], forward="input:T hx:T?"),
     "LSTMCell": Module(4, 3, calls=lambda: [call(f(2, 4)), call(f(2, 4), (f(2, 3), f(2, 3)))], forward="input:T hx:L?"),
@@ -478,40 +547,53 @@ MODULES: dict[str, Module] = {
 LIKE: dict[str, str] = {
     "SyncBatchNorm": "BatchNorm2d",
     "LazyLinear": "Linear",
-    **{f"Lazy{name}{n}d": f"{name}{n}d" for name in ("Conv", "ConvTranspose", "BatchNorm", "InstanceNorm") for n in (1, 2, 3)},
+    **{
+        f"Lazy{name}{n}d": f"{name}{n}d"
+        for name in ("Conv", "ConvTranspose", "BatchNorm", "InstanceNorm")
+        for n in (1, 2, 3)
+    },
 }
 
 INPLACE_MODULES = (
-    "AlphaDropout CELU Dropout Dropout1d Dropout2d Dropout3d ELU FeatureAlphaDropout Hardsigmoid Hardswish Hardtanh LeakyReLU Mish"
-    " RReLU ReLU ReLU6 SELU SiLU Threshold"
+    "AlphaDropout CELU Dropout Dropout1d Dropout2d Dropout3d ELU FeatureAlphaDropout Hardsigmoid Hardswish Hardtanh"
+    " LeakyReLU Mish RReLU ReLU ReLU6 SELU SiLU Threshold"
 ).split()
 
 # The recurrent layers take their arguments as *args.
 INIT: dict[str, dict[str, Any]] = {
-    name: {"input_size": ..., "hidden_size": ..., "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
+    name: {
+        "input_size": ...,
+        "hidden_size": ...,
+        "num_layers": 1,
+        "bias": True,
+        "batch_first": False,
+        "dropout": 0.0,
+        "bidirectional": False,
+    }
     for name in ("RNN", "LSTM", "GRU")
 }
 
 # Words for `tensor_only_methods`: what these other values also have, or what is too common a name to prove anything.
 NOT_PROOF = """
-T H add abs all any clip copy cov corr diff div divide dot eq explode floordiv ge gt le lt map max mean median min mod mode mul
-multiply ne pow prod quantile round sub subtract sum std var where take unique item index values view squeeze stack sort apply
-shape size dtype ndim nbytes name array is_sparse true_divide
-split resize transpose save load point filter convert
-device devices sharding at real imag itemsize data_ptr
-backward data grad layout names type new to cpu cuda half double float int long short char byte bool
-select scatter gather expand log exp trace unbind roll chunk fill histogram flip dist cross det inner outer tile equal less greater
-put norm storage register_hook reinforce symeig solve lstsq eig lu qr svd is_leaf requires_grad positive negative square sign floor
-ceil sqrt sin cos tan sinh cosh tanh arcsin arctan log1p expm1 deg2rad rad2deg trunc clone coalesce indices volatile output_nr
-module_load is_complex is_conj numpy polygamma pin_memory is_pinned is_shared crow_indices col_indices matmul conjugate adjoint
-inverse permute_ rename refine_names as_subclass dim stride offset mtia ipu xpu dense_dim
+T H add abs all any clip copy cov corr diff div divide dot eq explode floordiv ge gt le lt map max mean median
+min mod mode mul multiply ne pow prod quantile round sub subtract sum std var where take unique item index
+values view squeeze stack sort apply shape size dtype ndim nbytes name array is_sparse true_divide split resize
+transpose save load point filter convert device devices sharding at real imag itemsize data_ptr backward data
+grad layout names type new to cpu cuda half double float int long short char byte bool select scatter gather
+expand log exp trace unbind roll chunk fill histogram flip dist cross det inner outer tile equal less greater
+put norm storage register_hook reinforce symeig solve lstsq eig lu qr svd is_leaf requires_grad positive
+negative square sign floor ceil sqrt sin cos tan sinh cosh tanh arcsin arctan log1p expm1 deg2rad rad2deg trunc
+clone coalesce indices volatile output_nr module_load is_complex is_conj numpy polygamma pin_memory is_pinned
+is_shared crow_indices col_indices matmul conjugate adjoint inverse permute_ rename refine_names as_subclass dim
+stride offset mtia ipu xpu dense_dim
 """.split()
 
 # Methods and properties of Tensor whose result is not a tensor.
 SCALARS = """
-item tolist size shape dim ndim ndimension numel nelement stride storage_offset element_size itemsize nbytes data_ptr dtype device
-layout requires_grad is_leaf is_contiguous is_cuda is_cpu is_sparse is_sparse_csr is_quantized is_meta is_mps is_mkldnn is_nested is_xla
-is_xpu is_ipu is_mtia is_maia is_vulkan grad_fn retains_grad output_nr name names get_device is_pinned is_shared dim_order
-backward register_hook register_post_accumulate_grad_hook retain_grad storage untyped_storage storage_type const_data_ptr
-is_same_size is_set_to qscheme q_scale q_zero_point q_per_channel_axis record_stream numpy volatile grad_dtype
+item tolist size shape dim ndim ndimension numel nelement stride storage_offset element_size itemsize nbytes
+data_ptr dtype device layout requires_grad is_leaf is_contiguous is_cuda is_cpu is_sparse is_sparse_csr
+is_quantized is_meta is_mps is_mkldnn is_nested is_xla is_xpu is_ipu is_mtia is_maia is_vulkan grad_fn
+retains_grad output_nr name names get_device is_pinned is_shared dim_order backward register_hook
+register_post_accumulate_grad_hook retain_grad storage untyped_storage storage_type const_data_ptr is_same_size
+is_set_to qscheme q_scale q_zero_point q_per_channel_axis record_stream numpy volatile grad_dtype
 """.split()

@@ -1,0 +1,251 @@
+"""Running an op to see what it saves, overwrites and returns. Development only.
+
+A call is made once for each parameter whose tensors may require grad, with hooks that note what autograd packs. Saved
+tensors and outputs are told by their storage: it is that of an argument, that of an output, or of no name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.autograd.graph import saved_tensors_hooks
+from torch.utils._pytree import tree_flatten, tree_map
+
+from .ops import Op, Out, Param, Save
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one call did with the tensors of one parameter requiring grad."""
+
+    requires: str | None
+    present: frozenset[str]  # parameters that held a tensor
+    empty: bool  # some tensor had no elements
+    saved: frozenset[str]
+    written: frozenset[str]
+    outs: tuple[Out, ...]  # of this run: differentiable says whether it did require grad
+
+
+@dataclass
+class Overload:
+    """One row in the making."""
+
+    op: Op
+    exact: bool  # the saves come from a formula; measuring adds nothing to them
+    runs: list[Run] = field(default_factory=list)
+
+
+ENOUGH = 20  # runs to learn the outputs of an op whose saves are known
+
+
+def measure(
+    overloads: list[Overload], function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
+) -> bool:
+    """Run a call once for each parameter that may require grad; note the runs at the overload that takes it."""
+    for overload in overloads:
+        bound = bind(overload.op, args, kwargs)
+        if bound is None:
+            continue
+        if overload.exact and len(overload.runs) >= ENOUGH:
+            return True
+        many = len(overload.op.outs) == 1 and overload.op.outs[0].many
+        requiring: list[str | None] = [name for name, value in bound.items() if any(map(is_float, tensors_in(value)))]
+        runs = [execute(function, args, kwargs, bound, requires, many) for requires in requiring or [None]]
+        overload.runs += [run for run in runs if run is not None]
+        return any(run is not None for run in runs)
+    return False
+
+
+def bind(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any] | None:
+    """The arguments by parameter, or None if this overload does not take them."""
+    bound: dict[str, Any] = {}
+    rest = list(args)
+    for p in op.params:
+        if p.kwonly or not rest:
+            break
+        if p.varargs:
+            one = len(rest) == 1 and isinstance(rest[0], (list, tuple))
+            bound[p.name], rest = rest[0] if one else rest, []
+        else:
+            bound[p.name] = rest.pop(0)
+    known = {p.name for p in op.params}
+    if rest or any(name in bound or name not in known for name in kwargs):
+        return None
+    bound |= kwargs
+    for p in op.params:
+        if p.name in bound and not fits(p, bound[p.name]):
+            return None
+        if p.name not in bound and not p.optional and not (p.varargs and p.kind == "tensors"):
+            return None
+    return bound
+
+
+def fits(p: Param, value: Any) -> bool:
+    if value is None:
+        return p.optional or p.kind != "tensors"
+    if p.kind == "tensor":
+        return isinstance(value, torch.Tensor)
+    several = isinstance(value, (list, tuple)) and any(isinstance(v, torch.Tensor) for v in value)
+    if p.kind == "tensors":
+        return several or (isinstance(value, (list, tuple)) and not value)
+    return not several and not isinstance(value, torch.Tensor)
+
+
+def tensors_in(value: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, torch.Tensor)]
+
+
+def is_float(t: torch.Tensor) -> bool:
+    """May a tensor of this dtype require grad?"""
+    return bool(t.dtype.is_floating_point or t.dtype.is_complex)
+
+
+def storage(t: torch.Tensor) -> int | None:
+    """What tells one memory from another; None for tensors without memory of their own, such as sparse ones."""
+    try:
+        return int(t.untyped_storage()._cdata)
+    except (NotImplementedError, RuntimeError):
+        return None
+
+
+def slot_of(index: int) -> str:
+    """The name of an output."""
+    return f"result{index}" if index else "result"
+
+
+def execute(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    bound: dict[str, Any],
+    requires: str | None,
+    many: bool,
+) -> Run | None:
+    """Call on copies of the arguments, those of `requires` requiring grad; None if it fails or cannot be told apart.
+
+    many: a tuple that is returned is one list of tensors, not several outputs.
+    """
+    copies: dict[int, torch.Tensor] = {}
+    held: dict[str, list[torch.Tensor]] = {}
+    owner: dict[int | None, str] = {}
+    for name, value in bound.items():
+        for t in tensors_in(value):
+            if id(t) in copies or storage(t) is None:
+                return None
+            copy = t.detach().clone()
+            if name == requires and is_float(t):
+                copy = copy.requires_grad_().clone()  # not a leaf: it may be overwritten
+            copies[id(t)] = copy
+            owner[storage(copy)] = name
+            held.setdefault(name, []).append(copy)
+
+    def swap(value: Any) -> Any:
+        return tree_map(lambda leaf: copies[id(leaf)] if isinstance(leaf, torch.Tensor) else leaf, value)
+
+    packed: list[torch.Tensor] = []
+
+    def pack(t: torch.Tensor) -> torch.Tensor:
+        packed.append(t.detach())
+        return t
+
+    versions = {name: [t._version for t in tensors] for name, tensors in held.items()}
+    torch.manual_seed(0)
+    try:
+        with saved_tensors_hooks(pack, lambda t: t):
+            result = function(*swap(list(args)), **swap(dict(kwargs)))
+    except Exception:  # of any kind: this input has no gradient, or the sample asks for what this device lacks
+        return None
+    written = {name for name, tensors in held.items() if [t._version for t in tensors] != versions[name]}
+    outputs = list(result) if isinstance(result, tuple) and not many else [result]
+    slots = {storage(t): slot_of(i) for i, output in reversed([*enumerate(outputs)]) for t in tensors_in(output)}
+    # What an op overwrites it also returns; the old value it saves as a copy.
+    slots |= {place: "result" if name in written else name for place, name in owner.items()}
+    return Run(
+        requires,
+        frozenset(held),
+        any(t.numel() == 0 for t in copies.values()),
+        frozenset(slots[place] for t in packed if (place := storage(t)) in slots),
+        frozenset(written),
+        tuple(classify(output, held) for output in outputs),
+    )
+
+
+def classify(output: Any, held: dict[str, list[torch.Tensor]]) -> Out:
+    """What one output is in this run; of kind "none" if it holds no tensor."""
+    tensors = tensors_in(output)
+    many = isinstance(output, (list, tuple))
+    if not tensors:
+        return Out("fresh" if many else "none", None, False, many)
+    t = tensors[0]
+    rest = (any(o.requires_grad for o in tensors), many, not any(map(is_float, tensors)))
+    for name, sources in held.items():
+        for source in sources:
+            if source is t:
+                return Out("same", name, *rest)
+            if storage(source) == storage(t) and storage(t) is not None:
+                return Out(kind_of_view(t, source), name, *rest)
+    return Out("fresh", None, *rest)
+
+
+def kind_of_view(t: torch.Tensor, source: torch.Tensor) -> str:
+    """The kind of an output that shares memory; spoils both."""
+    before = t._version
+    with torch.no_grad():
+        source.zero_()
+    if t._version == before:
+        return "unsafe"
+    if source.requires_grad and not t.requires_grad and is_float(t):
+        return "detached"
+    try:
+        t.zero_()
+    except RuntimeError as error:
+        if "multiple views" in str(error):
+            return "views"
+    return "expand" if 0 in t.stride() and t.numel() > 1 else "view"
+
+
+SURE = 0.6  # of the runs in which it could be saved: the others have unusual options (p=0, a reduction of nothing)
+
+
+def measured_saves(op: Op, runs: Sequence[Run]) -> tuple[Save, ...]:
+    """What the runs saved, and which inputs required grad then."""
+    runs = [r for r in runs if not r.empty] or runs
+    could: Counter[tuple[str, str]] = Counter()
+    did: Counter[tuple[str, str]] = Counter()
+    slots = sorted({slot for r in runs for slot in r.saved})
+    for r in runs:
+        for slot in slots:
+            if r.requires is not None and (slot in r.present or slot.startswith("result")):
+                could[slot, r.requires] += 1
+                did[slot, r.requires] += slot in r.saved
+    saves = []
+    for slot in slots:
+        needs = [p.name for p in op.params if did[slot, p.name]]
+        sure = tuple(n for n in needs if did[slot, n] >= SURE * could[slot, n])
+        unsure = tuple(n for n in needs if n not in sure)
+        saves += [Save(slot, sure)] if sure else []
+        saves += [Save(slot, unsure, False)] if unsure else []
+    return tuple(saves)
+
+
+def measured_outs(op: Op, runs: Sequence[Run]) -> tuple[Out, ...]:
+    """What the outputs of the runs have in common."""
+    runs = [r for r in runs if not r.empty] or runs
+    width = Counter(len(r.outs) for r in runs).most_common(1)[0][0]
+    columns = list(zip(*(r.outs for r in runs if len(r.outs) == width), strict=True))
+    if len(columns) == 1 and all(out.kind == "none" for out in columns[0]):
+        return ()
+    return tuple(common_out(op, column) for column in columns)
+
+
+def common_out(op: Op, seen: Sequence[Out]) -> Out:
+    kinds = {out.kind for out in seen} - {"none"} or {"fresh"}
+    kind = kinds.pop() if len(kinds) == 1 else "expand" if kinds == {"view", "expand"} else "maybe"
+    of = None if kind == "fresh" else next(out.of for out in seen if out.of is not None)
+    grad = any(out.differentiable for out in seen)
+    many = any(out.many for out in seen)
+    return Out(kind, of, grad, many, not grad and all(out.integral for out in seen))

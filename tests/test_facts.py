@@ -1,0 +1,634 @@
+"""The table of facts against PyTorch itself."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flake8_inplace.torchfacts import modules, ops
+
+torch = pytest.importorskip("torch", reason="the facts are compared with an installed PyTorch")
+pytest.importorskip("expecttest", reason="op_db lives in torch.testing._internal, which imports expecttest")
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+import facts_oracle as oracle  # noqa: E402
+
+from flake8_inplace.torchfacts import execution, recipes, schemas  # noqa: E402
+
+PINNED = torch.__version__.partition("+")[0] == ops.torch_version()
+on_the_pinned_torch = pytest.mark.skipif(not PINNED, reason=f"the table is that of torch {ops.torch_version()}")
+
+
+@pytest.fixture(scope="module")
+def generate() -> Any:
+    import flake8_inplace.torchfacts.generate as generate
+
+    torch.set_num_threads(1)
+    return generate
+
+
+# -- the file
+
+
+def test_loading_is_fast_and_needs_no_torch() -> None:
+    code = """
+import sys, time
+from flake8_inplace.torchfacts import modules, ops
+def load():
+    ops.table.cache_clear(); ops.lookup.cache_clear(); modules.lookup.cache_clear()
+    start = time.process_time()
+    assert ops.lookup("torch.mul") and modules.lookup("torch.nn.Linear")
+    return time.process_time() - start
+print(min(load() for _ in range(20)) * 1000, *{"torch", "numpy", "libcst"} & set(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    milliseconds, *loaded = done.stdout.split()
+    assert loaded == []
+    assert float(milliseconds) < 5
+
+
+WHOLE = ops.TABLE.read_text(encoding="utf-8")
+DAMAGED = [
+    None,
+    "",
+    "[]",
+    "\xff",
+    WHOLE[: len(WHOLE) // 2],
+    '{"format": 0}',
+    WHOLE.replace('"format": 1', '"format": 2'),
+    WHOLE.replace("|", " ; "),
+]
+
+
+@pytest.mark.parametrize("text", DAMAGED, ids=range(len(DAMAGED)))
+def test_a_damaged_table_is_one_clear_error(text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    damaged = tmp_path / "ops.json"
+    if text is not None:
+        damaged.write_bytes(text.encode("latin-1"))
+    monkeypatch.setattr(ops, "TABLE", damaged)
+    ops.table.cache_clear()
+    ops.lookup.cache_clear()
+    try:
+        with pytest.raises(ops.FactsError, match=r"ops\.json.*reinstall"):
+            ops.lookup("torch.mul")
+    finally:
+        ops.table.cache_clear()
+        ops.lookup.cache_clear()
+
+
+def test_rows_are_read_and_written_alike() -> None:
+    table = ops.table()
+    rows = [*table["rows"], *(entry["op"] for entry in table["modules"].values())]
+    assert [row for row in rows if ops.format_op(ops.parse_op(row)) != row] == []
+
+
+def every_op() -> Iterator[tuple[str, ops.Op]]:
+    for name in sorted(ops.names()):
+        yield from ((name, op) for op in ops.lookup(name))
+    for name in sorted(modules.names()):
+        fact = modules.lookup(name)
+        assert fact is not None
+        yield name, fact.op
+        if fact.inplace:
+            yield f"{name}(inplace)", fact.inplace
+
+
+def test_rows_make_sense() -> None:
+    """Slots, needs, writes and aliases are names of parameters; results exist."""
+    for name, op in every_op():
+        params = [p.name for p in op.params]
+        assert len(set(params)) == len(params), name
+        results = {f"result{i or ''}" for i in range(len(op.outs))}
+        for save in op.saves:
+            assert save.slot in params or save.slot in results, (name, save)
+            assert save.needs and set(save.needs) <= set(params), (name, save)
+            assert save.slot not in op.writes, (name, save)
+        assert set(op.writes) <= set(params), name
+        for out in op.outs:
+            assert (out.of in params) if out.kind != "fresh" else out.of is None, (name, out)
+        if op.inplace:
+            assert ops.lookup(op.inplace), name
+
+
+@on_the_pinned_torch
+def test_generating_again_gives_the_same_table(generate: Any) -> None:
+    assert generate.main(["--check"]) == 0
+
+
+# -- what is saved: PyTorch refuses the backward pass after the tensor was overwritten
+
+
+class Score:
+    """Sampled runs: one call, the tensors of one parameter requiring grad, every slot overwritten in turn."""
+
+    def __init__(self) -> None:
+        self.runs = self.right = self.undecided = self.slots = 0
+        self.wrong: Counter[str] = Counter()
+
+    def run(self, name: str, op: ops.Op, function: Callable[..., Any], args: Sequence[Any], kwargs: Any) -> None:
+        bound = execution.bind(op, args, kwargs) or {}
+        held = {p: tensors for p, v in bound.items() if (tensors := oracle.tensors_in(v))}
+        everything = [t for ts in held.values() for t in ts]
+        if len({id(t) for t in everything}) < len(everything) or any(t.layout != torch.strided for t in everything):
+            return  # which of two equal arguments was saved cannot be told
+        for requires, tensors in held.items():
+            floats = [t for t in tensors if execution.is_float(t)]
+            right = []
+            for slot in slots(op, held) if floats else ():
+                target = held[slot] if slot in held else int(slot[6:] or 0)
+                try:
+                    saved = oracle.is_saved(function, args, kwargs, floats, target)
+                except oracle.Undecided:
+                    self.undecided += 1
+                    continue
+                predicted = {s.sure for s in op.saves if s.slot == slot and requires in s.needs}
+                right.append(predicted == {False} or (True in predicted) == saved)
+                if not right[-1]:
+                    self.wrong[f"{name}: {slot} when {requires} requires grad: {'not ' * (not saved)}saved"] += 1
+            self.slots += len(right)
+            self.runs += bool(right)
+            self.right += bool(right) and all(right)
+
+    def __str__(self) -> str:
+        share = f"{self.right} of {self.runs} sampled runs right ({self.right / self.runs:.2%})"
+        figures = f"{share}, {self.slots} slots overwritten, {self.undecided} undecided"
+        return "\n".join([figures, *(f"{n} {what}" for what, n in self.wrong.most_common())])
+
+
+def slots(op: ops.Op, held: dict[str, Any]) -> list[str]:
+    """What can be overwritten by name: arguments that the op leaves alone, and outputs that are no alias of one."""
+    outputs = [f"result{i or ''}" for i, out in enumerate(op.outs) if out.kind in ("fresh", "same")]
+    return [name for name in held if name not in op.writes] + outputs
+
+
+def overload(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> ops.Op | None:
+    """The overload that takes these arguments."""
+    return next((op for op in ops.lookup(name) if execution.bind(op, args, kwargs) is not None), None)
+
+
+# Their samples hold the arguments in an order of op_db's own.
+OTHER_ORDER = (".embedding", ".embedding_bag", ".ctc_loss")
+
+
+@on_the_pinned_torch
+def test_saves_of_op_db(generate: Any) -> None:
+    score = Score()
+    entries = 0
+    for info in generate.op_db:
+        names = [n for n in generate.opinfo_names(info) if ops.lookup(n) and not n.endswith(OTHER_ORDER)]
+        # Another dtype than the generator's, where there is one, and a few samples of each.
+        calls = generate.opinfo_calls(info, (torch.float64, *generate.DTYPES)) if names else []
+        calls = random.Random(1).sample(calls, min(4, len(calls)))
+        before = score.runs
+        for name in names:
+            for args, kwargs in calls:
+                kwargs = generate.given(name, kwargs)
+                op = overload(name, args, kwargs)
+                if op is not None:
+                    score.run(name, op, schemas.callable_for(name), args, kwargs)
+        entries += score.runs > before
+    print(entries, "entries of op_db:", score)
+    assert entries > 450
+    assert score.runs > 3000
+    assert score.right / score.runs >= 0.99
+
+
+@on_the_pinned_torch
+def test_saves_of_other_ops(generate: Any) -> None:
+    """Names that op_db does not reach: by their recipe, or on tensors made up."""
+    score = Score()
+    reached = {name for info in generate.op_db for name in generate.opinfo_names(info)}
+    torch.manual_seed(1)
+    for name in sorted(ops.names()):
+        if (
+            name.endswith("(inplace)")
+            or "._foreach_" in name
+            or name in recipes.ROWS
+            or (name in reached and name not in recipes.RECIPES)
+        ):
+            continue
+        recipe = recipes.RECIPES.get(name)
+        for op in ops.lookup(name):
+            for args, kwargs in recipe() if recipe else generate.improvised_calls(op):
+                kwargs = generate.given(name, kwargs)
+                if overload(name, args, kwargs) == op:
+                    score.run(name, op, schemas.callable_for(name), args, kwargs)
+    print(score)
+    assert score.runs > 450
+    assert score.right / score.runs >= 0.99
+
+
+@on_the_pinned_torch
+def test_saves_of_inplace_options(generate: Any) -> None:
+    score = Score()
+    for name in sorted(n for n in ops.names() if n.endswith("(inplace)")):
+        plain_name = name.removesuffix("(inplace)")
+        (op,) = ops.lookup(name)
+        for args in ((oracle.floats(2, 3, 4),), (oracle.floats(2, 3, 4), 0.3), (oracle.floats(2, 3, 4), 0.3, 0.5)):
+            score.run(name, op, schemas.callable_for(plain_name), args, {"inplace": True})
+    print(score)
+    assert score.runs >= 30
+    assert score.right == score.runs
+
+
+@on_the_pinned_torch
+def test_saves_of_modules(generate: Any) -> None:
+    score = Score()
+    for name, recipe in recipes.MODULES.items():
+        fact = modules.lookup(f"torch.nn.{name}")
+        assert fact is not None
+        if len(fact.parameters) > 20:
+            continue  # whole transformers: the layers they are made of are checked
+        for op, options in [(fact.op, {})] + ([(fact.inplace, {"inplace": True})] if fact.inplace else []):
+            torch.manual_seed(1)
+            module = getattr(torch.nn, name)(*recipe.args, **recipe.kwargs, **options)
+            for args, kwargs in recipe.calls():
+                kwargs = {**kwargs, **generate.module_tensors(module)}
+                score.run(name, op, generate.module_function(module), args, kwargs)
+    print(score)
+    assert score.runs > 250
+    assert score.right / score.runs >= 0.99
+
+
+@on_the_pinned_torch
+def test_saves_of_formulas_are_what_the_node_holds(generate: Any) -> None:
+    """`grad_fn._saved_self` and its like, for every op that can be called on plain tensors."""
+    agree, differ = 0, []
+    for name, overloads in sorted(schemas.schema_table().items()):
+        exact = [
+            o.op for o in overloads if o.exact and not o.op.writes and all(p.kind != "tensors" for p in o.op.params)
+        ]
+        for op in exact if name.startswith("torch.") and "._foreach_" not in name else ():
+            for args, kwargs in generate.improvised_calls(op):
+                held = saved_attributes(schemas.callable_for(name), args, kwargs)
+                if held is None:
+                    continue
+                given = execution.bind(op, args, kwargs) or {}
+                # x * 2 keeps the 2, as a tensor of its own.
+                held -= {slot for slot, value in given.items() if not isinstance(value, torch.Tensor)}
+                expected = {s.slot for s in op.saves if s.slot in given or s.slot.startswith("result")}
+                agree += held == expected
+                if held != expected:
+                    differ.append(f"{name}: the node holds {sorted(held)}, the formula says {sorted(expected)}")
+                break
+    print(f"{agree} of {agree + len(differ)} agree", *differ, sep="\n")
+    assert agree > 200
+    assert len(differ) <= agree // 50
+
+
+def saved_attributes(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> set[str] | None:
+    """The slots of the node a call makes, its inputs by the names the formula gives them."""
+    args = [a.clone().requires_grad_() if isinstance(a, torch.Tensor) and a.is_floating_point() else a for a in args]
+    try:
+        result = function(*args, **kwargs)
+    except Exception:
+        return None
+    outputs = oracle.tensors_in(result)
+    nodes = {t.grad_fn for t in outputs if t.grad_fn is not None}
+    if len(nodes) != 1:
+        return None
+    node = nodes.pop()
+    if any(next_node is not None and "AccumulateGrad" not in next_node.name() for next_node, _ in node.next_functions):
+        return None  # composed of several ops on this device
+    slots = set()
+    for attribute in dir(node):
+        if attribute.startswith("_saved_") and isinstance(getattr(node, attribute), torch.Tensor):
+            slots.add(attribute.removeprefix("_saved_"))
+    names = {"result0": "result"} | {
+        n: f"result{i or ''}" for i, n in enumerate(getattr(type(result), "__match_args__", ()))
+    }
+    return {names.get(slot, slot) for slot in slots}
+
+
+# -- what is overwritten, and what outputs alias
+
+
+@on_the_pinned_torch
+def test_writes_and_aliases(generate: Any) -> None:
+    """Version counters and storages of every op that can be called, against what its row says."""
+    table = {
+        name: [execution.Overload(op, False) for op in ops.lookup(name)] for name in ops.names() if "(" not in name
+    }
+    for names, calls in generate.samples(table):
+        for args, kwargs in random.Random(2).sample(calls, min(2, len(calls))):
+            for name in names:
+                execution.measure(table[name], schemas.callable_for(name), args, generate.given(name, kwargs))
+    for name, overload in [(name, o) for name, overloads in table.items() for o in overloads]:
+        if not overload.runs and schemas.resolve(name):
+            calls = generate.improvised_calls(overload.op)
+            any(execution.measure([overload], schemas.callable_for(name), *call) for call in calls)
+    checked, wrong, written = 0, [], set()
+    for name, overloads in table.items():
+        for overload in overloads:
+            for run in overload.runs:
+                checked += 1
+                written |= {name} if run.written else set()
+                if run.written - set(overload.op.writes):
+                    wrong.append(f"{name} also writes {set(run.written)}")
+                if set(overload.op.writes) & run.present - run.written and not run.empty:
+                    wrong.append(f"{name} does not write {overload.op.writes}")
+                wrong += [f"{name}: {text}" for text in alias_errors(overload.op, run)]
+    print(
+        f"{checked} runs of {sum(any(o.runs for o in os) for os in table.values())} names",
+        *sorted(set(wrong)),
+        sep="\n",
+    )
+    assert checked > 3000
+    assert len(wrong) <= checked // 100
+    # Every in-place method that can be called was seen to raise the counter.
+    assert len({n for n in written if n.startswith("Tensor.") and n.endswith("_")}) > 120
+
+
+ALLOWED = {
+    "fresh": {"fresh", "none"},
+    "same": {"same"},
+    "view": {"view", "same"},
+    "views": {"views", "fresh"},
+    "expand": {"expand", "view", "same", "fresh"},
+    "detached": {"detached"},
+    "unsafe": {"unsafe"},
+    "maybe": {"same", "view", "expand", "fresh", "detached"},
+}
+
+
+def alias_errors(op: ops.Op, run: Any) -> Iterator[str]:
+    if run.empty or len(run.outs) != len(op.outs):
+        return
+    for out, seen in zip(op.outs, run.outs, strict=True):
+        kinds = ALLOWED[out.kind]
+        if seen.kind not in kinds and (run.requires or seen.kind != "view"):
+            yield f"{out.kind} expected, {seen.kind} seen"
+        if seen.kind not in ("fresh", "none") and out.of != seen.of and out.kind != "fresh":
+            yield f"alias of {out.of} expected, of {seen.of} seen"
+        if seen.differentiable and not out.differentiable:
+            yield "requires grad"
+        if out.integral and not seen.integral:
+            yield "holds floats"
+
+
+SHARING = {
+    "detach": (lambda x: x.detach(), True),
+    "view": (lambda x: x.view(-1), True),
+    "__getitem__": (lambda x: x[0], True),
+    "t": (lambda x: x.t(), True),
+    "expand": (lambda x: x.expand(2, 3, 4), True),
+    "reshape": (lambda x: x.reshape(-1), True),
+    "T": (lambda x: x.T, True),
+    "chunk": (lambda x: x.chunk(2)[0], True),
+    "unbind": (lambda x: x.unbind(0)[0], True),
+    "contiguous": (lambda x: x.contiguous(), True),
+    "float": (lambda x: x.float(), True),
+    "to": (lambda x: x.to("cpu"), True),
+    "unfold": (lambda x: x.unfold(0, 2, 1), True),
+    "diagonal": (lambda x: x.diagonal(), True),
+    "squeeze": (lambda x: x.squeeze(), True),
+    "real": (lambda x: x.real, True),
+    "clone": (lambda x: x.clone(), False),
+    "unsafe_chunk": (lambda x: x.unsafe_chunk(2)[0], False),
+    "unsafe_split": (lambda x: x.unsafe_split(2)[0], False),
+    "__mul__": (lambda x: x * 1, False),
+}
+
+
+@pytest.mark.parametrize("method", SHARING)
+def test_sharing_of_the_version_counter(method: str) -> None:
+    make, shares = SHARING[method]
+    x = torch.rand(3, 4)
+    y = make(x)
+    before = x._version
+    torch.Tensor.zero_(y) if method != "expand" else x.zero_()
+    assert (x._version > before) == shares or (method == "expand" and y._version > before)
+    out = ops.lookup(f"Tensor.{method}")[-1].outs[0]
+    assert (out.kind not in ("fresh", "unsafe")) == shares
+
+
+# -- spot checks
+
+
+def slots_of(name: str, *needs: str) -> set[str]:
+    """What the overload of most tensors saves for sure when these parameters require grad."""
+    op = max(ops.lookup(name), key=lambda op: sum(p.kind == "tensor" for p in op.params))
+    return {s.slot for s in op.saves if s.sure and set(needs) & set(s.needs)}
+
+
+@pytest.mark.parametrize(
+    ("name", "needs", "saved"),
+    [
+        ("torch.sigmoid", "input", "result"),
+        ("torch.tanh", "input", "result"),
+        ("torch.exp", "input", "result"),
+        ("torch.sqrt", "input", "result"),
+        ("torch.relu", "input", "result"),
+        ("torch.softmax", "input", "result"),
+        ("torch.nn.functional.softmax", "input", "result"),
+        ("torch.special.expit", "input", "result"),
+        ("torch.log", "input", "input"),
+        ("torch.nn.functional.gelu", "input", "input"),
+        ("torch.nn.functional.silu", "input", "input"),
+        ("torch.mul", "input", "other"),
+        ("torch.mul", "other", "input"),
+        ("torch.div", "input", "other"),
+        ("torch.div", "other", "input other"),
+        ("Tensor.__truediv__", "self", "other"),
+        ("Tensor.__matmul__", "self", "other"),
+        ("Tensor.__imul__", "self", "other"),
+        ("Tensor.__iadd__", "self", ""),
+        ("Tensor.__sub__", "self other", ""),
+        ("Tensor.exp_", "self", "result"),
+        ("Tensor.sigmoid_", "self", "result"),
+        ("Tensor.relu_", "self", "result"),
+        ("Tensor.pow_", "self", "exponent result"),
+        ("torch.nn.functional.relu(inplace)", "input", "result"),
+        ("torch.nn.functional.leaky_relu(inplace)", "input", "result"),
+        ("torch.nn.functional.silu(inplace)", "input", ""),
+        ("torch.nn.functional.dropout(inplace)", "input", ""),
+        ("torch.nn.functional.dropout", "input", ""),
+        ("torch.nn.functional.linear", "input", "weight"),
+        ("torch.nn.functional.linear", "weight", "input"),
+        ("torch.nn.functional.linear", "bias", ""),
+        ("torch.nn.functional.layer_norm", "input", "input weight bias"),
+        ("torch.nn.functional.cross_entropy", "input", "target weight"),
+        ("torch.nn.functional.embedding", "weight", "input"),
+        ("torch.nn.functional.scaled_dot_product_attention", "query", "query key value attn_mask result"),
+        ("torch.where", "input", "condition"),
+        ("Tensor.masked_fill", "self", "mask"),
+        ("Tensor.gather", "self", "self index"),
+        ("Tensor.index_select", "self", "index"),
+        ("Tensor.scatter_", "self", "index"),
+        ("Tensor.__getitem__", "self", "index"),
+        ("Tensor.__setitem__", "value", "index"),
+        ("torch.cat", "tensors", ""),
+        ("torch.argmax", "input", ""),
+        ("torch.linalg.norm", "input", "input result"),
+        ("torch.norm", "input", "input result"),
+    ],
+)
+def test_saved_slots(name: str, needs: str, saved: str) -> None:
+    assert slots_of(name, *needs.split()) == set(saved.split())
+
+
+def test_numbers_are_not_tensors() -> None:
+    """mul and pow with a number are overloads of their own."""
+    number = next(op for op in ops.lookup("torch.pow") if [p.kind for p in op.params] == ["tensor", "other"])
+    base = next(op for op in ops.lookup("torch.pow") if [p.kind for p in op.params] == ["other", "tensor"])
+    assert [s.slot for s in number.saves] == ["input"]
+    assert sorted(s.slot for s in base.saves) == ["exponent", "result"]
+    assert not next(op for op in ops.lookup("Tensor.__mul__") if op.params[1].kind == "other").saves
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "torch.abs torch.absolute Tensor.abs Tensor.absolute",
+        "torch.softmax Tensor.softmax torch.special.softmax",
+        "torch.sigmoid torch.special.expit torch.nn.functional.sigmoid Tensor.sigmoid",
+        "torch.cat torch.concat torch.concatenate",
+        "torch.vstack torch.row_stack",
+        "torch.matmul Tensor.matmul Tensor.__matmul__ torch.linalg.matmul",
+    ],
+)
+def test_aliases_agree(names: str) -> None:
+    def facts(name: str) -> tuple[Any, ...]:
+        op = ops.lookup(name)[0]
+        position = {p.name: str(i) for i, p in enumerate(op.params)}
+        return (
+            sorted((position.get(s.slot, s.slot), *sorted(position[n] for n in s.needs)) for s in op.saves),
+            [(o.kind, o.differentiable) for o in op.outs],
+        )
+
+    first, *rest = names.split()
+    assert [name for name in rest if facts(name) != facts(first)] == []
+
+
+def test_unknown_names_have_no_facts() -> None:
+    assert ops.lookup("torch.no_such_function") == ()
+    assert modules.lookup("torch.nn.NoSuchModule") is None
+
+
+def test_outputs() -> None:
+    def kind(name: str) -> str:
+        return ops.lookup(name)[0].outs[0].kind
+
+    for name in (
+        "Tensor.split",
+        "torch.split",
+        "torch.chunk",
+        "Tensor.unbind",
+        "Tensor.__iter__",
+        "torch.split_with_sizes",
+    ):
+        assert kind(name) == "views" and ops.lookup(name)[0].outs[0].many, name
+    for name in (
+        "Tensor.reshape",
+        "Tensor.contiguous",
+        "Tensor.to",
+        "Tensor.float",
+        "torch.flatten",
+        "torch.as_tensor",
+    ):
+        assert kind(name) == "maybe", name
+    for name in ("Tensor.expand", "Tensor.expand_as", "torch.broadcast_to", "torch.meshgrid"):
+        assert kind(name) == "expand", name
+    for name in (
+        "Tensor.view",
+        "Tensor.T",
+        "torch.transpose",
+        "Tensor.tensor_split",
+        "Tensor.squeeze",
+        "Tensor.narrow",
+    ):
+        assert kind(name) == "view", name
+    for name in (
+        "torch.zeros",
+        "torch.randn",
+        "torch.arange",
+        "torch.tensor",
+        "torch.randint",
+        "torch.zeros_like",
+        "torch.argmax",
+    ):
+        assert kind(name) == "fresh" and not ops.lookup(name)[0].outs[0].differentiable, name
+    assert [len(op.outs) for op in ops.lookup("torch.max")] == [1, 1, 2]
+    assert ops.lookup("torch.nn.init.normal_")[0].writes == ("tensor",)
+
+
+def test_modules() -> None:
+    linear = modules.lookup("torch.nn.Linear")
+    assert linear is not None
+    assert linear.init[:3] == ("in_features", "out_features", "bias")
+    assert linear.default("bias") is True
+    assert linear.parameters == ("weight", "bias")
+    assert [(s.slot, s.needs) for s in linear.op.saves] == [("input", ("self.weight",)), ("self.weight", ("input",))]
+    relu = modules.lookup("torch.nn.ReLU")
+    assert relu is not None and relu.inplace is not None
+    assert relu.default("inplace") is False and relu.inplace.writes == ("input",) and relu.op.writes == ()
+    norm = modules.lookup("torch.nn.BatchNorm2d")
+    assert norm is not None and norm.buffers[:2] == ("running_mean", "running_var")
+    lstm = modules.lookup("torch.nn.LSTM")
+    assert lstm is not None and [out.many for out in lstm.op.outs] == [False, True]
+    identity = modules.lookup("torch.nn.Identity")
+    assert identity is not None and identity.op.outs[0].kind == "same"
+
+
+def test_every_layer_is_known() -> None:
+    layers = {
+        n
+        for n in dir(torch.nn)
+        if isinstance(getattr(torch.nn, n), type) and issubclass(getattr(torch.nn, n), torch.nn.Module)
+    }
+    containers = {"Module", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Container"}
+    others = {"RNNBase", "RNNCellBase", "DataParallel", "LinearCrossEntropyLoss"}
+    assert layers - containers - others == {name.removeprefix("torch.nn.") for name in modules.names()}
+
+
+# -- names of methods
+
+
+def test_method_words() -> None:
+    import pathlib
+
+    only = ops.tensor_only_methods()
+    assert only <= ops.tensor_methods()
+    assert {"unsqueeze", "detach", "masked_fill", "relu_", "add_", "permute", "softmax", "requires_grad_"} & only >= {
+        "unsqueeze",
+        "detach",
+        "add_",
+    }
+    for other in (torch.nn.Module, list, dict, str, set, int, pathlib.Path):
+        assert not only & set(dir(other)), other
+    assert not only & {"to", "shape", "sum", "mean", "size", "split", "name", "data", "item"}
+    assert {
+        "item",
+        "tolist",
+        "size",
+        "shape",
+        "dim",
+        "numel",
+        "dtype",
+        "device",
+        "stride",
+        "is_contiguous",
+    } <= ops.scalar_methods()
+    assert not ops.scalar_methods() & {"sum", "values", "T", "clone"}
+
+
+def test_what_does_not_raise_the_counter() -> None:
+    """`torch-facts`: these end in an underscore and leave the version as it was; every other one raises it."""
+    quiet = {"apply_", "detach_", "map_", "map2_", "requires_grad_", "share_memory_"}
+    assert ops.no_bump_methods() == quiet
+    assert not ops.inplace_methods() & quiet
+    underscore = {n for n in ops.tensor_methods() if n.endswith("_")}
+    sparse = {"resize_as_sparse_", "sparse_resize_", "sparse_resize_and_clear_"}
+    assert underscore - quiet - sparse == ops.inplace_methods()
+    x = torch.rand(3)
+    for method, args in {"detach_": (), "requires_grad_": (False,), "share_memory_": (), "apply_": (float,)}.items():
+        getattr(x, method)(*args)
+        assert x._version == 0, method
