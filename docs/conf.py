@@ -1,0 +1,9 @@
+"""Sphinx: `python -m pip install '.[docs]' && python -m sphinx -W docs docs/_build`."""
+
+project = "flake8-inplace"
+author = copyright = "flake8-inplace maintainers"
+extensions = ["myst_parser"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build", "examples", "evidence"]
+html_theme = "furo"
+html_title = "flake8-inplace"

@@ -1,0 +1,204 @@
+"""What the documentation says is what happens: examples are executed and linted, console excerpts are run again.
+
+`python tests/test_docs.py` writes the present output into the console excerpts of the README.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import flake8_inplace
+from flake8_inplace.analysis import analyze
+from flake8_inplace.rules import RULES
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
+CONSOLE = re.compile(r"^```console\n\$ python (.+)\n((?:.*\n)*?)```$", re.MULTILINE)
+SETUP = [
+    "python -m pip install . && python -m flake8 docs/examples",
+    "python -m pip install '.[test]' && python -m pytest",
+]
+HEADINGS = [
+    "What it does",
+    "Why it is a hazard",
+    "Bad",
+    "Good",
+    "What PyTorch says",
+    "Fix and its safety",
+    "When it is fine",
+    "Options",
+    "References",
+]
+
+each_rule = pytest.mark.parametrize("code", RULES)
+
+
+def fenced(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+# The page of each rule
+
+
+def sections(code: str) -> dict[str, str]:
+    text = (ROOT / "docs" / "rules" / f"{code}.md").read_text()
+    return {part.partition("\n")[0]: part.partition("\n")[2] for part in re.split("^## ", text, flags=re.MULTILINE)[1:]}
+
+
+def program(code: str, heading: str) -> str:
+    [source] = fenced(sections(code)[heading], "python")
+    return str(source)
+
+
+def execute(source: str) -> None:
+    torch.manual_seed(0)
+    exec(compile(source, "<documentation>", "exec"), {"__name__": "__documentation__"})
+
+
+def test_every_rule_has_a_page_and_every_page_a_rule() -> None:
+    assert sorted(path.stem for path in (ROOT / "docs" / "rules").glob("*.md")) == sorted(RULES)
+
+
+@each_rule
+def test_headings(code: str) -> None:
+    text = (ROOT / "docs" / "rules" / f"{code}.md").read_text()
+    assert text.splitlines()[0] == f"# {code}: {RULES[code].summary}"
+    assert list(sections(code)) == HEADINGS
+    assert all(section.strip() for section in sections(code).values())
+
+
+@each_rule
+def test_bad_program_fails_as_quoted(code: str) -> None:
+    quoted = fenced(sections(code)["What PyTorch says"], "text")
+    if not quoted:
+        execute(program(code, "Bad"))  # the page says that PyTorch has nothing to say
+        return
+    with pytest.raises(RuntimeError) as raised:
+        execute(program(code, "Bad"))
+    assert " ".join(quoted[0].split()) in " ".join(str(raised.value).split())
+
+
+@each_rule
+def test_bad_program_is_reported(code: str) -> None:
+    result = analyze(program(code, "Bad"))
+    codes = [finding.code for finding in result.findings]
+    if code == "TIP000":
+        assert result.problem is not None
+    else:
+        assert codes == [code]
+        assert result.problem is None
+
+
+@each_rule
+def test_good_program(code: str) -> None:
+    execute(program(code, "Good"))
+    result = analyze(program(code, "Good"))
+    assert (result.findings, result.problem) == ((), None)
+
+
+# The shipped examples
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_is_found_where_it_says(path: Path) -> None:
+    source = path.read_text()
+    marks = [
+        (number, code)
+        for number, line in enumerate(source.splitlines(), 1)
+        for code in re.findall(r"#.*\b(TIP\d{3})\b", line)
+    ]
+    assert marks
+    assert [(finding.line, finding.code) for finding in analyze(source).findings] == marks
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_does_what_it_says(path: Path) -> None:
+    """Everything in it that is called broken raises, and everything that is called fixed does not."""
+    names: dict[str, Any] = {"__name__": path.stem}
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    broken = [value for name, value in names.items() if name.lower().endswith("broken")]
+    fixed = [value for name, value in names.items() if name.lower().endswith("fixed")]
+    assert broken
+    assert fixed
+    for value in broken:
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            names["train"](value)
+    for value in fixed:
+        names["train"](value)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_example_ends_in_the_error(path: Path) -> None:
+    """Run as a script, it is done with the fixed version and stops at the broken one."""
+    with pytest.raises(RuntimeError) as raised:
+        exec(compile(path.read_text(), str(path), "exec"), {"__name__": "__main__"})
+    calls = [frame.line for frame in traceback.extract_tb(raised.tb) if frame.filename == str(path)]
+    assert "roken)" in str(calls[0])
+
+
+# README, CHANGELOG and what else names the same things
+
+
+def output(arguments: str) -> str:
+    command = [sys.executable, *arguments.split()]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    assert "Traceback" not in done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize(("command", "shown"), CONSOLE.findall(README.read_text()))
+def test_console_excerpts_are_real(command: str, shown: str) -> None:
+    assert output(command) == shown
+
+
+def test_setup_commands() -> None:
+    """Exactly two commands do all the set-up, and CI runs these."""
+    assert [line for block in fenced(README.read_text(), "sh") for line in block.splitlines()] == SETUP
+    script = (ROOT / ".ci" / "run").read_text()
+    assert [command for command in SETUP if command not in script] == []
+
+
+def test_table_of_rules() -> None:
+    rows = re.findall(r"^\| \[(TIP\d+)\]\((.+?)\) \| (.+?) \| (on|off) \|$", README.read_text(), re.MULTILINE)
+    assert rows == [
+        (rule.code, f"docs/rules/{rule.code}.md", rule.summary, "on" if rule.default_on else "off")
+        for rule in RULES.values()
+    ]
+
+
+def test_snippets_parse() -> None:
+    yaml = pytest.importorskip("yaml")
+    text = README.read_text()
+    assert all(json.loads(block) for block in fenced(text, "json"))
+    snippets = [yaml.safe_load(block) for block in fenced(text, "yaml")]
+    assert len(snippets) == 3
+    assert 'lint.external = ["TIP"]' in fenced(text, "toml")[0]
+
+
+def test_links_lead_somewhere() -> None:
+    for path in [README, *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
+            assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+def test_changelog_names_every_rule() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text()
+    text = re.sub(r"TIP(\d)(\d\d) to TIP\1(\d\d)", lambda m: all_between(m[1], m[2], m[3]), text)
+    assert [code for code in RULES if code not in text] == []
+    assert "## [Unreleased]" in text or f"## [{flake8_inplace.__version__}]" in text
+
+
+def all_between(family: str, first: str, last: str) -> str:
+    return " ".join(f"TIP{family}{number:02}" for number in range(int(first), int(last) + 1))
+
+
+if __name__ == "__main__":
+    README.write_text(CONSOLE.sub(lambda m: f"```console\n$ python {m[1]}\n{output(m[1])}```", README.read_text()))
