@@ -40,6 +40,8 @@ _MODES = {
     "torch.no_grad": False,
     "torch.autograd.no_grad": False,
     "torch.inference_mode": False,
+    "torch.library.custom_op": False,  # its implementation runs below autograd
+    "torch.library.triton_op": False,
     "torch.enable_grad": True,
     "torch.autograd.enable_grad": True,
 }
@@ -305,7 +307,7 @@ def _outputs(m: Machine, result: Value, grad: Grad, node: Node) -> Value:
 
 def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """Call something imported or built in."""
-    if name in _MODES:
+    if name in _MODES and not name.startswith("torch.library."):
         if name == "torch.inference_mode" and args and constant(args[0]) is False:
             return GradMode(True)
         return GradMode(_MODES[name]) if not args or not isinstance(args[0], (Function, Bound)) else args[0]

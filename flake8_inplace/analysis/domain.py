@@ -307,7 +307,7 @@ class State:
     path: dict[Unknown, bool] = field(default_factory=dict)
     modes: dict[str, Any] = field(default_factory=dict)
     journal: list[tuple[dict[Any, Any], Hashable, Any]] = field(default_factory=list)
-    _guard: Guard | None = ALWAYS
+    _guard: Guard | None = None
 
     def set(self, where: dict[Any, Any], key: Hashable, value: Any) -> None:
         """Change one entry of one dictionary of the state, so that ``rollback`` can undo it."""

@@ -41,6 +41,7 @@ from .machine import (
     Loop,
     Machine,
     Site,
+    Start,
 )
 from .scan import Piece, Scan
 from .transfer import (
@@ -724,26 +725,41 @@ def call_class(m: Machine, cls: Class) -> None:
     for name, member in sorted(cls.members.items(), key=lambda item: (item[0] != "forward", item[0].startswith("_"))):
         if not isinstance(member, Function) or member.node in m.reached or name == "__init__":
             continue
-        fresh_entry(m)
         if classes.inherits(cls, classes.FUNCTION):
-            if name == "backward":
-                call_backward(m, member)
+            fresh_entry(m)
+            if name in ("forward", "backward"):
+                call_custom(m, member)
             continue
-        if member.kind == "static":
-            call_entry(m, member, None)
-            continue
-        call_entry(m, member, stranger(m, cls) if member.kind != "class" else cls)
+        if member.kind in ("static", "class"):
+            fresh_entry(m)
+            call_entry(m, member, cls if member.kind == "class" else None)
+        else:
+            call_entry(m, member, instance_entry(m, cls))
 
 
-def call_backward(m: Machine, function: Function) -> None:
-    """Read the backward of a custom autograd function: the gradients it is given are not its own to overwrite."""
+def call_custom(m: Machine, function: Function) -> None:
+    """Read a method of a custom autograd function: it runs without grad mode.
+
+    The gradients that a backward is given are not its own to overwrite.
+    """
     params = [*function.node.params.posonly_params, *function.node.params.params]
-    grads = [Tensor() for _ in params[1:]]
-    m.borrowed = {grad.storage: "grad_output" for grad in grads}
-    context = Object(calls.CONTEXT)
+    given: list[Value] = [Tensor() if function.name == "backward" else Unknown() for _ in params[1:]]
+    m.borrowed = {value.storage: "grad_output" for value in given if isinstance(value, Tensor)}
     m.state.set(m.state.modes, "grad", False)
-    run(m, function, [context, *grads], {}, Site(function.piece, function.node, function.node))
+    run(m, function, [Object(calls.CONTEXT), *given], {}, Site(function.piece, function.node, function.node))
     m.borrowed = {}
+
+
+def instance_entry(m: Machine, cls: Class) -> Value:
+    """Start an entry from the state in which an instance has just been made; its ``__init__`` is read once a class."""
+    fresh_entry(m)
+    if cls not in m.strangers:
+        instance = stranger(m, cls)
+        m.strangers[cls] = Start(instance, m.state.store, m.state.path, dict(m.symbols), dict(m.promoted))
+    start = m.strangers[cls]
+    m.state = State(store=dict(start.store), path=dict(start.path))
+    m.symbols, m.promoted = dict(start.symbols), dict(start.promoted)
+    return start.instance
 
 
 def stranger(m: Machine, cls: Class) -> Value:
@@ -769,10 +785,9 @@ def _option(init: Function, param: cst.Param) -> Value:
 
 def fresh_entry(m: Machine) -> None:
     m.state = State(store=dict(m.base))
-    m.pending.clear()
+    m.pending = {}
     m.entry_steps = 0
-    m.symbols.clear()
-    m.promoted.clear()
+    m.symbols, m.promoted = {}, {}
 
 
 def load(m: Machine, piece: Piece, module: Frame) -> None:

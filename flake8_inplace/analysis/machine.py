@@ -160,6 +160,17 @@ class Refusal:
     calls: tuple[Site, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The state right after an instance of a class was made."""
+
+    instance: Value
+    store: dict[Any, Any]
+    path: dict[Unknown, bool]
+    symbols: dict[Hashable, Unknown]
+    promoted: dict[Unknown, Tensor]
+
+
 @dataclass(slots=True, eq=False)
 class Machine:
     """One file being read."""
@@ -176,6 +187,7 @@ class Machine:
     reached: set[cst.CSTNode] = field(default_factory=set)
     unreadable: list[tuple[Piece, str]] = field(default_factory=list)
     base: dict[Any, Any] = field(default_factory=dict)
+    strangers: dict[Class, Start] = field(default_factory=dict)
     loaded: set[Piece] = field(default_factory=set)
     active: list[Function] = field(default_factory=list)
     calling: list[Site] = field(default_factory=list)
