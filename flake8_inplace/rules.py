@@ -141,7 +141,7 @@ def above(place: Place, saved: Place) -> str:
     if lines == 0:
         return "on this line"
     word = "line" if abs(lines) == 1 else "lines"
-    return f"{lines} {word} above" if lines > 0 else f"{-lines} {word} below, in an earlier round or call"
+    return f"{lines} {word} above" if lines > 0 else f"{-lines} {word} below, but earlier in the run"
 
 
 def excerpt(site: Site) -> str:

@@ -22,12 +22,14 @@ from flake8_inplace.analysis import analyze
 CASES = sorted(Path(__file__).with_name("cases").glob("*.py"))
 MARK = re.compile(r"#\s*HAZARD\s+(saved|leaf|view|silent|step|other)\b")
 
-#: The kinds that today's codes cover. The others are executed, and a finding on one of their marks is no false alarm.
-EXPECTED_KINDS = {"saved", "step"}
-
-#: Missed alarms: a case of an expected kind with a mark that is not found, and why. One that is found must leave.
+#: Missed alarms: a case with a mark that is not found, and why. One that is found must leave.
 KNOWN_MISSES: dict[str, str] = {
+    "captum_forward_hook_activation.py": "no rule yet: a value that somebody reads later is overwritten",
+    "content_features_captured_before_inplace_relu.py": "no rule yet: a value that somebody reads later is overwritten",
     "kornia_distance_transform_loop.py": "F.pad keeps its input in some modes only, which the facts do not tell",
+    "perturbation_rescaled_through_data.py": "no rule yet: `.data` changes a value, which nothing kept, past autograd",
+    "torchvision_denormalize_batch.py": "no rule yet: a caller's tensor is changed and read again",
+    "vmap_unbatched_buffer_assignment.py": "no rule yet: a write of a batched value under vmap",
 }
 
 Span = tuple[int, int]
@@ -66,7 +68,7 @@ def test_marks_are_found(path: Path) -> None:
     missed = [
         f"{path.name}:{span[0]} {kind}"
         for span, kind in marks.items()
-        if kind in EXPECTED_KINDS and span not in found and not alternatives & found
+        if span not in found and not alternatives & found
     ]
     if path.name in KNOWN_MISSES:
         assert missed, f"found now: take {path.name} out of KNOWN_MISSES"

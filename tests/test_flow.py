@@ -23,7 +23,7 @@ from flake8_inplace.analysis import analyze
 FLOW = Path(__file__).with_name("flow")
 FENCE = re.compile(r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
-REVEALED = re.compile(r"#\s*revealed:\s*(.*?)\s*(?:#|$)")
+REVEALED = re.compile(r"#\s*revealed:\s*(.*?)\s*(?:#|$)", re.MULTILINE)
 ERROR = re.compile(r"#\s*error:\s*\[([^\]]*)\]")
 
 

@@ -127,11 +127,17 @@ class Storage:
 
 
 class Cell:
-    """The autograd side of a tensor, shared by a base and its views but not by ``detach()``."""
+    """The autograd side of a tensor, shared by a base and its views but not by ``detach()``.
 
-    __slots__ = ("initial",)
+    ``base`` is the cell that a view made under no_grad would have shared with grad mode on.
+    """
 
-    def __init__(self, grad: Grad = Grad.NO, node: Node | None = None, leaf: bool = True) -> None:
+    __slots__ = ("base", "initial")
+
+    def __init__(
+        self, grad: Grad = Grad.NO, node: Node | None = None, leaf: bool = True, base: Cell | None = None
+    ) -> None:
+        self.base = base
         self.initial = CellState(grad, node, leaf)
 
 

@@ -39,6 +39,8 @@ _BOOLEAN = frozenset(
     "isnan isinf isfinite isclose isin isreal isposinf isneginf bitwise_not bitwise_and bitwise_or bitwise_xor invert "
     "and or xor any all bool signbit".split()
 )
+_FILLING = frozenset("fill zero masked_fill index_fill fill_ zero_ masked_fill_ index_fill_".split())
+"""In-place operators that torch lets write to expanded memory."""
 _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 """Operators over a list that save an element for the gradients of the others."""
 _INTEGERS = frozenset({"torch.long", "torch.int64", "torch.int", "torch.int32"})
@@ -55,9 +57,10 @@ def view(m: Machine, base: Tensor, kind: str = "view", contiguous: bool = True) 
     """A view of ``base``; the strictest kind of view wins when views are made of views."""
     if m.grad_mode:
         kind = base.view if base.view in ("views", "expand", "no_grad") else kind
+        contiguous = contiguous and kind != "expand"
         return Tensor(base.storage, base.cell, kind, base.contiguous and contiguous)
     kind = "expand" if "expand" in (base.view, kind) else "no_grad"
-    return Tensor(base.storage, Cell(), kind, base.contiguous and contiguous)
+    return Tensor(base.storage, Cell(base=base.cell), kind, base.contiguous and contiguous and kind != "expand")
 
 
 def detached(base: Tensor) -> Tensor:
@@ -234,7 +237,9 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
                     saves.append(keep(m, op.name, save.slot, tensor.storage, site))
     written = [tensor for name in op.writes for tensor in operands.get(name, ())]
     for tensor in written:
-        if any(overlaps(tensor, other) for others in operands.values() for other in others):
+        if op.name in _FILLING and tensor.view == "expand":
+            m.write(tensor.storage, form, site)
+        elif any(overlaps(tensor, other) for others in operands.values() for other in others):
             m.refuse("overlap", site)
         else:
             write(m, tensor, form, site, grad)
@@ -346,23 +351,24 @@ def write(m: Machine, tensor: Tensor, form: str, site: Site, grad: Grad = Grad.N
     What torch refuses to do is noted, and the program taken to end there as far as this tensor goes. ``whole`` is False
     where only one part of it is written.
     """
-    refused = refusal(m, tensor, grad, whole)
+    refused = refusal(m, tensor, grad, form, whole)
     if refused:
         m.refuse(refused, site)
     else:
         m.write(tensor.storage, form, site)
 
 
-def refusal(m: Machine, tensor: Tensor, grad: Grad, whole: bool) -> str:
+def refusal(m: Machine, tensor: Tensor, grad: Grad, form: str, whole: bool) -> str:
     """Why torch refuses this in-place write, or an empty string."""
-    if tensor.view == "expand" and whole:
-        return "expand"
+    state = m.cell(tensor)
+    if tensor.view == "expand" and whole:  # a masked assignment fails in the backward only
+        return "expand" if form != "subscript" or state.grad or grad else ""
     if not m.grad_mode:
         return ""
-    state = m.cell(tensor)
     if state.grad is Grad.YES and state.leaf and state.node is None and tensor.storage.hidden is None:
         return "leaf view" if tensor.view or not whole else "leaf"
-    if tensor.view == "no_grad" and grad is Grad.YES:
+    base = tensor.cell.base
+    if tensor.view == "no_grad" and Grad.YES in (grad, m.state.get(base).grad if base is not None else Grad.NO):
         return "no_grad"
     if tensor.view == "views" and max(state.grad, grad) is Grad.YES:
         return "views"
@@ -378,7 +384,7 @@ def method(m: Machine, tensor: Tensor, name: str, args: list[Value], kwargs: Bin
         backward(m, [tensor], kwargs)
         return NONE
     if name == "detach_":
-        if tensor.view and m.grad_mode and m.grad(tensor) is Grad.YES:
+        if tensor.view:
             m.refuse("detach", site)
         m.state.put(tensor.cell, CellState(Grad.NO, None, True))
         return tensor
@@ -456,7 +462,9 @@ def is_advanced(m: Machine, index: Value) -> bool:
 def subscript(m: Machine, tensor: Tensor, index: Value, site: Site) -> Value:
     """``x[index]``: a view, or a copy where the index is a tensor or a list."""
     if not is_advanced(m, index):
-        return view(m, tensor)
+        part = view(m, tensor)
+        # whether a part of expanded memory still overlaps itself depends on the dimension
+        return part if part.view != "expand" else Tensor(part.storage, part.cell, "view", part.contiguous)
     return _index_node(m, tensor, [], index, site)
 
 
@@ -478,7 +486,7 @@ def assign_subscript(m: Machine, tensor: Tensor, index: Value, value: Value, sit
     whole = copies or index == Const(...) or (isinstance(index, Slice) and index.lower == index.upper == NONE)
     leaf = m.grad_mode and tensor.view == "" and m.cell(tensor) == CellState(Grad.YES, None, True)
     if leaf:
-        m.refuse("leaf" if copies else "leaf view", site)
+        m.refuse("leaf" if whole else "leaf view", site)
         return
     write(m, tensor, form, site, reach(m, value), whole)
     if m.grad_mode:

@@ -135,11 +135,14 @@ class Callables(Flow):
         source, call, writes, alias = self.rng.choice(tables.FUNCTIONS)
         name = self.new_name("tool")
         self.top += [*source.format(f=name).splitlines(), "", ""]
-        args = []
+        args: list[Var] = []
         for letter in "MM"[: call.count("{")]:
             used = frozenset().union(*(a.storages for a in args))
-            v = self.pick(letter, lambda v, used=used: v.sure and self.can_write(v) and not v.storages & used)
-            args.append(v or self.fresh_argument(letter))
+
+            def fits(v: Var, used: frozenset[int] = used) -> bool:
+                return v.sure and self.can_write(v) and not v.storages & used
+
+            args.append(self.pick(letter, fits) or self.fresh_argument(letter))
         args = [self.scope.vars.get(a.text, a) for a in args]
         if writes:
             self.wrote(args[0], args)

@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
@@ -121,15 +121,15 @@ def judge(source: str) -> Verdict:
 
 def _place(op: str = "") -> Place:
     lines = []
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_filename == FILE:
             lines.append(frame.f_lineno)
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return Place(tuple(lines), op)
 
 
-class _Recorder(TorchDispatchMode):
+class _Recorder(TorchDispatchMode):  # type: ignore[misc]
     """Blames each rise of a saved tensor's version on the writing op dispatched just before it was seen."""
 
     def __init__(self) -> None:
