@@ -26,7 +26,6 @@ MARK = re.compile(r"#\s*HAZARD\s+(saved|leaf|view|silent|step|other)\b")
 KNOWN_MISSES: dict[str, str] = {
     "captum_forward_hook_activation.py": "no rule yet: a value that somebody reads later is overwritten",
     "content_features_captured_before_inplace_relu.py": "no rule yet: a value that somebody reads later is overwritten",
-    "kornia_distance_transform_loop.py": "F.pad keeps its input in some modes only, which the facts do not tell",
     "perturbation_rescaled_through_data.py": "no rule yet: `.data` changes a value, which nothing kept, past autograd",
     "torchvision_denormalize_batch.py": "no rule yet: a caller's tensor is changed and read again",
     "vmap_unbatched_buffer_assignment.py": "no rule yet: a write of a batched value under vmap",

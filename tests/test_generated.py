@@ -23,6 +23,7 @@ KNOWN_LIMITS: dict[str, str] = {
     "attention_of_matrices": "false alarm: without batch dimensions attention is computed by other ops",
     "branch_elif_rebinds": "false alarm: after several branches the tensor of one path meets the save of another",
     "branch_nested_rebinds": "false alarm: after several branches the tensor of one path meets the save of another",
+    "data_written_by_a_function": "false alarm (TIP107): .data written by a called function raises nothing (TIP3xx)",
     "dropout_inplace_alias_written": "missed: the result of an in-place F.dropout is taken for a new tensor",
     "dropout_inplace_under_no_grad": "missed: the result of an in-place F.dropout is taken for a new tensor",
     "dropout_module_in_eval": "false alarm: eval() of a module in a variable is not followed",

@@ -229,7 +229,7 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
     parents = m.history(*(t for tensors in operands.values() for t in tensors), *extra) if grad else ()
     if grad:
         for save in op.saves:
-            if save.sure and any(grads.get(need, Grad.NO) for need in save.needs):
+            if certain(op, save, bound) and any(grads.get(need, Grad.NO) for need in save.needs):
                 for index, tensor in enumerate(operands.get(save.slot, ())):
                     others = operands[save.slot][:index] + operands[save.slot][index + 1 :]
                     if op.name in _PRODUCTS and not any(m.grad(other) for other in others):
@@ -331,6 +331,11 @@ def _converts(op: facts.Op, bound: Bindings) -> bool:
     return op.name in ("to", "type", "type_as") and any(
         name.startswith("torch.") and name not in _FLOAT for name in names
     )
+
+
+def certain(op: facts.Op, save: facts.Save, bound: Bindings) -> bool:
+    """Whether this call makes this save; ``F.pad`` makes it in two of its modes."""
+    return save.sure or (op.name == "pad" and bound.get("mode", NONE) in (Const("reflect"), Const("replicate")))
 
 
 def overlaps(tensor: Tensor, other: Tensor) -> bool:
