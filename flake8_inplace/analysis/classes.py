@@ -15,7 +15,6 @@ from .domain import (
     Const,
     Dict,
     Grad,
-    Items,
     List,
     Object,
     Ref,
@@ -189,34 +188,10 @@ def call(m: Machine, instance: Object, args: list[Value], kwargs: dict[str, Valu
         if isinstance(found, Function) and (name == "__call__" or is_module(instance.cls)):
             return m.run(found, [instance, *args], kwargs, site)
     for base in lineage(instance.cls):
-        if isinstance(base, Ref):
-            if base.name == "torch.nn.Sequential":
-                value = args[0] if args else Unknown()
-                for item in _elements(m, m.state.get(instance).items.get("items", NONE)):
-                    value = call_value(m, item, [value], {}, site)
-                return value
-            fact = modules.lookup(base.name)
-            if fact is not None:
-                return call_fact(m, instance, fact, args, kwargs, site)
+        fact = modules.lookup(base.name) if isinstance(base, Ref) else None
+        if fact is not None:
+            return call_fact(m, instance, fact, args, kwargs, site)
     return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.MAYBE)
-
-
-def _elements(m: Machine, items: Value) -> tuple[Value, ...]:
-    items = m.see(items)
-    contents = m.state.get(items) if isinstance(items, (List, Dict)) else None
-    if isinstance(contents, Items):
-        return contents.items
-    return tuple(contents.items.values()) if contents is not None else ()
-
-
-def call_value(m: Machine, callee: Value, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
-    """Call a module held in a container; the general case is the interpreter's."""
-    callee = m.see(callee)
-    if isinstance(callee, Choice):
-        return m.split([callee], lambda options: call_value(m, options[0], args, kwargs, site))
-    if isinstance(callee, Object):
-        return call(m, callee, args, kwargs, site)
-    return tensors.unknown_call(m, callee, *args, *kwargs.values(), grad=Grad.MAYBE)
 
 
 def call_fact(

@@ -487,15 +487,9 @@ def operator(m: Machine, name: str, left: Value, right: Value, site: Site) -> Va
     if isinstance(left, Tensor):
         return tensors.apply(m, facts.lookup(f"Tensor.__{name}__"), [left, right], {}, site)
     if isinstance(right, Tensor) and not isinstance(left, (List, Tuple)):
-        mirrored = facts.lookup(f"Tensor.__r{name}__")
-        if isinstance(left, Unknown) and not left.scalar:
-            plain = facts.lookup(f"Tensor.__{name}__")
-            return (
-                tensors.apply(m, plain or mirrored, [left, right], {}, site)
-                if _proves(left)
-                else _mixed(m, name, left, right, site)
-            )
-        return tensors.apply(m, mirrored, [right, left], {}, site)
+        likely = isinstance(left, Unknown) and left.likely
+        operands: list[Value] = [left, right] if likely else [right, left]
+        return tensors.apply(m, facts.lookup(f"Tensor.__{'' if likely else 'r'}{name}__"), operands, {}, site)
     if isinstance(left, Const) and isinstance(right, Const):
         try:
             return Const((_FOLD | _COMPARE)[name](left.value, right.value))
@@ -516,26 +510,11 @@ def operator(m: Machine, name: str, left: Value, right: Value, site: Site) -> Va
     return _arithmetic(m, name, left, right)
 
 
-def _proves(value: Unknown) -> bool:
-    return value.likely
-
-
-def _mixed(m: Machine, name: str, left: Unknown, right: Tensor, site: Site) -> Value:
-    """Something unknown and a tensor: the result is a tensor; what is unknown is not taken for one."""
-    mirrored = facts.lookup(f"Tensor.__r{name}__") or facts.lookup(f"Tensor.__{name}__")
-    result = tensors.apply(m, mirrored, [right, left], {}, site)
-    return result
-
-
 def elements_all(m: Machine, value: List | Tuple) -> tuple[tuple[Value, ...], bool]:
     if isinstance(value, Tuple):
         return value.items, False
     contents = m.state.get(value)
     return contents.items, contents.open
-
-
-def _hashable(value: Value) -> Hashable:
-    return value
 
 
 def _compare(m: Machine, name: str, left: Value, right: Value) -> Value:

@@ -6,7 +6,7 @@ what changes about them is kept in the state's store, and an object without an e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Final
@@ -454,6 +454,3 @@ def resolve(value: Value, state: State) -> Value:
     if len(options) == len(value.options) or not options:
         return value
     return Choice(tuple(options))
-
-
-Visit = Callable[[Value], None]

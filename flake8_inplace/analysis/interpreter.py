@@ -314,14 +314,14 @@ def loop(
         start()
         this.continues = []
         through = suite(m, body, frame)
-        exits = [_rebase(way, mark) for way in this.continues]
+        exits = list(this.continues)
         if through:
-            exits.append((frozenset(), state.changes(mark)))
+            exits.append(Exit(frozenset(), state.changes(mark)))
         if not exits:
             alive = False
             break
         if len(exits) > 1 or not through:
-            state.merge(mark, [Exit(guard, delta) for guard, delta in exits])
+            state.merge(mark, exits)
         if not exact and number == len(rounds) - 1 < ROUNDS - 1 and grew(state, mark):
             rounds.append(start)
     frame.loops.pop()
@@ -347,10 +347,6 @@ def grew(state: State, mark: int) -> bool:
             if not before.grad and state.get(key).grad:
                 return True
     return False
-
-
-def _rebase(way: Exit, mark: int) -> tuple[Guard, Any]:
-    return way.guard, way.delta
 
 
 def _break(m: Machine, node: cst.Break, frame: Frame) -> bool:
