@@ -113,7 +113,7 @@ def report(hazard: Hazard) -> Finding:
         target = getattr(site.expression, "target", site.expression)
         advice = advice.format(target=code(site, target), operator=code(site, site.node)[:-1])
     text = f"`{excerpt(site)}`"
-    if call is not None and form != "step":
+    if call is not None and form not in ("step", "data", "numpy"):
         rule, text = _CALLED, f"{text}, reached by `{excerpt(call)}`,"
     if form == "step":
         message = f"{text} updates a parameter that {hazard.saved.op} saved ({where}) for a later backward; {advice}"

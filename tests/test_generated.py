@@ -19,25 +19,11 @@ KEPT = sorted((Path(__file__).parent / "generated" / "kept").glob("*.py"))
 
 #: Kept programs that linter and torch still disagree on, and why.
 KNOWN_LIMITS: dict[str, str] = {
-    "abs_of_an_either_or": "missed: a value that is one of two tensors is lost in abs()",
     "attention_of_matrices": "false alarm: without batch dimensions attention is computed by other ops",
-    "branch_elif_rebinds": "false alarm: after several branches the tensor of one path meets the save of another",
-    "branch_nested_rebinds": "false alarm: after several branches the tensor of one path meets the save of another",
-    "data_written_by_a_function": "false alarm (TIP107): .data written by a called function raises nothing (TIP3xx)",
-    "dropout_inplace_alias_written": "missed: the result of an in-place F.dropout is taken for a new tensor",
-    "dropout_inplace_under_no_grad": "missed: the result of an in-place F.dropout is taken for a new tensor",
-    "dropout_module_in_eval": "false alarm: eval() of a module in a variable is not followed",
-    "dropout_module_train_false": "false alarm: train(False) of a module in a variable is not followed",
     "generator_passes_its_argument": "missed: what a generator yields is unknown",
     "group_norm_of_expanded": "false alarm: an op that wants contiguous memory saves a copy of an expanded input",
-    "linear_reset_parameters": "missed: reset_parameters() writes the parameters",
     "list_element_replaced_while_iterated": "false alarm: the list is read as it was when the loop began",
     "lstm_of_expanded": "false alarm: an op that wants contiguous memory saves a copy of an expanded input",
-    "mask_of_an_index_written": "missed: a boolean mask used as an index is saved too",
-    "match_excludes_the_inner_if": "false alarm: two tests of one flag are taken for independent",
-    "raise_reaches_the_handler": "missed: the handler does not see what the body did before its raise",
-    "rows_of_an_either_or": "missed: a value that is one of two tensors is lost in iteration",
-    "to_with_copy": "false alarm (TIP201): to(copy=True) is taken for the tensor itself",
     "view_of_a_transpose_saves_the_parameter": "missed: reshape of a view of a parameter shares its memory",
 }
 

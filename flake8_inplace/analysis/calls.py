@@ -216,7 +216,16 @@ def object_method(
     if (name == "register_parameter" and len(args) > 1) or (name == "add_module" and len(args) > 1):
         classes.set_attribute(m, instance, str(constant(args[0])), args[1], site)
         return NONE
-    if name in ("train", "eval", "to", "cuda", "cpu", "half", "float", "double", "type", "bfloat16", "requires_grad_"):
+    if name in ("train", "eval"):
+        on = name == "train" and (not args or constant(args[0]) is not False)
+        for module in classes.submodules(m, instance):
+            classes.set_attribute(m, module, "training", Const(on), site)
+        return instance
+    if name == "reset_parameters":
+        for tensor in classes.held(m, instance, set()):
+            m.write(tensor.storage, "step", site)
+        return NONE
+    if name in ("to", "cuda", "cpu", "half", "float", "double", "type", "bfloat16", "requires_grad_"):
         if name == "requires_grad_" and args and constant(args[0]) is False:
             for tensor in classes.parameters(m, instance):
                 tensors.require_grad(m, tensor, False)

@@ -166,7 +166,7 @@ _MODULE_METHODS = frozenset(
     "parameters named_parameters buffers named_buffers modules children named_modules named_children register_buffer "
     "register_parameter add_module train eval zero_grad to cuda cpu half float double bfloat16 type apply forward "
     "append extend insert keys values items requires_grad_ load_state_dict state_dict register_forward_hook "
-    "share_memory register_full_backward_hook register_module __call__".split()
+    "reset_parameters share_memory register_full_backward_hook register_module __call__".split()
 )
 
 
@@ -202,7 +202,8 @@ def call_fact(
     op, form = fact.op, "op_"
     if fact.inplace is not None and constant(contents.get("init.inplace", NONE)) is True:
         op, form = fact.inplace, "inplace"
-    if "Dropout" in fact.name and args and contents.get("init.p", NONE) in (Const(0), Const(0.0)):
+    off = contents.get("init.p", NONE) in (Const(0), Const(0.0)) or contents.get("training", NONE) == Const(False)
+    if "Dropout" in fact.name and args and off:
         return m.see(args[0])
     own = {p.name: contents.get(p.name[5:], NONE) for p in op.params if p.name.startswith("self.")}
     if contents.get("init.max_norm", NONE) != NONE and isinstance(weight := contents.get("weight"), Tensor):
@@ -245,6 +246,22 @@ def held(m: Machine, value: Value, seen: set[int]) -> list[Tensor]:
     else:
         return []
     return [tensor for item in inside for tensor in held(m, item, seen)]
+
+
+def submodules(m: Machine, value: Value) -> list[Object]:
+    """A module and every module in it."""
+    found: list[Object] = []
+    todo = [value]
+    while todo:
+        item = m.see(todo.pop())
+        if isinstance(item, Object) and item not in found:
+            found.append(item)
+            todo += m.state.get(item).items.values()
+        elif isinstance(item, Dict):
+            todo += m.state.get(item).items.values()
+        elif isinstance(item, (List, Tuple)):
+            todo += item.items if isinstance(item, Tuple) else m.state.get(item).items
+    return found
 
 
 def copied(m: Machine, value: Value, memo: dict[Value, Value]) -> Value:

@@ -25,6 +25,7 @@ from .domain import (
     Tuple,
     Unknown,
     Value,
+    choose,
     part_grad,
 )
 from .machine import Machine, Site, constant
@@ -41,6 +42,8 @@ def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
     Where the length is unknown two elements stand for all.
     """
     value = m.see(value)
+    if isinstance(value, Choice):
+        return _either(m, value)
     if isinstance(value, Tuple):
         return _few(list(value.items))
     if isinstance(value, List):
@@ -69,6 +72,14 @@ def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
     if isinstance(value, Unknown):
         return [_part(value), _part(value)], False
     return [Unknown(), Unknown()], False
+
+
+def _either(m: Machine, value: Choice) -> tuple[list[Value], bool]:
+    """Iteration over one of several values: place by place one of their elements."""
+    rows = [(guard, *elements(m, option)) for guard, option in value.options if m.state.possible(guard)]
+    longest = max((len(items) for _, items, _ in rows), default=0)
+    columns = [choose([(guard, items[i]) for guard, items, _ in rows if i < len(items)]) for i in range(longest)]
+    return columns, all(done and len(items) == longest for _, items, done in rows)
 
 
 def _few(items: list[Value], length: int | None = None) -> tuple[list[Value], bool]:
@@ -105,8 +116,6 @@ def unpack(m: Machine, value: Value, count: int, star: int | None = None) -> lis
     if isinstance(value, Choice):
         columns = [unpack(m, option, count, star) for guard, option in value.options if m.state.possible(guard)]
         guards = [guard for guard, option in value.options if m.state.possible(guard)]
-        from .domain import choose
-
         return [choose(list(zip(guards, column, strict=True))) for column in zip(*columns, strict=True)]
     if isinstance(value, Tuple) or (isinstance(value, List) and not m.state.get(value).open):
         items = list(value.items if isinstance(value, Tuple) else m.state.get(value).items)
@@ -324,6 +333,8 @@ def dict_method(m: Machine, value: Dict, name: str, args: list[Value], kwargs: d
 
 def builtin(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value | None:
     """Call a builtin of Python; None where it is none that matters here."""
+    if name in ("abs", "pow", "len", "isinstance") and any(isinstance(m.see(arg), Choice) for arg in args):
+        return m.split(args, lambda values: builtin(m, name, values, kwargs, site) or Unknown())
     first = m.see(args[0]) if args else NONE
     if name == "len":
         if isinstance(first, Tensor):

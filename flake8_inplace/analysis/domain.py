@@ -430,18 +430,31 @@ def _join_attributes(options: list[tuple[Guard, Attributes]]) -> Attributes:
 
 def choose(options: list[tuple[Guard, Value]]) -> Value:
     """A value that is one of several."""
-    flat: dict[Value, Guard] = {}
+    flat: list[tuple[Guard, Value]] = []
     for guard, value in options:
         nested = value.options if isinstance(value, Choice) else ((ALWAYS, value),)
         for inner, option in nested:
             if compatible(guard, inner):
-                both = guard | inner
-                flat[option] = flat[option] & both if option in flat else both
-    if len(flat) == 1:
-        return next(iter(flat))
+                _add_option(flat, guard | inner, option)
     if not flat:
         return Unknown()
-    return Choice(tuple((guard, option) for option, guard in list(flat.items())[:CHOICES]))
+    if len(flat) == 1:
+        return flat[0][1]
+    return Choice(tuple(flat[:CHOICES]))
+
+
+def _add_option(flat: list[tuple[Guard, Value]], guard: Guard, value: Value) -> None:
+    """Add an option; of two guards for one value that differ in the truth of one symbol the rest is left."""
+    for index, (other, known) in enumerate(flat):
+        if known is value or (isinstance(value, Const) and known == value):
+            if other <= guard:
+                return
+            difference = other ^ guard
+            if guard < other or (len(difference) == 2 and len({symbol for symbol, _ in difference}) == 1):
+                del flat[index]
+                _add_option(flat, other & guard, value)
+                return
+    flat.append((guard, value))
 
 
 def resolve(value: Value, state: State) -> Value:

@@ -16,6 +16,7 @@ from .domain import (
     Cell,
     CellState,
     Choice,
+    Condition,
     Const,
     Dict,
     Exit,
@@ -370,6 +371,9 @@ def _return(m: Machine, node: cst.Return, frame: Frame) -> bool:
 
 
 def _raise(m: Machine, node: cst.Raise, frame: Frame) -> bool:
+    if frame.tries:
+        this = frame.tries[-1]
+        this.breaks.append(Exit(m.state.guard(), m.state.changes(this.mark)))
     return False
 
 
@@ -381,27 +385,27 @@ def _assert(m: Machine, node: cst.Assert, frame: Frame) -> bool:
 
 
 def _try(m: Machine, node: cst.Try | cst.TryStar, frame: Frame) -> bool:
-    failed = Unknown(scalar=True)
-
-    def body() -> bool:
-        if not suite(m, node.body, frame):
-            return False
-        return suite(m, node.orelse.body, frame) if node.orelse is not None else True
-
-    def handler(part: cst.ExceptHandler | cst.ExceptStarHandler) -> Callable[[], bool]:
-        def run() -> bool:
-            if part.name is not None:
-                bind(m, part.name.name, Unknown(scalar=True), frame)
-            return suite(m, part.body, frame)
-
-        return run
-
-    arms: list[tuple[Guard | None, Callable[[], bool]]] = [(frozenset({(failed, False)}), body)]
-    arms += [(frozenset({(failed, True)}), handler(part)) for part in node.handlers]
-    alive = fork(m, arms) if node.handlers else body()
+    """The body, and each handler from where the body began or raised."""
+    state, failed = m.state, Unknown(scalar=True)
+    this = Loop(state.mark())
+    frame.tries.append(this)
+    alive = suite(m, node.body, frame)
+    frame.tries.pop()
+    if alive and node.orelse is not None:
+        alive = suite(m, node.orelse.body, frame)
+    exits = [Exit(frozenset({(failed, False)}), state.changes(this.mark))] if alive else []
+    for handler in node.handlers:
+        state.merge(this.mark, [*this.breaks, Exit(frozenset(), {})])
+        state.assume(frozenset({(failed, True)}))
+        if handler.name is not None:
+            bind(m, handler.name.name, Unknown(scalar=True), frame)
+        if suite(m, handler.body, frame):
+            exits.append(Exit(frozenset({(failed, True)}), state.changes(this.mark)))
+    if exits and node.handlers:
+        state.merge(this.mark, exits)
     if node.finalbody is not None:
-        return suite(m, node.finalbody.body, frame) and alive
-    return alive
+        return suite(m, node.finalbody.body, frame) and bool(exits)
+    return bool(exits)
 
 
 def _with(m: Machine, node: cst.With, frame: Frame) -> bool:
@@ -418,18 +422,36 @@ def _with(m: Machine, node: cst.With, frame: Frame) -> bool:
 
 
 def _match(m: Machine, node: cst.Match, frame: Frame) -> bool:
-    evaluate(m, node.subject, frame)
+    subject = m.see(evaluate(m, node.subject, frame))
     arms: list[tuple[Guard | None, Callable[[], bool]]] = []
-    before: list[tuple[Unknown, bool]] = []
-    total = False
+    before: Guard = frozenset()
     for case in node.cases:
-        taken = Unknown(scalar=True)
-        arms.append((frozenset([*before, (taken, True)]), _arm(m, case, frame)))
-        before.append((taken, False))
-        total = total or (isinstance(case.pattern, cst.MatchAs) and case.pattern.pattern is None and case.guard is None)
-    if not total:
-        arms.append((frozenset(before), lambda: True))
-    return fork(m, arms)
+        test = _matches(m, subject, case, frame)
+        if test is False:
+            continue
+        taken = Condition(before, frozenset()) if test is True else test
+        arms.append((before | taken.true, _arm(m, case, frame)))
+        if test is True:
+            return fork(m, arms)
+        before |= taken.false
+    return fork(m, [*arms, (before, lambda: True)])
+
+
+def _matches(m: Machine, subject: Value, case: cst.MatchCase, frame: Frame) -> bool | Condition:
+    """Whether a case is taken: known for names and constants, a test of its own for every other pattern."""
+    pattern = case.pattern
+    if case.guard is None and isinstance(pattern, cst.MatchAs) and pattern.pattern is None:
+        return True
+    if case.guard is None and isinstance(pattern, cst.MatchSingleton) and pattern.value.value in ("True", "False"):
+        test = condition(m, subject)
+        if isinstance(test, bool):
+            return test is (pattern.value.value == "True")
+        return test if pattern.value.value == "True" else Condition(test.false, test.true)
+    if case.guard is None and isinstance(pattern, cst.MatchValue):
+        site = Site(frame.piece, pattern, pattern)
+        return condition(m, containers.operator(m, "eq", subject, evaluate(m, pattern.value, frame), site))
+    taken = Unknown(scalar=True)
+    return Condition(frozenset({(taken, True)}), frozenset({(taken, False)}))
 
 
 def _arm(m: Machine, case: cst.MatchCase, frame: Frame) -> Callable[[], bool]:

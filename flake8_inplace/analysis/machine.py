@@ -65,13 +65,14 @@ class Frame:
     exits: list[Exit] = field(default_factory=list)
     yields: List | None = None
     loops: list[Loop] = field(default_factory=list)
+    tries: list[Loop] = field(default_factory=list)
     outer: frozenset[str] = frozenset()
     mark: int = 0
 
 
 @dataclass(slots=True, eq=False)
 class Loop:
-    """The ways out of a loop body that do not pass its end."""
+    """The ways out of a loop body, or of a ``try``, that do not pass its end."""
 
     mark: int
     breaks: list[Exit] = field(default_factory=list)

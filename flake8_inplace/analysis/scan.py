@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FRAMEWORKS = frozenset({"torch", "torchvision", "torchaudio", "functorch", "lightning", "pytorch_lightning"})
 """Packages whose import says that a file handles tensors."""
 
-_STEPS = frozenset({"step", "load_state_dict", "data"})
+_STEPS = frozenset({"step", "load_state_dict", "reset_parameters", "data"})
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 

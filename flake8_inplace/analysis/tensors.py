@@ -119,7 +119,8 @@ def _apply(m: Machine, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bin
     op, bound = matches[0]
     if op.inplace and constant(bound.get("inplace", NONE)) is True:
         op = facts.lookup(op.inplace)[0]
-        form = "inplace"
+        run(m, op, bound, site, "inplace")
+        return m.see(bound[op.writes[0]])
     if _passes_through(op, bound):
         return m.see(bound[op.params[0].name])
     result = run(m, op, bound, site, form)
@@ -172,10 +173,8 @@ def bind(m: Machine, op: facts.Op, args: list[Value], kwargs: Bindings) -> Bindi
     for name, value in kwargs.items():
         if name not in known:
             name = _SYNONYMS.get(name, name)
-            if name not in known:
-                if name not in _OPTIONS:
-                    return None
-                continue
+            if name not in known and name not in _OPTIONS:
+                return None
         if name in bound:
             return None
         bound[name] = value
@@ -325,7 +324,7 @@ def _counts(m: Machine, op: facts.Op, bound: Bindings) -> bool:
 
 def _converts(op: facts.Op, bound: Bindings) -> bool:
     """Whether a conversion is to a type that tensors do not have from the start, and so copies."""
-    if op.name in ("double", "half", "bfloat16"):
+    if op.name in ("double", "half", "bfloat16") or bound.get("copy", NONE) == Const(True):
         return True
     names = [value.name for value in bound.values() if isinstance(value, Ref)]
     return op.name in ("to", "type", "type_as") and any(
@@ -478,8 +477,7 @@ def _index_node(m: Machine, tensor: Tensor, values: list[Value], index: Value, s
     result = fresh()
     grad = max([m.grad(tensor), *(m.grad(m.see(v)) for v in values)]) if m.grad_mode else Grad.NO
     if grad:
-        indices = [t for t in tensors_in(m, index) if t.integral]
-        saves = tuple(keep(m, "indexing", "index", t.storage, site) for t in indices)
+        saves = tuple(keep(m, "indexing", "index", t.storage, site) for t in tensors_in(m, index))
         m.state.put(result.cell, CellState(grad, Node("index", saves, m.history(tensor, *values)), False))
     return result
 
@@ -498,8 +496,7 @@ def assign_subscript(m: Machine, tensor: Tensor, index: Value, value: Value, sit
         state = m.cell(tensor)
         grad = max(state.grad, reach(m, value))
         if grad:
-            number = isinstance(value, Const)  # then a mask is kept as it is; otherwise only its positions are
-            indices = [t for t in tensors_in(m, index) if copies and (number or t.integral)]
+            indices = list(tensors_in(m, index)) if copies else []
             saves = tuple(keep(m, "indexing", "index", t.storage, site) for t in indices)
             node = Node("setitem", saves, m.history(tensor, value))
             m.state.put(tensor.cell, CellState(grad, node, False))
