@@ -308,7 +308,7 @@ def _outputs(m: Machine, result: Value, grad: Grad, node: Node) -> Value:
     if isinstance(result, Tuple):
         return Tuple(tuple(_outputs(m, item, grad, node) for item in result.items))
     if isinstance(result, Tensor) and m.cell(result).node is not node:
-        return Tensor(result.storage, Cell(grad, node, leaf=False), integral=result.integral)
+        return Tensor(result.storage, Cell(grad, node, leaf=False))
     if isinstance(result, Unknown) and not result.scalar:
         return Unknown(grad, node, likely=True)
     return result

@@ -270,7 +270,7 @@ def copied(m: Machine, value: Value, memo: dict[Value, Value]) -> Value:
     if value in memo:
         return memo[value]
     if isinstance(value, Tensor):
-        memo[value] = Tensor(cell=Cell(m.grad(value)), integral=value.integral)
+        memo[value] = Tensor(cell=Cell(m.grad(value)))
     elif isinstance(value, Tuple):
         return Tuple(tuple(copied(m, item, memo) for item in value.items))
     elif isinstance(value, List):

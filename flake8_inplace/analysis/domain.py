@@ -145,11 +145,10 @@ class Tensor:
     """A tensor object.
 
     ``view`` is "" for a base, "view", "views" (one of several outputs), "expand" or "no_grad"; ``contiguous`` is False
-    after a transposition; ``integral`` is True where the elements are known to be integers (which indexing saves,
-    unlike booleans).
+    after a transposition.
     """
 
-    __slots__ = ("cell", "contiguous", "integral", "storage", "view")
+    __slots__ = ("cell", "contiguous", "storage", "view")
 
     def __init__(
         self,
@@ -157,9 +156,7 @@ class Tensor:
         cell: Cell | None = None,
         view: str = "",
         contiguous: bool = True,
-        integral: bool = False,
     ) -> None:
-        self.integral = integral
         self.storage = storage or Storage()
         self.cell = cell or Cell()
         self.view = view

@@ -34,23 +34,17 @@ _OUTPUTS = {"values": 0, "eigenvalues": 0, "Q": 0, "U": 0, "L": 0, "sign": 0, "s
 _OUTPUTS |= {"indices": 1, "eigenvectors": 1, "R": 1, "S": 1, "logabsdet": 1, "V": 2, "Vh": 2}
 _TRANSPOSING = frozenset("transpose t permute T mT H mH swapaxes swapdims movedim moveaxis adjoint".split())
 _COPYING_STRIDED = frozenset("reshape contiguous flatten reshape_as view_as_real".split())
-_BOOLEAN = frozenset(
-    "eq ne lt le gt ge greater greater_equal less less_equal not_equal logical_and logical_or logical_not logical_xor "
-    "isnan isinf isfinite isclose isin isreal isposinf isneginf bitwise_not bitwise_and bitwise_or bitwise_xor invert "
-    "and or xor any all bool signbit".split()
-)
 _FILLING = frozenset("fill zero masked_fill index_fill fill_ zero_ masked_fill_ index_fill_".split())
 """In-place operators that torch lets write to expanded memory."""
 _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 """Operators over a list that save an element for the gradients of the others."""
-_INTEGERS = frozenset({"torch.long", "torch.int64", "torch.int", "torch.int32"})
 _FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.get_default_dtype"})
 _SAME_METADATA = frozenset({"shape", "dtype", "device", "ndim", "is_leaf", "layout", "names", "itemsize", "nbytes"})
 
 
-def fresh(grad: Grad = Grad.NO, node: Node | None = None, leaf: bool = True, integral: bool = False) -> Tensor:
+def fresh(grad: Grad = Grad.NO, node: Node | None = None, leaf: bool = True) -> Tensor:
     """A tensor with memory of its own."""
-    return Tensor(cell=Cell(grad, node, leaf), integral=integral)
+    return Tensor(cell=Cell(grad, node, leaf))
 
 
 def view(m: Machine, base: Tensor, kind: str = "view", contiguous: bool = True) -> Tensor:
@@ -65,12 +59,12 @@ def view(m: Machine, base: Tensor, kind: str = "view", contiguous: bool = True) 
 
 def detached(base: Tensor) -> Tensor:
     """``detach()``: the same memory and version counter, no history."""
-    return Tensor(base.storage, Cell(), base.view, base.contiguous, base.integral)
+    return Tensor(base.storage, Cell(), base.view, base.contiguous)
 
 
 def data(base: Tensor) -> Tensor:
     """``.data``: the same memory, a version counter of its own."""
-    return Tensor(Storage(hidden=base.storage), Cell(), base.view, base.contiguous, base.integral)
+    return Tensor(Storage(hidden=base.storage), Cell(), base.view, base.contiguous)
 
 
 def unknown_call(m: Machine, *values: Value, grad: Grad = Grad.NO) -> Unknown:
@@ -289,7 +283,7 @@ def _result(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
 def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
     bases = operands.get(out.of or "", [])
     if out.kind == "fresh" or not bases:
-        return fresh(integral=(out.integral and op.name not in _BOOLEAN) or _counts(m, op, bound))
+        return fresh()
     base = bases[0]
     if out.kind == "same":
         return base
@@ -303,23 +297,6 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
         return view(m, base, base.view)
     kind = out.kind if out.kind in ("views", "expand") else "view"
     return view(m, base, kind, op.name not in _TRANSPOSING)
-
-
-def _counts(m: Machine, op: facts.Op, bound: Bindings) -> bool:
-    """Whether a creation function makes integers: because of its ``dtype``, or because of what it is given."""
-    dtype = m.see(bound.get("dtype", NONE))
-    if isinstance(dtype, Ref):
-        return dtype.name in _INTEGERS
-    if op.name in ("randint", "randperm", "multinomial", "tril_indices", "triu_indices"):
-        return True
-    if op.name == "arange":
-        return not any(isinstance(value, Const) and isinstance(value.value, float) for value in bound.values())
-    if op.name == "tensor":
-        items = list(bound.values())[:1]
-        while items and isinstance(items[0], (List, Tuple)):
-            items = list(items[0].items if isinstance(items[0], Tuple) else m.state.get(items[0]).items)
-        return bool(items) and all(isinstance(i, Const) and type(i.value) is int for i in items)
-    return False
 
 
 def _converts(op: facts.Op, bound: Bindings) -> bool:
@@ -477,9 +454,16 @@ def _index_node(m: Machine, tensor: Tensor, values: list[Value], index: Value, s
     result = fresh()
     grad = max([m.grad(tensor), *(m.grad(m.see(v)) for v in values)]) if m.grad_mode else Grad.NO
     if grad:
-        saves = tuple(keep(m, "indexing", "index", t.storage, site) for t in tensors_in(m, index))
+        saves = _keep_indices(m, index, grad, site)
         m.state.put(result.cell, CellState(grad, Node("index", saves, m.history(tensor, *values)), False))
     return result
+
+
+def _keep_indices(m: Machine, index: Value, grad: Grad, site: Site) -> tuple[Saved, ...]:
+    """Indexing saves its masks and index tensors. What is indexed must surely require grad: it often holds integers."""
+    if grad is not Grad.YES:
+        return ()
+    return tuple(keep(m, "indexing", "index", tensor.storage, site) for tensor in tensors_in(m, index))
 
 
 def assign_subscript(m: Machine, tensor: Tensor, index: Value, value: Value, site: Site, form: str) -> None:
@@ -496,8 +480,7 @@ def assign_subscript(m: Machine, tensor: Tensor, index: Value, value: Value, sit
         state = m.cell(tensor)
         grad = max(state.grad, reach(m, value))
         if grad:
-            indices = list(tensors_in(m, index)) if copies else []
-            saves = tuple(keep(m, "indexing", "index", t.storage, site) for t in indices)
+            saves = _keep_indices(m, index, grad, site) if copies else ()
             node = Node("setitem", saves, m.history(tensor, value))
             m.state.put(tensor.cell, CellState(grad, node, False))
 
