@@ -40,6 +40,8 @@ DEPTH = 12
 """Calls that are followed inside one another."""
 ENTRY_STEPS = 6000
 """Statements read for one entry, calls and second loop passes included; beyond it calls are not followed."""
+COMBINATIONS = 12
+"""Combinations of what the operands of one operation may be that are followed."""
 FILE_STEPS = 120_000
 
 
@@ -245,7 +247,24 @@ class Machine:
         return bool(self.state.modes.get("grad", True))
 
     def split(self, values: list[Value], then: Callable[[list[Value]], Value]) -> Value:
-        """Call ``then`` with every combination of the options of ``values``, each under its guard."""
+        """Call ``then`` with the combinations of the options of ``values``, each under its guard."""
+        return self._split(self._narrowed([self.see(value) for value in values]), then)
+
+    def _narrowed(self, values: list[Value]) -> list[Value]:
+        """Forget options, from the last value on, until there are no more than a few combinations."""
+        combinations = 1
+        for index, value in enumerate(values):
+            if isinstance(value, Choice):
+                if all(is_number(option) for _, option in value.options):
+                    values[index] = Unknown(scalar=True)
+                    continue
+                left = max(COMBINATIONS // combinations, 1)
+                if len(value.options) > left:
+                    values[index] = Choice(value.options[:left]) if left > 1 else value.options[0][1]
+                combinations *= min(len(value.options), left)
+        return values
+
+    def _split(self, values: list[Value], then: Callable[[list[Value]], Value]) -> Value:
         state = self.state
         for index, value in enumerate(values):
             value = self.see(value)
@@ -254,7 +273,7 @@ class Machine:
                 for guard, option in value.options:
                     if state.possible(guard):
                         state.assume(guard)
-                        result = self.split([*values[:index], option, *values[index + 1 :]], then)
+                        result = self._split([*values[:index], option, *values[index + 1 :]], then)
                         exits.append(Exit(guard, state.changes(mark), result))
                         state.rollback(mark)
                 if not exits:
@@ -337,6 +356,12 @@ class Machine:
                 held = self.state.get(saved.storage)
                 if saved in held:
                     self.state.put(saved.storage, held - {saved})
+
+
+def is_number(value: Value) -> bool:
+    if isinstance(value, Const):
+        return isinstance(value.value, (int, float)) and not isinstance(value.value, bool)
+    return isinstance(value, Unknown) and value.scalar
 
 
 def constant(value: Value) -> Any:
