@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import gc
 from dataclasses import dataclass
 
 from ..finding import Finding, Place
@@ -35,13 +34,7 @@ def analyze(source: str, tree: ast.Module | None = None, frameworks: frozenset[s
     from ..rules import findings
     from .interpreter import analyse
 
-    collecting = gc.isenabled()
-    gc.disable()  # nothing dies before the file is read; looking for it costs a fifth of the time
-    try:
-        machine = analyse(file)
-    finally:
-        if collecting:
-            gc.enable()
+    machine = analyse(file)
     problem = None
     if machine.unreadable:
         piece, reason = min(machine.unreadable, key=lambda item: item[0].line)
