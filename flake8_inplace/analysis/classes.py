@@ -26,6 +26,11 @@ from .domain import (
 from .machine import Bound, Class, Function, Machine, Method, Site, Super, constant
 
 MODULE = "torch.nn.Module"
+MODULES = frozenset(
+    {MODULE, "torch.nn.modules.Module", "torch.nn.modules.module.Module", "torch.jit.ScriptModule"}
+    | {f"{package}.LightningModule" for package in ("lightning", "lightning.pytorch", "pytorch_lightning")}
+)
+"""nn.Module by its names, and the framework classes that derive from it."""
 FUNCTION = "torch.autograd.Function"
 _LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ParameterList"})
 _DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
@@ -51,13 +56,7 @@ def inherits(cls: Value, name: str) -> bool:
 def is_module(cls: Value) -> bool:
     """Whether instances of a class are nn.Modules, as far as this file tells."""
     return any(
-        isinstance(base, Ref)
-        and (
-            base.name == MODULE
-            or base.name.endswith("Module")
-            or modules.lookup(base.name) is not None
-            or base.name in _LISTS
-        )
+        isinstance(base, Ref) and (base.name in MODULES or modules.lookup(base.name) is not None or base.name in _LISTS)
         for base in lineage(cls)
     )
 
