@@ -435,7 +435,7 @@ def choose(options: list[tuple[Guard, Value]]) -> Value:
                 _add_option(flat, guard | inner, option)
     if not flat:
         return Unknown()
-    if len(flat) == 1:
+    if all(value is flat[0][1] for _, value in flat):
         return flat[0][1]
     return Choice(tuple(flat[:CHOICES]))
 

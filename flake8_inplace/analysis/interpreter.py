@@ -740,7 +740,7 @@ def call_entry(m: Machine, function: Function, receiver: Value | None) -> None:
 
 def call_class(m: Machine, cls: Class) -> None:
     """Read the methods of a class that nothing else in the file called, on an instance made with its defaults."""
-    for name, member in sorted(cls.members.items(), key=lambda item: (item[0] != "forward", item[0].startswith("_"))):
+    for name, member in sorted(cls.members.items(), key=_likely_caller):
         if not isinstance(member, Function) or member.node in m.reached or name == "__init__":
             continue
         if classes.inherits(cls, classes.FUNCTION):
@@ -753,6 +753,11 @@ def call_class(m: Machine, cls: Class) -> None:
             call_entry(m, member, cls if member.kind == "class" else None)
         else:
             call_entry(m, member, instance_entry(m, cls))
+
+
+def _likely_caller(item: tuple[str, Value]) -> tuple[bool, bool]:
+    """Sorts the methods that call others before those they call."""
+    return item[0] not in ("forward", "__call__"), item[0].startswith("_")
 
 
 def call_custom(m: Machine, function: Function) -> None:

@@ -212,6 +212,9 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
         operands[param.name] = list(tensors_in(m, value))
         if isinstance(m.see(value), Unknown):
             extra.append(value)
+    if op.name in ("eq", "ne") and _whole_number(bound.get("other", NONE)):
+        for tensor in operands.get("self", ()):
+            _hold_whole_numbers(m, tensor)
     recording = m.grad_mode and (not op.outs or any(out.differentiable for out in op.outs))
     grads = {name: max((m.grad(t) for t in tensors), default=Grad.NO) for name, tensors in operands.items()}
     for value in extra if recording else ():
@@ -255,6 +258,17 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
                     if tensor.cell not in shared:
                         tensor.cell.initial = CellState(grad, node, False)
     return results[0] if len(results) == 1 else Tuple(tuple(results)) if results else NONE
+
+
+def _whole_number(value: Value) -> bool:
+    return isinstance(value, Const) and type(value.value) is int and value.value != 0
+
+
+def _hold_whole_numbers(m: Machine, tensor: Tensor) -> None:
+    """Labels, ids and masks are what is compared with a whole number; if nothing says otherwise, it has no gradient."""
+    state = m.cell(tensor)
+    if state.grad is Grad.MAYBE:
+        m.state.put(tensor.cell, CellState(Grad.NO, None, state.leaf))
 
 
 def tensors_in(m: Machine, value: Value) -> Iterable[Tensor]:
