@@ -42,6 +42,7 @@ _ALL = (
     Rule("TIP206", "detach-view", "`detach_()` on a view", "detach"),
     Rule("TIP207", "out-with-grad", "`out=` with an argument that requires grad", "out grad"),
     Rule("TIP208", "overlapping-operand", "an in-place operator reads its own memory in another order", "overlap"),
+    Rule("TIP209", "backward-hook", "an in-place write beside a module with a full backward hook", "hook"),
     Rule("TIP301", "saved-tensor-data", "`.data` overwrites a saved tensor without the version counter", "data"),
     Rule("TIP302", "saved-tensor-numpy", "a numpy array overwrites the memory of a saved tensor", "numpy"),
     Rule("TIP402", "grad-output", "a custom backward overwrites the gradient that it was given", "grad_output"),
@@ -71,6 +72,8 @@ _REFUSED = {
     "leaf view": "writes to a view of a leaf that requires grad, which torch refuses; do it under `torch.no_grad()`",
     "views": "writes to one of several views of a tensor (split, chunk, unbind or iteration), which torch refuses; "
     "index the tensor, or `clone()` the view",
+    "hook": "writes to what goes into or comes out of a module with a full backward hook, which torch refuses; "
+    "use the out-of-place form",
     "expand": "writes to expanded memory, where several elements are one, which torch refuses; `clone()` it first",
     "no_grad": "writes, with grad mode on, to a view made under `no_grad`, which torch refuses; `clone()` the view",
     "detach": "detaches a view in place, which torch refuses; use `detach()`",
@@ -83,7 +86,9 @@ _REFUSED = {
 def findings(hazards: Iterable[Hazard], refusals: Iterable[Refusal] = ()) -> list[Finding]:
     """One finding for every overwriting place, in the order of the text; the nearest save speaks for it."""
     hazards = list(hazards)
+    refusals = list(refusals)
     written = {hazard.write.place.expression for hazard in hazards}
+    written |= {refusal.write.expression for refusal in refusals}
     best: dict[Place, tuple[tuple[bool, int, str], Finding]] = {}
     for hazard in hazards:
         if continues(hazard.write.place, written):
@@ -95,6 +100,8 @@ def findings(hazards: Iterable[Hazard], refusals: Iterable[Refusal] = ()) -> lis
         if finding.place not in best or rank < best[finding.place][0]:
             best[finding.place] = (rank, finding)
     for refusal in refusals:
+        if continues(refusal.write, written):
+            continue
         finding = report_refusal(refusal)
         best[finding.place] = ((False, 0, ""), finding)
     return [best[place][1] for place in sorted(best)]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ..torchfacts import modules
 from ..torchfacts import ops as facts
 from . import classes, containers, tensors
+from .classes import STRANGER
 from .domain import (
+    ITEMS,
     NONE,
     Array,
     Callable_,
@@ -20,7 +24,6 @@ from .domain import (
     Node,
     Object,
     Ref,
-    Storage,
     Tensor,
     Tuple,
     Unknown,
@@ -50,12 +53,20 @@ _TRANSPARENT = frozenset(
     "functools.lru_cache functools.wraps functools.cache torch._dynamo.disable torch.compiler.disable "
     "torch.autograd.Variable torch.jit.annotate typing.cast".split()
 )
-STRANGER = Ref("an unknown class")
-CONTEXT = Ref("torch.autograd.function.FunctionCtx")
-OPTIMIZERS = frozenset(
-    f"torch.optim.{name}"
-    for name in "Adadelta Adafactor Adagrad Adam Adamax AdamW ASGD LBFGS Muon NAdam RAdam RMSprop Rprop SGD".split()
+_PACKING = frozenset({"torch.nn.utils.rnn.pack_sequence", "torch.nn.utils.rnn.pack_padded_sequence"})
+_PARALLEL = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DataParallel"}) | {
+    f"torch.nn.parallel.{name}" for name in ("DistributedDataParallel", "distributed.DistributedDataParallel")
+}
+_REPARAMETRIZING = frozenset(
+    f"torch.nn.utils.{name}"
+    for name in "weight_norm spectral_norm parametrizations.weight_norm parametrizations.spectral_norm "
+    "parametrizations.orthogonal remove_weight_norm remove_spectral_norm".split()
 )
+"""Functions that change how a module makes its weight, and return the module."""
+SCALER = Ref("torch.optim.GradScaler")
+HANDLE = Ref("torch.utils.hooks.RemovableHandle")
+_HOOKS = {f"register_{kind}_hook": kind for kind in ("forward", "forward_pre", "full_backward")}
+CONTEXT = Ref("torch.autograd.function.FunctionCtx")
 _NO_TENSOR = ("numpy.", "math.", "random.", "os.", "time.", "np.", "pandas.", "logging.", "json.", "re.")
 
 
@@ -107,12 +118,46 @@ def _module_call(m: Machine, module: Value, args: list[Value], kwargs: dict[str,
 
 
 def call_object(m: Machine, instance: Object, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    """Call an instance, with the hooks that were registered on it."""
+    contents = m.state.get(instance).items
+    for hook in _hooks(m, contents, "forward_pre"):
+        changed = m.see(call(m, hook, [instance, Tuple(tuple(args))], {}, site))
+        if changed != NONE:
+            args = list(changed.items) if isinstance(changed, Tuple) else [changed]
+    watched = bool(_hooks(m, contents, "full_backward")) and m.grad_mode
+    if watched:
+        args = [tensors.hooked(m, arg) for arg in args]
+    result = _unhooked(m, instance, args, kwargs, site)
+    for hook in _hooks(m, contents, "forward"):
+        changed = m.see(call(m, hook, [instance, Tuple(tuple(args)), result], {}, site))
+        if changed != NONE:
+            result = changed
+    return tensors.hooked(m, result) if watched else result
+
+
+def _hooks(m: Machine, contents: Mapping[Any, Value], kind: str) -> list[Value]:
+    hooks = m.see(contents.get(f"hooks.{kind}", NONE))
+    return list(m.state.get(hooks).items) if isinstance(hooks, List) else []
+
+
+def _register_hook(m: Machine, instance: Object, kind: str, args: list[Value], site: Site) -> Value:
+    hooks = m.see(m.state.get(instance).items.get(f"hooks.{kind}", NONE))
+    if not isinstance(hooks, List):
+        hooks = List()
+        classes.set_attribute(m, instance, f"hooks.{kind}", hooks, site)
+    containers.list_method(m, hooks, "append", args[:1])
+    return Object(HANDLE, {"hooks": hooks})
+
+
+def _unhooked(m: Machine, instance: Object, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     if instance.cls == STRANGER:
         if ("parameter", instance) in m.symbols:
             return _module_call(m, instance, args, kwargs, site)
         result = tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.MAYBE if args else Grad.NO)
         result.likely = any(isinstance(m.see(a), Tensor) for a in args)
         return result
+    if isinstance(instance.cls, Ref) and instance.cls.name in _PARALLEL:
+        return call(m, m.state.get(instance).items["module"], args, kwargs, site)
     for base in classes.lineage(instance.cls):
         own = isinstance(classes.member(instance.cls, "forward"), Function)
         if isinstance(base, Ref) and base.name == "torch.nn.Sequential" and not own:
@@ -122,7 +167,7 @@ def call_object(m: Machine, instance: Object, args: list[Value], kwargs: dict[st
 
 def _sequential(m: Machine, instance: Object, args: list[Value], site: Site) -> Value:
     value = args[0] if args else Unknown()
-    for item in containers.elements(m, m.state.get(instance).items.get("items", NONE))[0]:
+    for item in containers.elements(m, m.state.get(instance).items.get(ITEMS, NONE))[0]:
         value = call(m, item, [value], {}, site)
     return value
 
@@ -146,6 +191,8 @@ def call_method(m: Machine, bound: Method, args: list[Value], kwargs: dict[str, 
         case Array():
             views = name in ("reshape", "view", "transpose", "squeeze", "ravel", "swapaxes")
             return receiver if views else Unknown(scalar=True)
+        case Const(str()):
+            return _string_method(m, receiver.value, name, args)
         case Const() | Unknown():
             return Unknown(scalar=True)
     if hasattr(receiver, "options"):
@@ -153,9 +200,32 @@ def call_method(m: Machine, bound: Method, args: list[Value], kwargs: dict[str, 
     return tensors.unknown_call(m, receiver, *args, *kwargs.values())
 
 
+def _string_method(m: Machine, text: str, name: str, args: list[Value]) -> Value:
+    """A method of a string that is known, with arguments that are."""
+    plain: list[object] = []
+    for arg in map(m.see, args):
+        items = arg.items if isinstance(arg, Tuple) else (arg,)
+        if name not in _STRING_METHODS or not all(isinstance(item, Const) for item in items):
+            return Unknown(scalar=True)
+        plain.append(tuple(map(constant, items)) if isinstance(arg, Tuple) else constant(arg))
+    try:
+        result = getattr(text, name)(*plain) if name in _STRING_METHODS else None
+    except (TypeError, ValueError):
+        result = None
+    if isinstance(result, list):
+        return List([Const(part) for part in result])
+    return Const(result) if result is not None else Unknown(scalar=True)
+
+
+_STRING_METHODS = frozenset("startswith endswith lower upper strip split replace removeprefix removesuffix".split())
+
+
 def unknown_method(
     m: Machine, receiver: Unknown, name: str, args: list[Value], kwargs: dict[str, Value], site: Site
 ) -> Value:
+    if name == "backward":
+        tensors.backward(m, [receiver], kwargs)
+        return NONE
     if name in facts.tensor_only_methods() or (receiver.likely and name in facts.tensor_methods()):
         tensor = m.promote(receiver)
         if isinstance(tensor, Tensor):
@@ -181,39 +251,46 @@ def object_method(
     contents = m.state.get(instance).items
     if name in ("forward", "__call__"):
         return call_object(m, instance, args, kwargs, site)
+    if name == "_replace":
+        return classes.replaced(m, instance, kwargs)
     if name == "apply" and isinstance(instance.cls, Class) and classes.inherits(instance.cls, classes.FUNCTION):
         return custom_function(m, instance.cls, args, kwargs, site)
     if instance.cls == CONTEXT and name in ("save_for_backward", "mark_dirty"):
         kept = "saved_tensors" if name == "save_for_backward" else "dirty"
         classes.set_attribute(m, instance, kept, Tuple(tuple(args)), site)
         return NONE
-    if "items" in contents and name in ("append", "extend", "insert"):
-        items = m.see(contents["items"])
+    if ITEMS in contents and name in ("append", "extend", "insert"):
+        items = m.see(contents[ITEMS])
         return containers.list_method(m, items, name, args) if isinstance(items, List) else NONE
-    if "items" in contents and name in ("keys", "values", "items"):
-        items = m.see(contents["items"])
-        return containers.dict_method(m, items, name, args, kwargs) if isinstance(items, Dict) else items
+    if ITEMS in contents and (name in ("keys", "values", "items") or not classes.is_module(instance.cls)):
+        items = m.see(contents[ITEMS])
+        if isinstance(items, Dict):
+            return containers.dict_method(m, items, name, args, kwargs)
+        return containers.list_method(m, items, name, args) if isinstance(items, List) else items
     if instance.cls == STRANGER and name == "parameters":
         return List([_parameter_of(m, instance)], open=True)
+    if name == "scale" and instance.cls == SCALER and args:
+        return tensors.apply(m, facts.lookup("Tensor.mul"), [args[0], Unknown(scalar=True)], {}, site)
     if name == "step":
         return optimizer_step(m, instance, args, site)
+    if classes.optimizes(instance.cls):
+        return NONE
     if name == "load_state_dict":
         for tensor in classes.held(m, instance, set()):
             if m.cell(tensor).leaf:
                 m.write(tensor.storage, "step", site)
         return NONE
-    if name in ("parameters", "named_parameters"):
-        own = list(classes.parameters(m, instance))
-        found: list[Value] = list(own) if name == "parameters" else [Tuple((Unknown(scalar=True), p)) for p in own]
-        return List(found)
-    if name in ("buffers", "named_buffers"):
-        held = list(classes.buffers(m, instance))
-        pairs: list[Value] = list(held) if name == "buffers" else [Tuple((Unknown(scalar=True), b)) for b in held]
-        return List(pairs)
+    if name in ("parameters", "named_parameters", "buffers", "named_buffers"):
+        wanted = name.endswith("parameters")
+        held = [(key, tensor) for key, tensor in classes.named(m, instance) if bool(m.grad(tensor)) is wanted]
+        return List([Tuple((Const(key), tensor)) if name.startswith("named") else tensor for key, tensor in held])
     if name == "register_buffer" and len(args) > 1:
         classes.set_attribute(m, instance, str(constant(args[0])), args[1], site)
         return NONE
-    if (name == "register_parameter" and len(args) > 1) or (name == "add_module" and len(args) > 1):
+    if name in ("add_module", "register_module") and len(args) > 1 and ITEMS in contents:
+        items = m.see(contents[ITEMS])
+        return containers.list_method(m, items, "append", args[1:]) if isinstance(items, List) else NONE
+    if name in ("register_parameter", "add_module", "register_module") and len(args) > 1:
         classes.set_attribute(m, instance, str(constant(args[0])), args[1], site)
         return NONE
     if name in ("train", "eval"):
@@ -230,9 +307,16 @@ def object_method(
             for tensor in classes.parameters(m, instance):
                 tensors.require_grad(m, tensor, False)
         return instance
-    if name in ("children", "modules"):
-        return List([v for v in contents.values() if isinstance(v, Object)], open=True)
-    if name in ("zero_grad", "register_forward_hook", "share_memory", "register_full_backward_hook"):
+    if name in ("children", "modules", "named_children", "named_modules"):
+        inside = classes.submodules(m, instance) if name.endswith("modules") else classes.children(m, instance)
+        named = name.startswith("named")
+        return List([Tuple((Unknown(scalar=True), module)) if named else module for module in inside])
+    if name in _HOOKS and args:
+        return _register_hook(m, instance, _HOOKS[name], args, site)
+    if instance.cls == HANDLE and name == "remove":
+        containers.list_method(m, contents["hooks"], "clear", [])
+        return NONE
+    if name in ("zero_grad", "share_memory"):
         return NONE
     return tensors.unknown_call(m, *args, *kwargs.values())
 
@@ -247,7 +331,10 @@ def optimizer_step(m: Machine, optimizer: Object, args: list[Value], site: Site)
     stepping = m.state.modes.get("backward", False)  # without gradients a step leaves every parameter alone
     if stepping and "params" in contents and constant(contents.get("fused", NONE)) is not True:
         for tensor in classes.parameters(m, contents["params"]):
-            m.write(tensor.storage, "step", site)
+            if tensor.view == "expand":
+                m.refuse("expand", site)
+            else:
+                m.write(tensor.storage, "step", site)
     return NONE
 
 
@@ -257,11 +344,7 @@ def super_method(m: Machine, value: Super, name: str, args: list[Value], kwargs:
     if not isinstance(receiver, Object):
         return tensors.unknown_call(m, *args, *kwargs.values())
     if name == "__init__":
-        for base in classes.lineage(value.owner):
-            if isinstance(base, Ref) and (built := classes.build(m, base.name, args, kwargs)) is not None:
-                for key, item in m.state.get(built).items.items():
-                    classes.set_attribute(m, receiver, str(key), item, site)
-                break
+        classes.inherit(m, receiver, value.owner, args, kwargs)
         return NONE
     if name in ("forward", "__call__"):
         for base in classes.lineage(value.owner):
@@ -340,27 +423,35 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         return List([tensors.fresh(grad, node, not again), tensors.fresh(grad, node, not again)], open=True)
     if name.startswith("torch.utils.checkpoint.checkpoint") and args:
         return call(m, args[0], args[1:], {}, site)
+    if name in ("types.SimpleNamespace", "argparse.Namespace"):
+        return Object(Ref(name), kwargs)
+    if name in _HIGHER and args:
+        return _higher(m, name, args, site)
     if name == "functools.partial" and args:
         return Partial(args[0], tuple(args[1:]), kwargs)
-    if name in ("collections.OrderedDict", "dict") and args and isinstance(m.see(args[0]), (List, Tuple)):
-        pairs = [m.see(pair) for pair in containers.elements(m, args[0])[0]]
-        return Dict(
-            {
-                containers.key_of(p.items[0]) or index: p.items[1]
-                for index, p in enumerate(pairs)
-                if isinstance(p, Tuple) and len(p.items) == 2
-            }
-        )
+    if name in ("collections.OrderedDict", "builtins.dict"):
+        return classes.dictionary(m, args, kwargs)
     if name.startswith("torch.Tensor.") and args:
         return call_method(m, Method(m.promote(args[0]), name[13:], site.node), args[1:], kwargs, site)
     built = classes.build(m, name, args, kwargs)
     if built is not None:
         return built
-    if name in OPTIMIZERS:
-        params = args[0] if args else kwargs.get("params", NONE)
-        return Object(Ref(name), {"params": params, "fused": kwargs.get("fused", NONE)})
     if name.rpartition(".")[2] == "GradScaler" and name.startswith("torch."):
-        return Object(Ref("torch.optim.GradScaler"))
+        return Object(SCALER)
+    if name == "torch.nn.utils.parametrize.register_parametrization" and len(args) > 2:
+        if isinstance(module := m.see(args[0]), Object):
+            classes.set_attribute(m, module, f"parametrizations.{constant(args[1])}", args[2], site)
+        return args[0]
+    if name in _PACKING and args:
+        history = tensors.unknown_call(m, args[0])
+        return classes.packed(m, tensors.fresh(history.grad, history.node, False))
+    if name == "torch.nn.utils.rnn.pad_packed_sequence" and args:
+        history = tensors.unknown_call(m, classes.as_tuple(m, m.see(args[0])))
+        return Tuple((tensors.fresh(history.grad, history.node, False), tensors.fresh()))
+    if name in _PARALLEL and args:
+        return Object(Ref(name), {"module": args[0]})
+    if name in _REPARAMETRIZING and args:
+        return args[0]
     ops = facts.lookup(name)
     if ops:
         enabled = m.grad_mode
@@ -368,6 +459,8 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         result = tensors.apply(m, ops, args, kwargs, site)
         m.state.set(m.state.modes, "grad", enabled)
         return result
+    if name.startswith("itertools.") and (made := containers.iterator(m, name[10:], args)) is not None:
+        return made
     if name.startswith("builtins."):
         known = containers.builtin(m, name[9:], args, kwargs, site)
         if known is not None:
@@ -377,15 +470,62 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         return Unknown(scalar=True)
     if name == "copy.deepcopy" and args:
         return classes.copied(m, args[0], {})
+    if name == "dataclasses.field":
+        return Object(classes.FIELD, kwargs)
+    if name == "dataclasses.replace" and args:
+        return classes.replaced(m, args[0], kwargs)
+    if name in ("collections.namedtuple", "typing.NamedTuple") and len(args) > 1:
+        return Class(
+            str(constant(args[0])), site.expression, site.piece, (classes.NAMED_TUPLE,), {}, _names(m, args[1]), True
+        )
     last = name.rpartition(".")[2]
     if last[:1].isupper() and not any(isinstance(m.see(a), Tensor) for a in args):
         return Object(STRANGER, {f"init.{key}": value for key, value in kwargs.items()})
     return tensors.unknown_call(m, *args, *kwargs.values())
 
 
+_HIGHER = frozenset({"builtins.map", "builtins.filter", "functools.reduce", "itertools.starmap"})
+
+
+def _higher(m: Machine, name: str, args: list[Value], site: Site) -> Value:
+    """Functions that call a function for every element."""
+    function, *sequences = args
+    columns = [containers.elements(m, sequence) for sequence in sequences]
+    if name == "functools.reduce" and columns:
+        items = [*sequences[1:2], *columns[0][0]]
+        result = items[0] if items else NONE
+        for item in items[1:]:
+            result = call(m, function, [result, item], {}, site)
+        return result
+    exact = all(done for _, done in columns)
+    rows = [list(row) for row in zip(*(items for items, _ in columns), strict=False)]
+    if name == "builtins.filter":
+        return List([row[0] for row in rows], open=True)
+    if name == "itertools.starmap":
+        rows = [containers.elements(m, row[0])[0] for row in rows]
+    return List([call(m, function, row, {}, site) for row in rows], not exact)
+
+
+def _names(m: Machine, value: Value) -> tuple[str, ...]:
+    """The field names that ``namedtuple`` is given: a string, a list of strings, or of pairs."""
+    text = constant(m.see(value))
+    if isinstance(text, str):
+        return tuple(text.replace(",", " ").split())
+    items = (
+        [m.see(item) for item in containers.elements_all(m, seen)[0]]
+        if isinstance(seen := m.see(value), (List, Tuple))
+        else []
+    )
+    return tuple(
+        str(constant(m.see(item.items[0]) if isinstance(item, Tuple) and item.items else item)) for item in items
+    )
+
+
 def parameter(m: Machine, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """``nn.Parameter(data)``: a leaf over the memory of ``data``."""
-    data = m.see(args[0]) if args else kwargs.get("data", NONE)
+    data = m.see(args[0] if args else kwargs.get("data", NONE))
     on = constant(args[1] if len(args) > 1 else kwargs.get("requires_grad", NONE)) is not False
-    storage = data.storage if isinstance(data, Tensor) else Storage()
-    return Tensor(storage, Cell(Grad.YES if on else Grad.NO))
+    cell = Cell(Grad.YES if on else Grad.NO)
+    if isinstance(data, Tensor):
+        return Tensor(data.storage, cell, "expand" if data.view == "expand" else "", data.contiguous)
+    return Tensor(cell=cell)

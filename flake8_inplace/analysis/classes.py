@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..torchfacts import modules
 from ..torchfacts import ops as facts
 from . import tensors
 from .domain import (
+    ITEMS,
     NONE,
     Attributes,
     Cell,
@@ -15,6 +17,7 @@ from .domain import (
     Const,
     Dict,
     Grad,
+    Items,
     List,
     Object,
     Ref,
@@ -22,6 +25,7 @@ from .domain import (
     Tuple,
     Unknown,
     Value,
+    phi,
 )
 from .machine import Bound, Class, Function, Machine, Method, Site, Super, constant
 
@@ -32,6 +36,19 @@ MODULES = frozenset(
 )
 """nn.Module by its names, and the framework classes that derive from it."""
 FUNCTION = "torch.autograd.Function"
+STRANGER = Ref("an unknown class")
+NAMED_TUPLE = Ref("typing.NamedTuple")
+OPTIMIZERS = frozenset(
+    f"torch.optim.{name}"
+    for name in "Adadelta Adafactor Adagrad Adam Adamax AdamW ASGD LBFGS Muon NAdam RAdam RMSprop Rprop SGD "
+    "Optimizer optimizer.Optimizer".split()
+)
+LIST = "builtins.list"
+DICTIONARIES = frozenset(
+    {"builtins.dict", "collections.OrderedDict", "collections.UserDict", "collections.defaultdict"}
+)
+PACKED = Ref("torch.nn.utils.rnn.PackedSequence")
+FIELD = Ref("dataclasses.field")
 _LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ParameterList"})
 _DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
 
@@ -56,7 +73,7 @@ def inherits(cls: Value, name: str) -> bool:
 def is_module(cls: Value) -> bool:
     """Whether instances of a class are nn.Modules, as far as this file tells."""
     return any(
-        isinstance(base, Ref) and (base.name in MODULES or modules.lookup(base.name) is not None or base.name in _LISTS)
+        isinstance(base, Ref) and (base.name in MODULES | _LISTS | _DICTS or modules.lookup(base.name) is not None)
         for base in lineage(cls)
     )
 
@@ -78,21 +95,100 @@ def instantiate(m: Machine, cls: Class, args: list[Value], kwargs: dict[str, Val
     init = member(cls, "__init__")
     if isinstance(init, Function):
         m.run(init, [instance, *args], kwargs, site)
-    elif is_dataclass_like(cls):
-        fields = {name: value for name, value in cls.members.items() if not isinstance(value, Function)}
-        names = list(fields)
-        values: dict[Any, Value] = {**fields, **dict(zip(names, args, strict=False)), **kwargs}
+    elif cls.generated:
+        values: dict[Any, Value] = dict(zip(fields(cls), args, strict=False)) | kwargs
+        for name in fields(cls):
+            if name not in values and (default := member(cls, name)) is not None:
+                values[name] = _default(m, default, site)
         m.state.put(instance, Attributes(values))
+        after = member(cls, "__post_init__")
+        if isinstance(after, Function):
+            m.run(after, [instance], {}, site)
     else:
-        for base in lineage(cls):
-            if isinstance(base, Ref) and (built := build(m, base.name, args, kwargs)) is not None:
-                m.state.put(instance, m.state.get(built))
-                break
+        inherit(m, instance, cls, args, kwargs)
     return instance
 
 
-def is_dataclass_like(cls: Class) -> bool:
-    return bool(cls.node.decorators) or any(isinstance(b, Ref) and b.name.endswith("NamedTuple") for b in cls.bases)
+def inherit(m: Machine, instance: Object, cls: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
+    """Run the ``__init__`` of the first base of ``cls`` that is torch's or Python's own."""
+    for base in lineage(cls):
+        if isinstance(base, Ref) and (built := build_base(m, base.name, args, kwargs)) is not None:
+            contents = m.state.get(instance)
+            m.state.put(instance, Attributes({**contents.items, **m.state.get(built).items}, contents.open))
+            return
+
+
+def build_base(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value]) -> Object | None:
+    """The part of an instance that a base class makes: the elements of a list or dictionary, or a module."""
+    if name == LIST:
+        return Object(Ref(name), {ITEMS: _as_list(m, args[0]) if args else List()})
+    if name in DICTIONARIES:
+        return Object(Ref(name), {ITEMS: dictionary(m, args, kwargs)})
+    return build(m, name, args, kwargs)
+
+
+def dictionary(m: Machine, args: list[Value], kwargs: dict[str, Value]) -> Dict:
+    """``dict(...)``, of another dictionary or of pairs."""
+    given = entries(m, args[0]) if args else Attributes({})
+    return Dict({**given.items, **kwargs}, given.open)
+
+
+def entries(m: Machine, value: Value) -> Attributes:
+    """What a value holds that is used as a dictionary."""
+    value = m.see(value)
+    if isinstance(value, Object):
+        value = m.see(m.state.get(value).items.get(ITEMS, NONE))
+    if isinstance(value, Dict):
+        return m.state.get(value)  # type: ignore[no-any-return]
+    if not isinstance(value, (List, Tuple)):
+        return Attributes({}, open=True)
+    contents = m.state.get(value) if isinstance(value, List) else Items(value.items)
+    pairs = [pair for item in contents.items if isinstance(pair := m.see(item), Tuple) and len(pair.items) == 2]
+    held = {key.value if isinstance(key, Const) else key: item for key, item in (pair.items for pair in pairs)}
+    return Attributes(held, contents.open or len(pairs) < len(contents.items))
+
+
+def fields(cls: Value) -> list[str]:
+    """The annotated names of a class and its bases, in the order that a generated ``__init__`` takes them."""
+    own = [name for base in reversed(lineage(cls)) if isinstance(base, Class) for name in base.fields]
+    return list(dict.fromkeys(own))
+
+
+def _default(m: Machine, default: Value, site: Site) -> Value:
+    """The default of a field; ``field(default_factory=list)`` makes a new one each time."""
+    if isinstance(default, Object) and default.cls == FIELD:
+        options = m.state.get(default).items
+        factory = m.see(options.get("default_factory", NONE))
+        if isinstance(factory, Function):
+            return m.run(factory, [], {}, site)
+        if isinstance(factory, Ref):
+            made: dict[str, Value] = {LIST: List(), "builtins.dict": Dict()}
+            return made.get(factory.name, Unknown())
+        given: Value = options.get("default", Unknown())
+        return given
+    return default
+
+
+def replaced(m: Machine, value: Value, changes: dict[str, Value]) -> Value:
+    """A copy of an instance with some attributes changed: ``dataclasses.replace``, ``_replace``."""
+    value = m.see(value)
+    return Object(value.cls, {**m.state.get(value).items, **changes}) if isinstance(value, Object) else Unknown()
+
+
+def packed(m: Machine, data: Value) -> Object:
+    """A PackedSequence over the memory of ``data``."""
+    rest = ("batch_sizes", "sorted_indices", "unsorted_indices")
+    return Object(PACKED, {"data": data, **{name: Unknown() for name in rest}})
+
+
+def as_tuple(m: Machine, value: Value) -> Value:
+    """A named tuple as the tuple that it is; anything else as it was."""
+    if isinstance(value, Object) and inherits(value.cls, PACKED.name):
+        return Tuple(tuple(m.state.get(value).items.values()))
+    if isinstance(value, Object) and inherits(value.cls, NAMED_TUPLE.name):
+        contents = m.state.get(value).items
+        return Tuple(tuple(contents.get(name, Unknown()) for name in fields(value.cls)))
+    return value
 
 
 def build(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value]) -> Object | None:
@@ -103,11 +199,13 @@ def build(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value]) ->
         )
         if name == "torch.nn.Sequential" and args and not isinstance(m.see(args[0]), Dict):
             items = List(args)
-        return Object(Ref(name), {"items": _as_list(m, items)})
+        return Object(Ref(name), {ITEMS: _as_list(m, items)})
     if name in _DICTS:
-        return Object(Ref(name), {"items": args[0] if args else Dict()})
+        return Object(Ref(name), {ITEMS: args[0] if args else Dict()})
     if name == MODULE:
         return Object(Ref(name))
+    if name in OPTIMIZERS:
+        return Object(Ref(name), _optimizer(m, args[0] if args else kwargs.get("params", NONE), kwargs))
     fact = modules.lookup(name)
     if fact is None:
         return None
@@ -121,6 +219,19 @@ def build(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value]) ->
     for buffer in fact.buffers:
         attributes[buffer] = Tensor()
     return Object(Ref(name), attributes)
+
+
+def _optimizer(m: Machine, params: Value, options: dict[str, Value]) -> dict[Any, Value]:
+    """What an optimizer of these parameters, or groups of parameters, holds."""
+    params = m.see(params)
+    given = m.state.get(params).items if isinstance(params, List) else ()
+    groups = list(given) if given and isinstance(m.see(given[0]), Dict) else [Dict({"params": params, **options})]
+    return {"params": params, "fused": options.get("fused", NONE), "param_groups": List(groups), "state": Unknown()}
+
+
+def optimizes(cls: Value | None) -> bool:
+    """Whether a class is an optimizer."""
+    return cls is not None and any(isinstance(base, Ref) and base.name in OPTIMIZERS for base in lineage(cls))
 
 
 def _as_list(m: Machine, value: Value) -> Value:
@@ -150,21 +261,42 @@ def attribute(m: Machine, instance: Object, name: str, site: Site) -> Value:
         return Bound(found_member, instance.cls if found_member.kind == "class" else instance)
     if found_member is not None:
         return found_member
+    fallback = member(instance.cls, "__getattr__")
+    if isinstance(fallback, Function):
+        return m.run(fallback, [instance, Const(name)], {}, site)
+    items = m.see(contents.get(ITEMS, NONE))
+    if isinstance(fallback, Ref) and isinstance(items, Dict) and name in m.state.get(items).items:
+        return m.state.get(items).items[name]  # type: ignore[no-any-return]
     if name == "training":
         value: Value = Const(True)  # modules are made in training mode, and it is training that runs a backward
-    elif (name in _MODULE_METHODS and (is_module(instance.cls))) or (
-        isinstance(instance.cls, Ref) and instance.cls.name.startswith(("torch.optim.", "torch.autograd."))
-    ):
+    elif _has_method(instance.cls, name):
         return Method(instance, name, site.node)
     else:
         value = m.symbol(instance, name)
+        if instance.cls == STRANGER and value.node is None:  # a distribution remembers what it was made of
+            value.node = phi(m.history(*contents.values()))
+            value.grad = max((tensors.reach(m, item) for item in contents.values()), default=Grad.NO)
     return value
+
+
+def _has_method(cls: Value, name: str) -> bool:
+    """Whether the classes of torch and Python that a class derives from bring this method along."""
+    if inherits(cls, LIST) or any(inherits(cls, known) for known in DICTIONARIES):
+        return not name.startswith("__")
+    if name == "_replace":
+        return inherits(cls, NAMED_TUPLE.name) or cls == PACKED
+    if optimizes(cls) and name in ("step", "zero_grad", "state_dict", "load_state_dict", "add_param_group"):
+        return True
+    if isinstance(cls, Ref) and cls.name.startswith(("torch.optim.", "torch.autograd.", "torch.utils.hooks.")):
+        return True
+    return name in _MODULE_METHODS and is_module(cls)
 
 
 _MODULE_METHODS = frozenset(
     "parameters named_parameters buffers named_buffers modules children named_modules named_children register_buffer "
     "register_parameter add_module train eval zero_grad to cuda cpu half float double bfloat16 type apply forward "
     "append extend insert keys values items requires_grad_ load_state_dict state_dict register_forward_hook "
+    "register_forward_pre_hook "
     "reset_parameters share_memory register_full_backward_hook register_module __call__".split()
 )
 
@@ -197,6 +329,13 @@ def call_fact(
     m: Machine, instance: Object, fact: modules.ModuleFact, args: list[Value], kwargs: dict[str, Value], site: Site
 ) -> Value:
     """Call an instance of a torch.nn class."""
+    if args and isinstance(first := m.see(args[0]), Object) and first.cls == PACKED:
+        result = call_fact(m, instance, fact, [m.state.get(first).items["data"], *args[1:]], kwargs, site)
+        return (
+            Tuple((replaced(m, first, {"data": result.items[0]}), *result.items[1:]))
+            if isinstance(result, Tuple)
+            else result
+        )
     contents = m.state.get(instance).items
     op, form = fact.op, "op_"
     if fact.inplace is not None and constant(contents.get("init.inplace", NONE)) is True:
@@ -204,7 +343,7 @@ def call_fact(
     off = contents.get("init.p", NONE) in (Const(0), Const(0.0)) or contents.get("training", NONE) == Const(False)
     if "Dropout" in fact.name and args and off:
         return m.see(args[0])
-    own = {p.name: contents.get(p.name[5:], NONE) for p in op.params if p.name.startswith("self.")}
+    own = {p.name: _own(m, contents, p.name[5:], site) for p in op.params if p.name.startswith("self.")}
     if contents.get("init.max_norm", NONE) != NONE and isinstance(weight := contents.get("weight"), Tensor):
         m.write(weight.storage, "renorm", site)
     inputs = tuple(p for p in op.params if not p.name.startswith("self."))
@@ -216,35 +355,44 @@ def call_fact(
     return tensors.apply(m, (shaped,), positional, named | own, site, form)
 
 
+def _own(m: Machine, contents: Mapping[Any, Value], name: str, site: Site) -> Value:
+    """A parameter of a module as its forward uses it: what its parametrization makes of it."""
+    value = contents.get(name, NONE)
+    made_by = m.see(contents.get(f"parametrizations.{name}", NONE))
+    return call(m, made_by, [value], {}, site) if isinstance(made_by, Object) else value
+
+
 def parameters(m: Machine, value: Value) -> list[Tensor]:
     """The tensors of a module and its submodules that require grad."""
     return [tensor for tensor in held(m, value, set()) if m.grad(tensor)]
 
 
-def buffers(m: Machine, value: Value) -> list[Tensor]:
-    """The tensors of a module and its submodules that do not."""
-    return [tensor for tensor in held(m, value, set()) if not m.grad(tensor)]
-
-
 def held(m: Machine, value: Value, seen: set[int]) -> list[Tensor]:
-    """Every tensor that a module holds, in itself or in its submodules."""
+    """Every tensor that a value holds, in itself or in what it is made of."""
+    return [tensor for _, tensor in named(m, value, "", seen)]
+
+
+def named(m: Machine, value: Value, prefix: str = "", seen: set[int] | None = None) -> list[tuple[str, Tensor]]:
+    """The tensors that a module holds, in itself or in its submodules, with their dotted names."""
     value = m.see(value)
+    seen = set() if seen is None else seen
     if id(value) in seen:
         return []
     seen.add(id(value))
     if isinstance(value, Tensor):
-        return [value]
+        return [(prefix, value)]
+    inside: list[tuple[Any, Value]] = []
     if isinstance(value, Choice):
-        inside: list[Value] = [option for _, option in value.options]
-    elif isinstance(value, Tuple):
-        inside = list(value.items)
-    elif isinstance(value, List):
-        inside = list(m.state.get(value).items)
+        inside = [(prefix, option) for _, option in value.options]
+        return [found for name, item in inside for found in named(m, item, prefix, seen)]
+    if isinstance(value, (Tuple, List)):
+        inside = list(enumerate(value.items if isinstance(value, Tuple) else m.state.get(value).items))
     elif isinstance(value, (Object, Dict)):
-        inside = list(m.state.get(value).items.values())
-    else:
-        return []
-    return [tensor for item in inside for tensor in held(m, item, seen)]
+        inside = list(m.state.get(value).items.items())
+    dot = f"{prefix}." if prefix else ""
+    return [
+        found for name, item in inside for found in named(m, item, prefix if name == ITEMS else f"{dot}{name}", seen)
+    ]
 
 
 def submodules(m: Machine, value: Value) -> list[Object]:
@@ -260,6 +408,23 @@ def submodules(m: Machine, value: Value) -> list[Object]:
             todo += m.state.get(item).items.values()
         elif isinstance(item, (List, Tuple)):
             todo += item.items if isinstance(item, Tuple) else m.state.get(item).items
+    return found
+
+
+def children(m: Machine, module: Object) -> list[Object]:
+    """The modules that stand directly in a module."""
+    found: list[Object] = []
+    for value in m.state.get(module).items.values():
+        value = m.see(value)
+        if isinstance(value, (List, Dict)):
+            contents = m.state.get(value).items
+            found += [
+                item
+                for item in (contents.values() if isinstance(value, Dict) else contents)
+                if isinstance(item, Object)
+            ]
+        elif isinstance(value, Object):
+            found.append(value)
     return found
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable
 from typing import Any
 
 from ..torchfacts import ops as facts
-from . import tensors
+from . import classes, tensors
 from .domain import (
+    ITEMS,
     NONE,
     Array,
     Attributes,
@@ -31,9 +33,11 @@ from .domain import (
 from .machine import Machine, Site, constant
 
 UNROLL = 4
-"""Loops over this many known elements or fewer are read once an element; all others twice."""
-UNROLL_OBJECTS = 16
-"""The same for lists of modules, whose order is what matters."""
+"""Loops over this many known numbers or fewer are read once a number; all others twice."""
+UNROLL_OTHERS = 16
+"""The same for everything else: modules, tensors, rows of a configuration."""
+ELEMENTS = 64
+"""The most elements of one value that are told apart."""
 
 
 def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
@@ -41,34 +45,32 @@ def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
 
     Where the length is unknown two elements stand for all.
     """
-    value = m.see(value)
+    value = classes.as_tuple(m, m.see(value))
     if isinstance(value, Choice):
         return _either(m, value)
     if isinstance(value, Tuple):
-        return _few(list(value.items))
+        return list(value.items[:ELEMENTS]), len(value.items) <= ELEMENTS
     if isinstance(value, List):
         contents = m.state.get(value)
         if contents.open:
-            items = list(contents.items[:2])
+            items = list(contents.items[:ELEMENTS])
             return (items + [_another(m, items)] * (2 - len(items))), False
-        return _few(list(contents.items))
+        return list(contents.items[:ELEMENTS]), len(contents.items) <= ELEMENTS
     if isinstance(value, Dict):
         contents = m.state.get(value)
-        return _few([Const(key) for key in contents.items]) if not contents.open else ([Unknown(), Unknown()], False)
+        keys: list[Value] = [key if isinstance(key, Unknown) else Const(key) for key in contents.items]
+        return (keys[:ELEMENTS], len(keys) <= ELEMENTS) if not contents.open else ([Unknown(), Unknown()], False)
     if isinstance(value, Tensor):
         return [tensors.element(m, value), tensors.element(m, value)], False
     if isinstance(value, Const) and isinstance(value.value, (range, str)):
-        if isinstance(value.value, range) and len(value.value) > UNROLL:
-            start = value.value[0]
-            return [Const(start), Unknown(scalar=True, positive=start >= 0 and value.value.step > 0)], False
-        return _few([Const(item) for item in value.value[:UNROLL]], len(value.value))
+        return [Const(item) for item in value.value[:ELEMENTS]], len(value.value) <= ELEMENTS
     if isinstance(value, Object):
         name = value.cls.name if isinstance(value.cls, Ref) else ""
         contents = m.state.get(value).items
         if name == "range":
             return [contents["start"], Unknown(scalar=True, positive=True)], False
-        if "items" in contents:
-            return elements(m, contents["items"])
+        if ITEMS in contents:
+            return elements(m, contents[ITEMS])
     if isinstance(value, Unknown):
         return [_part(value), _part(value)], False
     return [Unknown(), Unknown()], False
@@ -82,10 +84,18 @@ def _either(m: Machine, value: Choice) -> tuple[list[Value], bool]:
     return columns, all(done and len(items) == longest for _, items, done in rows)
 
 
-def _few(items: list[Value], length: int | None = None) -> tuple[list[Value], bool]:
-    length = len(items) if length is None else length
-    limit = UNROLL_OBJECTS if any(isinstance(item, Object) for item in items) else UNROLL
-    return (items, True) if length <= limit else (items[:2], False)
+def few(m: Machine, items: list[Value], exact: bool) -> tuple[list[Value], bool]:
+    """The elements that a loop is read with: all of a short list, two of a long one.
+
+    Of many tensors those come first that something saved. Of many numbers the second stands for all that follow.
+    """
+    numbers = all(isinstance(item, Const) and type(item.value) is int for item in items)
+    if len(items) <= (UNROLL if numbers else UNROLL_OTHERS):
+        return items, exact
+    if numbers:
+        first, second = (constant(item) for item in items[:2])
+        return [items[0], Unknown(scalar=True, positive=0 <= first < second)], False
+    return sorted(items, key=lambda item: not (isinstance(item, Tensor) and m.state.get(item.storage)))[:2], False
 
 
 def _another(m: Machine, items: list[Value]) -> Value:
@@ -112,7 +122,7 @@ def length(m: Machine, value: Value) -> Value:
 
 def unpack(m: Machine, value: Value, count: int, star: int | None = None) -> list[Value]:
     """The values that ``a, b, *c = value`` binds."""
-    value = m.see(value)
+    value = classes.as_tuple(m, m.see(value))
     if isinstance(value, Choice):
         columns = [unpack(m, option, count, star) for guard, option in value.options if m.state.possible(guard)]
         guards = [guard for guard, option in value.options if m.state.possible(guard)]
@@ -317,11 +327,8 @@ def dict_method(m: Machine, value: Dict, name: str, args: list[Value], kwargs: d
     if name == "values":
         return List(contents.items.values(), contents.open)
     if name == "update":
-        merged: dict[Any, Value] = {**contents.items, **kwargs}
-        other = m.see(args[0]) if args else NONE
-        if isinstance(other, Dict):
-            merged |= m.state.get(other).items
-        m.state.put(value, Attributes(merged, contents.open or (bool(args) and not isinstance(other, Dict))))
+        other = classes.entries(m, args[0]) if args else Attributes({})
+        m.state.put(value, Attributes({**contents.items, **other.items, **kwargs}, contents.open or other.open))
         return NONE
     if name == "copy":
         return Dict(contents.items, contents.open)
@@ -342,6 +349,9 @@ def builtin(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], 
         return length(m, first)
     if name == "range":
         return _range(args)
+    if name == "slice" and args:
+        bounds = [NONE, *args, NONE] if len(args) == 1 else [*args, NONE]
+        return Slice(*(m.see(bound) for bound in bounds[:3]))
     if name in ("zip", "enumerate"):
         return _zip(m, name, args)
     if name in ("list", "tuple", "reversed", "sorted", "iter", "set"):
@@ -349,10 +359,6 @@ def builtin(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], 
         if name == "reversed":
             items = items[::-1]
         return Tuple(tuple(items)) if name == "tuple" and exact else List(items, not exact)
-    if name == "dict":
-        other = m.state.get(first) if isinstance(first, Dict) else Attributes({}, bool(args))
-        merged: dict[Any, Value] = {**other.items, **kwargs}
-        return Dict(merged, other.open)
     if name == "next":
         return elements(m, first)[0][0] if args and elements(m, first)[0] else Unknown()
     if name in ("sum", "max", "min"):
@@ -415,9 +421,7 @@ def _isinstance(m: Machine, value: Value, cls: Value) -> Value:
         plain = {Tuple: "tuple", List: "list", Dict: "dict"}[type(value)]
         return Const(any(name.rpartition(".")[2].lower() == plain for name in names))
     if isinstance(value, Object):
-        from .classes import lineage
-
-        known = lineage(value.cls)
+        known = classes.lineage(value.cls)
         if any(option in known for option in options):
             return Const(True)
         if isinstance(value.cls, Ref) and all(
@@ -455,6 +459,28 @@ def _zip(m: Machine, name: str, args: list[Value]) -> Value:
             values.insert(0, number)
         rows.append(Tuple(tuple(values)))
     return List(rows, not exact)
+
+
+def iterator(m: Machine, name: str, args: list[Value]) -> Value | None:
+    """Call a function of itertools; None for those that are not known."""
+    if name == "repeat" and args:
+        return List([args[0], args[0]], open=True)
+    columns = [elements(m, arg) for arg in args]
+    exact = all(done for _, done in columns)
+    if name == "chain":
+        return List([item for items, _ in columns for item in items], not exact)
+    if name == "chain.from_iterable" and columns:
+        inner = [elements(m, item) for item in columns[0][0]]
+        return List([item for items, _ in inner for item in items], not (exact and all(done for _, done in inner)))
+    if name == "product":
+        return List([Tuple(row) for row in itertools.product(*(items for items, _ in columns))], not exact)
+    if name == "zip_longest":
+        return _zip(m, "zip", args)
+    if name in ("cycle", "islice") and columns:
+        return List(columns[0][0], open=True)
+    if name == "pairwise" and columns:
+        return List([Tuple(pair) for pair in itertools.pairwise(columns[0][0])], not exact)
+    return None
 
 
 def _fold(m: Machine, name: str, args: list[Value], site: Site) -> Value:

@@ -144,11 +144,11 @@ class Cell:
 class Tensor:
     """A tensor object.
 
-    ``view`` is "" for a base, "view", "views" (one of several outputs), "expand" or "no_grad"; ``contiguous`` is False
-    after a transposition.
+    ``view`` is "" for a base, "view", "views" (one of several outputs), "expand", "no_grad" or "hook" (beside a full
+    backward hook); ``contiguous`` is False after a transposition; ``dims`` is the number of dimensions, where known.
     """
 
-    __slots__ = ("cell", "contiguous", "storage", "view")
+    __slots__ = ("cell", "contiguous", "dims", "storage", "view")
 
     def __init__(
         self,
@@ -156,7 +156,9 @@ class Tensor:
         cell: Cell | None = None,
         view: str = "",
         contiguous: bool = True,
+        dims: int | None = None,
     ) -> None:
+        self.dims = dims
         self.storage = storage or Storage()
         self.cell = cell or Cell()
         self.view = view
@@ -199,6 +201,8 @@ Value = Const | Tuple | Ref | Slice | Unknown | Object | List | Dict | Tensor | 
 Guard = frozenset[tuple[Unknown, bool]]
 ALWAYS: Final[Guard] = frozenset()
 NONE: Final = Const(None)
+ITEMS: Final = "[]"
+"""The attribute in which an object that is a container keeps its list or dictionary."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,9 @@ import libcst as cst
 from ..torchfacts import ops as facts
 from . import calls, classes, containers, tensors
 from .calls import GradMode
+from .classes import NAMED_TUPLE
 from .domain import (
+    ITEMS,
     NONE,
     Array,
     Cell,
@@ -150,8 +152,8 @@ def set_item(m: Machine, owner: Value, index: Value, value: Value, site: Site, f
         found = classes.member(owner.cls, "__setitem__")
         if isinstance(found, Function):
             m.run(found, [owner, index, value], {}, site)
-        elif "items" in contents:
-            set_item(m, contents["items"], index, value, site, form)
+        elif ITEMS in contents:
+            set_item(m, contents[ITEMS], index, value, site, form)
     elif isinstance(owner, Unknown):
         key = containers.key_of(m.see(index))
         if key is not None:
@@ -272,7 +274,7 @@ def fork(m: Machine, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> boo
 
 
 def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
-    items, exact = containers.elements(m, evaluate(m, node.iter, frame))
+    items, exact = containers.few(m, *containers.elements(m, evaluate(m, node.iter, frame)))
 
     def binding(item: Value) -> Callable[[], None]:
         return lambda: bind(m, node.target, item, frame)
@@ -507,7 +509,10 @@ def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class 
 
 def _class(m: Machine, node: cst.ClassDef, frame: Frame) -> bool:
     bases = tuple(m.see(evaluate(m, arg.value, frame)) for arg in node.bases)
-    cls = Class(node.name.value, node, frame.piece, bases, {})
+    generated = (
+        bool(node.decorators) or NAMED_TUPLE in bases or any(isinstance(b, Class) and b.generated for b in bases)
+    )
+    cls = Class(node.name.value, node, frame.piece, bases, {}, _fields(node), generated)
     body = Frame(cls.members, frame.piece, frame, owner=cls)
     for part in node.body.body:
         if isinstance(part, cst.FunctionDef):
@@ -518,6 +523,12 @@ def _class(m: Machine, node: cst.ClassDef, frame: Frame) -> bool:
             statement(m, part, body)
     m.state.set(frame.vars, node.name.value, cls)
     return True
+
+
+def _fields(node: cst.ClassDef) -> tuple[str, ...]:
+    lines = [part for part in node.body.body if isinstance(part, cst.SimpleStatementLine)]
+    parts = [part.target for line in lines for part in line.body if isinstance(part, cst.AnnAssign)]
+    return tuple(target.value for target in parts if isinstance(target, cst.Name))
 
 
 def _import(m: Machine, node: cst.Import, frame: Frame) -> bool:
@@ -596,7 +607,9 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
         m.reached.add(node)
     m.active.append(function)
     m.calling.append(site)
-    before = state.modes.get("grad", True)
+    before, stepping = state.modes.get("grad", True), m.stepping
+    if stepping is None and site.node is not node and classes.optimizes(function.owner):
+        m.stepping = site
     if function.grad is not None:
         state.set(state.modes, "grad", function.grad)
     try:
@@ -617,6 +630,7 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
         return frame.yields or value
     finally:
         state.set(state.modes, "grad", before)
+        m.stepping = stepping
         m.active.pop()
         m.calling.pop()
 

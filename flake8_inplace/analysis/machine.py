@@ -97,13 +97,19 @@ class Function(Callable_):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Class(Callable_):
-    """A class of the file, with its bases in order and what its body binds."""
+    """A class of the file, with its bases in order, what its body binds, and what it annotates.
+
+    ``fields`` are the annotated names, which a dataclass or a named tuple takes in this order; a class that writes its
+    own ``__init__`` for them has ``generated`` False.
+    """
 
     name: str
-    node: cst.ClassDef
+    node: cst.CSTNode
     piece: Piece
     bases: tuple[Value, ...]
     members: dict[str, Value]
+    fields: tuple[str, ...] = ()
+    generated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +200,7 @@ class Machine:
     loaded: set[Piece] = field(default_factory=set)
     active: list[Function] = field(default_factory=list)
     calling: list[Site] = field(default_factory=list)
+    stepping: Site | None = None
     steps: int = 0
     entry_steps: int = 0
     run: Callable[[Function, list[Value], dict[str, Value], Site], Value] = None  # type: ignore[assignment]
@@ -318,7 +325,12 @@ class Machine:
         self.refusals.append(Refusal(kind, site, tuple(self.calling)))
 
     def write(self, storage: Storage, form: str, site: Site) -> None:
-        """A storage is overwritten: every save of it that is still held is now stale."""
+        """A storage is overwritten: every save of it that is still held is now stale.
+
+        Writes that an optimizer of this file makes count at the call of the optimizer.
+        """
+        if self.stepping is not None:
+            form, site = "step", self.stepping
         if storage in self.borrowed:
             self.refuse(self.borrowed[storage], site)
         if storage.hidden is not None:

@@ -50,7 +50,7 @@ def fresh(grad: Grad = Grad.NO, node: Node | None = None, leaf: bool = True) -> 
 def view(m: Machine, base: Tensor, kind: str = "view", contiguous: bool = True) -> Tensor:
     """A view of ``base``; the strictest kind of view wins when views are made of views."""
     if m.grad_mode:
-        kind = base.view if base.view in ("views", "expand", "no_grad") else kind
+        kind = base.view if base.view in ("views", "expand", "no_grad", "hook") else kind
         contiguous = contiguous and kind != "expand"
         return Tensor(base.storage, base.cell, kind, base.contiguous and contiguous)
     kind = "expand" if "expand" in (base.view, kind) else "no_grad"
@@ -65,6 +65,17 @@ def detached(base: Tensor) -> Tensor:
 def data(base: Tensor) -> Tensor:
     """``.data``: the same memory, a version counter of its own."""
     return Tensor(Storage(hidden=base.storage), Cell(), base.view, base.contiguous)
+
+
+def hooked(m: Machine, value: Value) -> Value:
+    """What goes into, or comes out of, a module with a full backward hook: a view that may not be written in place."""
+    value = m.see(value)
+    if isinstance(value, Tuple):
+        return Tuple(tuple(hooked(m, item) for item in value.items))
+    if isinstance(value, Tensor) and m.grad(value) is Grad.YES:
+        node = Node("BackwardHookFunction", (), m.history(value))
+        return Tensor(value.storage, Cell(Grad.YES, node, False), "hook", value.contiguous)
+    return value
 
 
 def unknown_call(m: Machine, *values: Value, grad: Grad = Grad.NO) -> Unknown:
@@ -202,7 +213,7 @@ def _fits(m: Machine, param: facts.Param, value: Value) -> bool:
 def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Value:
     """One operator runs: it saves, overwrites and returns."""
     operands: dict[str, list[Tensor]] = {}
-    extra: list[Value] = []
+    extra: list[Unknown] = []
     for position, param in enumerate(op.params):
         value = bound.get(param.name)
         if value is None or param.kind == "other":
@@ -210,8 +221,7 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
         if param.kind == "tensor" and position == 0:
             value = m.promote(value)
         operands[param.name] = list(tensors_in(m, value))
-        if isinstance(m.see(value), Unknown):
-            extra.append(value)
+        extra.extend(_unknowns(m, value))
     if op.name in ("eq", "ne") and _whole_number(bound.get("other", NONE)):
         for tensor in operands.get("self", ()):
             _hold_whole_numbers(m, tensor)
@@ -232,13 +242,14 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
                         continue
                     saves.append(keep(m, op.name, save.slot, tensor.storage, site))
     written = [tensor for name in op.writes for tensor in operands.get(name, ())]
+    refused = False
     for tensor in written:
         if op.name in _FILLING and tensor.view == "expand":
             m.write(tensor.storage, form, site)
         elif any(overlaps(tensor, other) for others in operands.values() for other in others):
             m.refuse("overlap", site)
         else:
-            write(m, tensor, form, site, grad)
+            refused = write(m, tensor, form, site, grad) or refused
     results = [_result(m, op, out, operands, bound) for out in op.outs]
     if grad:
         for save in op.saves:
@@ -248,7 +259,8 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
                     saves.append(keep(m, op.name, "result", tensor.storage, site))
         node = Node(op.name, tuple(saves), parents)
         returned = {out.of for out in op.outs if out.kind == "same"}
-        for tensor in [t for name in op.writes if name in returned or not op.outs for t in operands.get(name, ())]:
+        changed = [t for name in op.writes if name in returned or not op.outs for t in operands.get(name, ())]
+        for tensor in changed if not refused else ():
             state = m.cell(tensor)
             m.state.put(tensor.cell, CellState(max(state.grad, grad), node, False))
         shared = {tensor.cell for tensors in operands.values() for tensor in tensors}
@@ -269,6 +281,15 @@ def _hold_whole_numbers(m: Machine, tensor: Tensor) -> None:
     state = m.cell(tensor)
     if state.grad is Grad.MAYBE:
         m.state.put(tensor.cell, CellState(Grad.NO, None, state.leaf))
+
+
+def _unknowns(m: Machine, value: Value) -> list[Unknown]:
+    """The unknown values that are, or stand in, a value."""
+    value = m.see(value)
+    if isinstance(value, Unknown):
+        return [value]
+    items = m.state.get(value).items if isinstance(value, List) else value.items if isinstance(value, Tuple) else ()
+    return [found for item in items if isinstance(found := m.see(item), Unknown)]
 
 
 def tensors_in(m: Machine, value: Value) -> Iterable[Tensor]:
@@ -297,7 +318,9 @@ def _result(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
 def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
     bases = operands.get(out.of or "", [])
     if out.kind == "fresh" or not bases:
-        return fresh()
+        made = fresh()
+        made.dims = _dims(m, op, operands, bound)
+        return made
     base = bases[0]
     if out.kind == "same":
         return base
@@ -308,9 +331,38 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
     if out.kind == "maybe":
         if (op.name in _COPYING_STRIDED and not base.contiguous) or _converts(op, bound):
             return fresh()
-        return view(m, base, base.view)
+        kept = view(m, base, base.view)
+        kept.dims = base.dims if op.name not in _COPYING_STRIDED else None
+        return kept
     kind = out.kind if out.kind in ("views", "expand") else "view"
     return view(m, base, kind, op.name not in _TRANSPOSING)
+
+
+def _dims(m: Machine, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bindings) -> int | None:
+    """The number of dimensions of a new tensor, as far as it tells an index from a list of indices."""
+    if op.name in _SEQUENCES:
+        return 1
+    if op.name in ("tensor", "as_tensor") and "data" in bound:
+        return _depth(m, bound["data"])
+    if op.name in _CONVERSIONS:
+        return next((tensor.dims for tensor in operands.get("self", ())), None)
+    return None
+
+
+_SEQUENCES = frozenset({"arange", "linspace", "randperm", "range"})
+_CONVERSIONS = frozenset({"clone", "to", "long", "int", "contiguous"})
+
+
+def _depth(m: Machine, value: Value) -> int | None:
+    """How deep numbers are nested in lists."""
+    value = m.see(value)
+    if isinstance(value, Const) and isinstance(value.value, (int, float)):
+        return 0
+    if isinstance(value, (List, Tuple)):
+        items = value.items if isinstance(value, Tuple) else m.state.get(value).items
+        inner = _depth(m, items[0]) if items else None
+        return None if inner is None else inner + 1
+    return None
 
 
 def _converts(op: facts.Op, bound: Bindings) -> bool:
@@ -329,8 +381,12 @@ def certain(op: facts.Op, save: facts.Save, bound: Bindings) -> bool:
 
 
 def overlaps(tensor: Tensor, other: Tensor) -> bool:
-    """Whether a write to ``tensor`` reads the same memory in another order: ``m += m.T``."""
-    return other is not tensor and other.storage is tensor.storage and other.contiguous != tensor.contiguous
+    """Whether a write to ``tensor`` reads the same memory in another order: ``m += m.T``.
+
+    Expanded memory is left alone: what was expanded may be another part of it.
+    """
+    same = other is not tensor and other.storage is tensor.storage and other.view != "expand"
+    return same and other.contiguous != tensor.contiguous
 
 
 def keep(m: Machine, op: str, slot: str, storage: Storage, site: Site) -> Saved:
@@ -340,17 +396,18 @@ def keep(m: Machine, op: str, slot: str, storage: Storage, site: Site) -> Saved:
     return saved
 
 
-def write(m: Machine, tensor: Tensor, form: str, site: Site, grad: Grad = Grad.NO, whole: bool = True) -> None:
+def write(m: Machine, tensor: Tensor, form: str, site: Site, grad: Grad = Grad.NO, whole: bool = True) -> bool:
     """A tensor is overwritten in place, from values that require grad as ``grad`` says.
 
-    What torch refuses to do is noted, and the program taken to end there as far as this tensor goes. ``whole`` is False
-    where only one part of it is written.
+    True where torch refuses: that is noted, and the tensor stays as it is. ``whole`` is False where only one part of it
+    is written.
     """
     refused = refusal(m, tensor, grad, form, whole)
     if refused:
         m.refuse(refused, site)
     else:
         m.write(tensor.storage, form, site)
+    return bool(refused)
 
 
 def refusal(m: Machine, tensor: Tensor, grad: Grad, form: str, whole: bool) -> str:
@@ -360,13 +417,13 @@ def refusal(m: Machine, tensor: Tensor, grad: Grad, form: str, whole: bool) -> s
         return "expand" if form != "subscript" or state.grad or grad else ""
     if not m.grad_mode:
         return ""
+    if tensor.view in ("views", "hook") and max(state.grad, grad) is Grad.YES:
+        return tensor.view
     if state.grad is Grad.YES and state.leaf and state.node is None and tensor.storage.hidden is None:
         return "leaf view" if tensor.view or not whole else "leaf"
     base = tensor.cell.base
     if tensor.view == "no_grad" and Grad.YES in (grad, m.state.get(base).grad if base is not None else Grad.NO):
         return "no_grad"
-    if tensor.view == "views" and max(state.grad, grad) is Grad.YES:
-        return "views"
     return ""
 
 
@@ -451,6 +508,8 @@ def is_advanced(m: Machine, index: Value) -> bool:
         return isinstance(index.value, (bool, str))
     if isinstance(index, Unknown):
         return not (index.scalar or index.positive)
+    if isinstance(index, Tensor):
+        return index.dims != 0  # a single number selects, as an int does
     return not isinstance(index, Slice)
 
 
@@ -458,6 +517,8 @@ def subscript(m: Machine, tensor: Tensor, index: Value, site: Site) -> Value:
     """``x[index]``: a view, or a copy where the index is a tensor or a list."""
     if not is_advanced(m, index):
         part = view(m, tensor)
+        if tensor.dims is not None and isinstance(index, (Const, Unknown, Tensor)) and index != Const(...):
+            part.dims = tensor.dims - 1
         # whether a part of expanded memory still overlaps itself depends on the dimension
         return part if part.view != "expand" else Tensor(part.storage, part.cell, "view", part.contiguous)
     return _index_node(m, tensor, [], index, site)
@@ -482,15 +543,13 @@ def _keep_indices(m: Machine, index: Value, grad: Grad, site: Site) -> tuple[Sav
 
 def assign_subscript(m: Machine, tensor: Tensor, index: Value, value: Value, site: Site, form: str) -> None:
     """``x[index] = value``: the whole storage counts as overwritten."""
+    if isinstance(constant(index), str):
+        return  # a dictionary that was taken for a tensor
     value = m.see(value)
     copies = is_advanced(m, index)
     whole = copies or index == Const(...) or (isinstance(index, Slice) and index.lower == index.upper == NONE)
-    leaf = m.grad_mode and tensor.view == "" and m.cell(tensor) == CellState(Grad.YES, None, True)
-    if leaf:
-        m.refuse("leaf" if whole else "leaf view", site)
-        return
-    write(m, tensor, form, site, reach(m, value), whole)
-    if m.grad_mode:
+    refused = write(m, tensor, form, site, reach(m, value), whole)
+    if m.grad_mode and not refused:
         state = m.cell(tensor)
         grad = max(state.grad, reach(m, value))
         if grad:
@@ -501,7 +560,9 @@ def assign_subscript(m: Machine, tensor: Tensor, index: Value, value: Value, sit
 
 def element(m: Machine, tensor: Tensor) -> Tensor:
     """What iteration over a tensor yields: one of several views, which may not be written."""
-    return view(m, tensor, "views")
+    part = view(m, tensor, "views")
+    part.dims = tensor.dims - 1 if tensor.dims else None
+    return part
 
 
 def describe(m: Machine, value: Value) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import libcst as cst
@@ -14,6 +14,7 @@ from . import calls, classes, containers, tensors
 from .calls import GradMode
 from .domain import (
     ALWAYS,
+    ITEMS,
     NONE,
     Array,
     Choice,
@@ -139,6 +140,8 @@ def attribute(m: Machine, value: Value, name: str, site: Site) -> Value:
         return Method(value, name, site.node)
     if isinstance(value, Array):
         return value if name == "T" else Method(value, name, site.node)
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return Method(value, name, site.node)
     return Unknown(scalar=isinstance(value, Const))
 
 
@@ -155,7 +158,9 @@ def _unknown_attribute(m: Machine, value: Unknown, name: str, site: Site) -> Val
         return Method(value, name, site.node)
     if name == "data" and value.likely:
         return tensors.attribute(m, m.promote(value), name, site)  # type: ignore[arg-type]
-    return m.symbol(value, name, grad=part_grad(value))
+    part = m.symbol(value, name, grad=part_grad(value))
+    part.node = part.node or value.node
+    return part
 
 
 # -- constants and containers
@@ -173,12 +178,22 @@ def _literal(m: Machine, node: Any, frame: Frame) -> Value:
         return Unknown(scalar=True)
 
 
-def _string(m: Machine, node: cst.BaseExpression, frame: Frame) -> Value:
-    if isinstance(node, cst.FormattedString):
-        for part in node.parts:
-            if isinstance(part, cst.FormattedStringExpression):
-                evaluate(m, part.expression, frame)
-    return Unknown(scalar=True)
+def _string(m: Machine, node: cst.FormattedString | cst.ConcatenatedString, frame: Frame) -> Value:
+    """A string put together from parts: a constant where all of them are."""
+    parts: Sequence[Any] = [node.left, node.right] if isinstance(node, cst.ConcatenatedString) else node.parts
+    values: list[Value] = []
+    for part in parts:
+        if isinstance(part, cst.FormattedStringText):
+            values.append(Const(part.value))
+        elif isinstance(part, cst.FormattedStringExpression):
+            value = m.see(evaluate(m, part.expression, frame))
+            plain = part.conversion is None and part.format_spec is None
+            values.append(value if plain and isinstance(value, (Const, Unknown)) else Unknown(scalar=True))
+        else:
+            values.append(evaluate(m, part, frame))
+    if all(isinstance(value, Const) for value in values):
+        return Const("".join(str(constant(value)) for value in values))
+    return m.symbol("string", *values, scalar=True)
 
 
 def _elements(m: Machine, elements: Any, frame: Frame) -> tuple[list[Value], bool]:
@@ -243,7 +258,9 @@ def _unary(m: Machine, node: cst.UnaryOperation, frame: Frame) -> Value:
             return Const({"neg": lambda v: -v, "pos": lambda v: +v, "invert": lambda v: ~v}[name](value.value))
         except TypeError:
             return Unknown(scalar=True)
-    return m.symbol(name, value, scalar=isinstance(value, Unknown) and value.scalar, grad=m.grad(value))
+    result = m.symbol(name, value, scalar=isinstance(value, Unknown) and value.scalar, grad=m.grad(value))
+    result.node = result.node or (value.node if isinstance(value, Unknown) else None)
+    return result
 
 
 def _comparison(m: Machine, node: cst.Comparison, frame: Frame) -> Value:
@@ -258,10 +275,30 @@ def _comparison(m: Machine, node: cst.Comparison, frame: Frame) -> Value:
             result = containers.operator(m, _COMPARISON[type(operator)], left, right, Site(frame.piece, operator, node))
         else:
             inside = isinstance(operator, cst.In)
+            known = _contains(m, left, right)
+            if known is not None:
+                result, left = Const(known is inside), right
+                continue
             test = m.symbol("in", left, right, scalar=True)
             result = test if inside else Condition(frozenset({(test, False)}), frozenset({(test, True)}))
         left = right
     return result if len(node.comparisons) == 1 else Unknown(scalar=True)
+
+
+def _contains(m: Machine, item: Value, whole: Value) -> bool | None:
+    """Whether ``item in whole``, for strings and for containers of constants."""
+    if not isinstance(item, Const):
+        return None
+    if isinstance(whole, Const) and isinstance(whole.value, str) and isinstance(item.value, str):
+        return item.value in whole.value
+    if isinstance(whole, Dict) and not m.state.get(whole).open:
+        return item.value in m.state.get(whole).items
+    if isinstance(whole, (Tuple, List)):
+        items = whole.items if isinstance(whole, Tuple) else m.state.get(whole).items
+        closed = isinstance(whole, Tuple) or not m.state.get(whole).open
+        if closed and all(isinstance(m.see(other), Const) for other in items):
+            return any(m.see(other) == item for other in items)
+    return None
 
 
 def _identity(m: Machine, left: Value, right: Value, positive: bool) -> Value:
@@ -388,7 +425,7 @@ def _subscript(m: Machine, node: cst.Subscript, frame: Frame) -> Value:
 
 
 def subscript(m: Machine, value: Value, index: Value, site: Site) -> Value:
-    value = m.see(value)
+    value = classes.as_tuple(m, m.see(value))
     if isinstance(value, Choice):
         return m.split([value], lambda options: subscript(m, options[0], index, site))
     if isinstance(value, Unknown) and value.likely and _slices(index):
@@ -397,8 +434,8 @@ def subscript(m: Machine, value: Value, index: Value, site: Site) -> Value:
         return tensors.subscript(m, value, index, site)
     if isinstance(value, Object):
         contents = m.state.get(value).items
-        if "items" in contents:
-            return subscript(m, contents["items"], index, site)
+        if ITEMS in contents:
+            return subscript(m, contents[ITEMS], index, site)
         found = classes.member(value.cls, "__getitem__")
         return m.run(found, [value, index], {}, site) if isinstance(found, Function) else Unknown()
     if isinstance(value, (Ref, Class)):
@@ -434,9 +471,7 @@ def arguments(m: Machine, node: cst.Call, frame: Frame) -> tuple[list[Value], di
         if arg.star == "*":
             args.extend(containers.elements(m, value)[0])
         elif arg.star == "**":
-            value = m.see(value)
-            if isinstance(value, Dict):
-                kwargs |= {str(key): item for key, item in m.state.get(value).items.items()}
+            kwargs |= {str(key): item for key, item in classes.entries(m, value).items.items()}
         elif arg.keyword is not None:
             kwargs[arg.keyword.value] = value
         else:

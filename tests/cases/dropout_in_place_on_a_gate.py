@@ -4,6 +4,7 @@ The good version drops in place what a linear layer returns, which nobody keeps.
 
 source: written for this project
 """
+
 import torch
 from torch import nn
 

@@ -4,6 +4,7 @@ The good version adds out of place. Its second half shows the legal sibling: wha
 
 source: https://github.com/vllm-project/vllm/pull/24500 reduced to its two lines
 """
+
 import torch
 from torch import nn
 

@@ -4,6 +4,7 @@ The good version draws a tensor a layer. `out=` into a buffer that nothing keeps
 
 source: written for this project
 """
+
 import torch
 from torch import nn
 

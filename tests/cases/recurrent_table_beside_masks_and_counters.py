@@ -5,6 +5,7 @@ Beside it stand the look-alikes: a boolean mask, a numpy log, a list and int cou
 
 source: written for this project
 """
+
 import numpy as np
 import torch
 from torch import nn

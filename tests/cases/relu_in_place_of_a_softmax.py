@@ -4,6 +4,7 @@ The good version applies relu_ to the scaled copy, which no operation keeps.
 
 source: written for this project
 """
+
 import torch
 import torch.nn.functional as F
 

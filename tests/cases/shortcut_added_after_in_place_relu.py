@@ -4,6 +4,7 @@ relu keeps its result. After convolution and batch norm, which keep their inputs
 
 source: https://github.com/pytorch/vision/issues/807 (which order is safe)
 """
+
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -4,6 +4,7 @@ The good version keeps the sigmoid in a tensor of its own. What `x *= gate` need
 
 source: the "memory-saving" SiLU that an article recommends
 """
+
 import torch
 from torch import nn
 

@@ -4,6 +4,7 @@
 
 source: written for this project
 """
+
 import torch
 
 RAISES = "modified by an inplace operation"
@@ -12,7 +13,7 @@ RAISES = "modified by an inplace operation"
 def bad():
     a = torch.ones(3, requires_grad=True)
     b = 2 * a
-    c = b ** 2
+    c = b**2
     b += 1  # HAZARD saved
     c.sum().backward()
 
