@@ -11,12 +11,14 @@ from ..torchfacts import ops as facts
 from . import classes, containers, tensors
 from .classes import STRANGER
 from .domain import (
+    ALWAYS,
     ITEMS,
     NONE,
     Array,
     Callable_,
     Cell,
     CellState,
+    Choice,
     Const,
     Dict,
     Grad,
@@ -28,6 +30,7 @@ from .domain import (
     Tuple,
     Unknown,
     Value,
+    choose,
 )
 from .machine import Bound, Class, Function, Machine, Method, Partial, Site, Super, constant
 
@@ -168,7 +171,13 @@ def _unhooked(m: Machine, instance: Object, args: list[Value], kwargs: dict[str,
 def _sequential(m: Machine, instance: Object, args: list[Value], site: Site) -> Value:
     value = args[0] if args else Unknown()
     for item in containers.elements(m, m.state.get(instance).items.get(ITEMS, NONE))[0]:
-        value = call(m, item, [value], {}, site)
+        item = m.see(item)
+        result = call(m, item, [value], {}, site)
+        if isinstance(item, Choice) and len(item.options) == 1:  # a layer that only some configurations have
+            test = item.options[0][0] - m.state.guard()
+            without = frozenset((symbol, not truth) for symbol, truth in test)
+            result = choose([(test, result), (without, value)]) if len(test) == 1 else result
+        value = result
     return value
 
 

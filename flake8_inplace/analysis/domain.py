@@ -175,7 +175,7 @@ class Array:
 
 
 class Choice:
-    """One of several values, each under the guard that leads to it."""
+    """One of several values, each under the guard that leads to it; with a single one there may be none at all."""
 
     __slots__ = ("options",)
 
@@ -417,7 +417,8 @@ def _join_items(options: list[tuple[Guard, Items]]) -> Items:
     longest = max(len(state.items) for _, state in options)
     items = []
     for index in range(longest):
-        items.append(choose([(guard, s.items[index]) for guard, s in options if index < len(s.items)]))
+        there = [(guard, s.items[index]) for guard, s in options if index < len(s.items)]
+        items.append(choose(there, partial=len(there) < len(options)))
     same = all(len(s.items) == longest and not s.open for _, s in options)
     return Items(tuple(items), not same)
 
@@ -429,17 +430,20 @@ def _join_attributes(options: list[tuple[Guard, Attributes]]) -> Attributes:
     return Attributes(items, any(s.open for _, s in options))
 
 
-def choose(options: list[tuple[Guard, Value]]) -> Value:
-    """A value that is one of several."""
+def choose(options: list[tuple[Guard, Value]], partial: bool = False) -> Value:
+    """A value that is one of several; ``partial`` where on other paths there is none."""
+    if options and not partial and all(value is options[0][1] for _, value in options):
+        return options[0][1]
     flat: list[tuple[Guard, Value]] = []
     for guard, value in options:
         nested = value.options if isinstance(value, Choice) else ((ALWAYS, value),)
+        partial = partial or (isinstance(value, Choice) and len(nested) == 1)
         for inner, option in nested:
             if compatible(guard, inner):
                 _add_option(flat, guard | inner, option)
     if not flat:
         return Unknown()
-    if all(value is flat[0][1] for _, value in flat):
+    if all(value is flat[0][1] for _, value in flat) and not partial:
         return flat[0][1]
     return Choice(tuple(flat[:CHOICES]))
 
@@ -463,7 +467,7 @@ def resolve(value: Value, state: State) -> Value:
     if not isinstance(value, Choice):
         return value
     options = [(guard, option) for guard, option in value.options if state.possible(guard)]
-    if len(options) == 1:
+    if len(options) == 1 and (len(value.options) > 1 or options[0][0] <= state.guard()):
         return options[0][1]
     if len(options) == len(value.options) or not options:
         return value

@@ -718,6 +718,8 @@ def entry_argument(m: Machine, function: Function, param: cst.Param, first: bool
     """What a caller outside this file may pass for a parameter."""
     said = annotation(param.annotation)
     default = function.defaults.get(param.name.value)
+    if forward and not first and said in ("", "tensor", "maybe") and (default is None or default == NONE):
+        return Tensor() if said == "tensor" else Unknown(likely=True)  # labels, masks, ids and states
     if said == "tensor":
         return Tensor(cell=Cell(Grad.MAYBE, leaf=False))
     if said == "data":

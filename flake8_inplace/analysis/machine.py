@@ -285,6 +285,8 @@ class Machine:
                         state.rollback(mark)
                 if not exits:
                     return Unknown()
+                if len(value.options) == 1:
+                    exits.append(Exit(frozenset(), {}, Unknown()))
                 state.merge(mark, exits)
                 return choose([(way.guard, way.value) for way in exits])
         return then([self.see(value) for value in values])
