@@ -43,8 +43,12 @@ _ALL = (
     Rule("TIP207", "out-with-grad", "`out=` with an argument that requires grad", "out grad"),
     Rule("TIP208", "overlapping-operand", "an in-place operator reads its own memory in another order", "overlap"),
     Rule("TIP209", "backward-hook", "an in-place write beside a module with a full backward hook", "hook"),
+    Rule("TIP210", "inference-tensor", "a tensor made in inference mode is written outside of it", "inference"),
     Rule("TIP301", "saved-tensor-data", "`.data` overwrites a saved tensor without the version counter", "data"),
     Rule("TIP302", "saved-tensor-numpy", "a numpy array overwrites the memory of a saved tensor", "numpy"),
+    Rule("TIP303", "stale-read", "a value is read after it was overwritten under another name", "read"),
+    Rule("TIP304", "callers-tensor", "a function overwrites its caller's tensor and hands it back", "argument"),
+    Rule("TIP305", "discarded-result", "the result of an out-of-place method is thrown away", "discarded"),
     Rule("TIP402", "grad-output", "a custom backward overwrites the gradient that it was given", "grad_output"),
 )
 RULES = {rule.code: rule for rule in _ALL}
@@ -67,6 +71,8 @@ _ADVICE = {
 }
 
 
+_SILENT = frozenset({"read", "argument", "discarded"})
+"""Kinds that give way to an error that the same write leads to."""
 _REFUSED = {
     "leaf": "is an in-place write to a leaf that requires grad, which torch refuses; do it under `torch.no_grad()`",
     "leaf view": "writes to a view of a leaf that requires grad, which torch refuses; do it under `torch.no_grad()`",
@@ -79,6 +85,11 @@ _REFUSED = {
     "detach": "detaches a view in place, which torch refuses; use `detach()`",
     "out": "has `out=` and an argument that requires grad, which torch refuses; let it return a new tensor",
     "overlap": "reads the memory that it overwrites in another order, which torch refuses; `clone()` the operand",
+    "read": "overwrites a value that is read afterwards under another name, silently; use the out-of-place form, or "
+    "`clone()` what is kept",
+    "argument": "overwrites a tensor of the caller, who goes on to read it, silently; work on a `clone()`",
+    "discarded": "changes nothing, and its result is thrown away; use the in-place method, or the result",
+    "inference": "writes, outside inference mode, to a tensor made inside it, which torch refuses; `clone()` it first",
     "grad_output": "overwrites a gradient that others may still use, silently; compute a new tensor",
 }
 
@@ -103,7 +114,8 @@ def findings(hazards: Iterable[Hazard], refusals: Iterable[Refusal] = ()) -> lis
         if continues(refusal.write, written):
             continue
         finding = report_refusal(refusal)
-        best[finding.place] = ((False, 0, ""), finding)
+        if refusal.kind not in _SILENT or finding.place not in best:
+            best[finding.place] = ((False, 0, ""), finding)
     return [best[place][1] for place in sorted(best)]
 
 

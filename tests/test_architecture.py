@@ -28,6 +28,7 @@ ORDER = [
     "analysis.scan",
     "analysis.machine",
     "rules",
+    "analysis.stale",
     "analysis.tensors",
     "analysis.classes",
     "analysis.containers",

@@ -24,10 +24,7 @@ MARK = re.compile(r"#\s*HAZARD\s+(saved|leaf|view|silent|step|other)\b")
 
 #: Missed alarms: a case with a mark that is not found, and why. One that is found must leave.
 KNOWN_MISSES: dict[str, str] = {
-    "captum_forward_hook_activation.py": "no rule yet: a value that somebody reads later is overwritten",
-    "content_features_captured_before_inplace_relu.py": "no rule yet: a value that somebody reads later is overwritten",
     "perturbation_rescaled_through_data.py": "no rule yet: `.data` changes a value, which nothing kept, past autograd",
-    "torchvision_denormalize_batch.py": "no rule yet: a caller's tensor is changed and read again",
     "vmap_unbatched_buffer_assignment.py": "no rule yet: a write of a batched value under vmap",
 }
 

@@ -11,7 +11,6 @@ from ..torchfacts import ops as facts
 from . import classes, containers, tensors
 from .classes import STRANGER
 from .domain import (
-    ALWAYS,
     ITEMS,
     NONE,
     Array,
@@ -40,6 +39,7 @@ class GradMode(Callable_):
     """A context manager or decorator that switches grad mode."""
 
     on: bool
+    inference: bool = False
 
 
 _MODES = {
@@ -411,7 +411,8 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
     if name in _MODES and not name.startswith("torch.library."):
         if name == "torch.inference_mode" and args and constant(args[0]) is False:
             return GradMode(True)
-        return GradMode(_MODES[name]) if not args or not isinstance(args[0], (Function, Bound)) else args[0]
+        mode = GradMode(_MODES[name], name == "torch.inference_mode")
+        return mode if not args or not isinstance(args[0], (Function, Bound)) else args[0]
     if name in ("torch.set_grad_enabled", "torch.autograd.set_grad_enabled"):
         on = constant(args[0]) is not False if args else True
         m.state.set(m.state.modes, "grad", on)

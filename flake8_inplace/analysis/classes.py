@@ -252,6 +252,8 @@ def attribute(m: Machine, instance: Object, name: str, site: Site) -> Value:
     if name in contents:
         found: Value = contents[name]
         return found
+    if f"init.{name}" in contents and instance.cls != STRANGER:
+        return contents[f"init.{name}"]  # type: ignore[no-any-return]
     found_member = member(instance.cls, name)
     if isinstance(found_member, Function):
         if found_member.kind == "property":
@@ -338,7 +340,7 @@ def call_fact(
         )
     contents = m.state.get(instance).items
     op, form = fact.op, "op_"
-    if fact.inplace is not None and constant(contents.get("init.inplace", NONE)) is True:
+    if fact.inplace is not None and constant(contents.get("inplace", contents.get("init.inplace", NONE))) is True:
         op, form = fact.inplace, "inplace"
     off = contents.get("init.p", NONE) in (Const(0), Const(0.0)) or contents.get("training", NONE) == Const(False)
     if "Dropout" in fact.name and args and off:

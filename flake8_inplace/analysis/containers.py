@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from ..torchfacts import ops as facts
-from . import classes, tensors
+from . import classes, stale, tensors
 from .domain import (
     ITEMS,
     NONE,
@@ -52,6 +52,8 @@ def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
         return list(value.items[:ELEMENTS]), len(value.items) <= ELEMENTS
     if isinstance(value, List):
         contents = m.state.get(value)
+        for item in contents.items if m.stored else ():
+            stale.taken(m, value, m.see(item))
         if contents.open:
             items = list(contents.items[:ELEMENTS])
             return (items + [_another(m, items)] * (2 - len(items))), False
@@ -207,6 +209,8 @@ def get_item(m: Machine, value: Value, index: Value) -> Value:
             part = None if contents.open else sliced(contents.items, index)
             return List(contents.items, open=True) if part is None else List(part)
         where = position(m, value, index)
+        if where is not None:
+            stale.taken(m, value, m.see(contents.items[where]))
         return contents.items[where] if where is not None else Unknown()
     if isinstance(value, Dict):
         key = key_of(index)
@@ -214,6 +218,7 @@ def get_item(m: Machine, value: Value, index: Value) -> Value:
             contents = m.state.get(value)
             if key in contents.items:
                 found: Value = contents.items[key]
+                stale.taken(m, value, m.see(found))
                 return found
             return m.symbol(value, "[]", key) if contents.open else Unknown()
         if isinstance(index, Unknown):
@@ -251,6 +256,7 @@ def set_item(m: Machine, value: Value, index: Value, new: Value) -> None:
         where = position(m, value, index)
         contents = m.state.get(value)
         if where is not None:
+            stale.stored(m, value, new)
             changed = list(contents.items)
             changed[where] = new
             m.state.put(value, Items(tuple(changed), contents.open, contents.picked))
@@ -260,6 +266,7 @@ def set_item(m: Machine, value: Value, index: Value, new: Value) -> None:
         if key is None and isinstance(index, Unknown):
             key = index
         if key is not None:
+            stale.stored(m, value, new)
             m.state.put(value, Attributes({**contents.items, key: new}, contents.open))
         else:
             m.state.put(value, Attributes(contents.items, True))
@@ -269,6 +276,7 @@ def list_method(m: Machine, value: List, name: str, args: list[Value]) -> Value:
     contents: Items = m.state.get(value)
     first = args[0] if args else NONE
     if name == "append":
+        stale.stored(m, value, first)
         m.state.put(value, Items((*contents.items, first), contents.open))
         return NONE
     if name == "extend":

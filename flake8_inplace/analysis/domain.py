@@ -145,10 +145,12 @@ class Tensor:
     """A tensor object.
 
     ``view`` is "" for a base, "view", "views" (one of several outputs), "expand", "no_grad" or "hook" (beside a full
-    backward hook); ``contiguous`` is False after a transposition; ``dims`` is the number of dimensions, where known.
+    backward hook); ``contiguous`` is False after a transposition; ``dims`` is the number of dimensions, where known;
+    ``origin`` is "op" where an operator of this program computed it, "maybe" where it may be the tensor that it was
+    converted from.
     """
 
-    __slots__ = ("cell", "contiguous", "dims", "storage", "view")
+    __slots__ = ("cell", "contiguous", "dims", "origin", "storage", "view")
 
     def __init__(
         self,
@@ -159,6 +161,7 @@ class Tensor:
         dims: int | None = None,
     ) -> None:
         self.dims = dims
+        self.origin = ""
         self.storage = storage or Storage()
         self.cell = cell or Cell()
         self.view = view
@@ -410,6 +413,11 @@ def join(options: list[tuple[Guard, Any]]) -> Any:
         return _join_attributes(options)
     if isinstance(first, Value):
         return choose(options)
+    if isinstance(first, tuple):  # writes that were made to one memory
+        return tuple(dict.fromkeys(event for _, events in options for event in events))
+    if type(first) is int:  # moments; 0 stands for none
+        moments = [moment for _, moment in options]
+        return max(moments) if all(moments) else 0
     return first
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import libcst as cst
 
 from ..torchfacts import ops as facts
-from . import calls, classes, containers, tensors
+from . import calls, classes, containers, stale, tensors
 from .calls import GradMode
 from .classes import NAMED_TUPLE
 from .domain import (
@@ -52,6 +52,7 @@ from .transfer import (
     condition,
     evaluate,
     index_of,
+    quietly,
     subscript,
 )
 
@@ -79,7 +80,12 @@ def statement(m: Machine, node: cst.CSTNode, frame: Frame) -> bool:
     if m.steps > FILE_STEPS:
         raise Exhausted
     handler = _STATEMENTS.get(type(node))
+    if type(node) in _LINES:
+        frame.line = node
     return handler(m, node, frame) if handler is not None else True
+
+
+_LINES = frozenset({cst.Expr, cst.Assign, cst.AnnAssign, cst.AugAssign, cst.Return})
 
 
 def suite(m: Machine, body: cst.BaseSuite, frame: Frame) -> bool:
@@ -91,11 +97,24 @@ def _simple_line(m: Machine, node: cst.SimpleStatementLine, frame: Frame) -> boo
 
 
 def _expression(m: Machine, node: cst.Expr, frame: Frame) -> bool:
+    _discarded(m, node.value, frame)
     value = evaluate(m, node.value, frame)
     if isinstance(value, Unknown) and value.node is not None and isinstance(node.value, cst.Call):
         m.state.set(m.state.modes, "backward", True)
         m.release_nodes(value.node.parents)  # code not shown here may have run the backward: accelerator.backward(loss)
     return True
+
+
+def _discarded(m: Machine, node: cst.BaseExpression, frame: Frame) -> None:
+    """``x.clamp(0, 1)`` as a statement changes nothing; where an error is expected it is the error that is meant."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or frame.tries:
+        return
+    name = node.func.attr.value
+    plain = isinstance(node.func.value, (cst.Name, cst.Attribute, cst.Subscript))
+    if plain and f"{name}_" in facts.inplace_methods() and not m.state.modes.get("expecting"):
+        owner = m.see(quietly(m, node.func.value, frame))
+        if isinstance(owner, Tensor) and name != "requires_grad":
+            m.refuse("discarded", Site(frame.piece, node.func.attr, node))
 
 
 # -- binding
@@ -109,6 +128,7 @@ def bind(m: Machine, target: cst.BaseExpression, value: Value, frame: Frame) -> 
             while scope.parent is not None and (scope is frame or target.value not in scope.vars):
                 scope = scope.parent
         m.state.set(scope.vars, target.value, value)
+        m.state.set(scope.times, target.value, m.tick())
     elif isinstance(target, (cst.Tuple, cst.List)):
         stars = [i for i, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)]
         values = containers.unpack(m, value, len(target.elements), stars[0] if stars else None)
@@ -118,7 +138,7 @@ def bind(m: Machine, target: cst.BaseExpression, value: Value, frame: Frame) -> 
         owner = m.see(evaluate(m, target.value, frame))
         set_attribute(m, owner, target.attr.value, value, Site(frame.piece, target.attr, target))
     elif isinstance(target, cst.Subscript):
-        owner = evaluate(m, target.value, frame)
+        owner = quietly(m, target.value, frame)
         index = index_of(m, target, frame)
         set_item(m, owner, index, value, Site(frame.piece, target.lbracket, target))
     elif isinstance(target, cst.StarredElement):
@@ -193,7 +213,7 @@ def _augmented(m: Machine, node: cst.AugAssign, frame: Frame) -> bool:
     site = Site(frame.piece, node.operator, node)
     target = node.target
     if isinstance(target, cst.Subscript):
-        owner = evaluate(m, target.value, frame)
+        owner = quietly(m, target.value, frame)
         index = index_of(m, target, frame)
         value = evaluate(m, node.value, frame)
 
@@ -278,6 +298,8 @@ def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
 
     def binding(item: Value) -> Callable[[], None]:
         return lambda: bind(m, node.target, item, frame)
+
+    frame.elements |= stale.names(node.target)
 
     return loop(m, frame, node.body, [binding(item) for item in items], node.orelse, exact)
 
@@ -411,15 +433,19 @@ def _try(m: Machine, node: cst.Try | cst.TryStar, frame: Frame) -> bool:
 
 
 def _with(m: Machine, node: cst.With, frame: Frame) -> bool:
-    enabled = m.state.modes.get("grad", True)
+    modes = m.state.modes
+    enabled, expecting, inference = modes.get("grad", True), modes.get("expecting"), modes.get("inference")
     for item in node.items:
         before = m.state.modes.get("grad", True)
         value = m.see(evaluate(m, item.item, frame))
         m.state.set(m.state.modes, "grad", value.on if isinstance(value, GradMode) else before)
+        m.state.set(m.state.modes, "expecting", not isinstance(value, GradMode))
+        m.state.set(m.state.modes, "inference", inference or (isinstance(value, GradMode) and value.inference))
         if item.asname is not None:
             bind(m, item.asname.name, value, frame)
     alive = suite(m, node.body, frame)
-    m.state.set(m.state.modes, "grad", enabled)
+    for mode, was in (("grad", enabled), ("expecting", expecting), ("inference", inference)):
+        m.state.set(m.state.modes, mode, was)
     return alive
 
 
@@ -601,12 +627,14 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
         return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.NO)
     node, state = function.node, m.state
     frame = Frame({}, function.piece, function.frame, function.owner, args[0] if function.owner and args else None)
-    frame.function = function
+    frame.function, frame.born = function, m.tick()
     complete = parameters(m, function, args, kwargs, frame)
     if complete or function.name != "forward":
         m.reached.add(node)
+    line = m.frames[-1].line if m.frames else None
     m.active.append(function)
     m.calling.append(site)
+    m.frames.append(frame)
     before, stepping = state.modes.get("grad", True), m.stepping
     if stepping is None and site.node is not node and classes.optimizes(function.owner):
         m.stepping = site
@@ -627,12 +655,14 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
             state.merge(frame.mark, frame.exits)
         value = choose([(way.guard, way.value) for way in frame.exits])
         forget(state, frame)
+        stale.handed_back(m, value, frame.born, function.name, line)
         return frame.yields or value
     finally:
         state.set(state.modes, "grad", before)
         m.stepping = stepping
         m.active.pop()
         m.calling.pop()
+        m.frames.pop()
 
 
 def forget(state: State, frame: Frame) -> None:
@@ -827,6 +857,7 @@ def fresh_entry(m: Machine) -> None:
     m.pending = {}
     m.entry_steps = 0
     m.symbols, m.promoted = {}, {}
+    m.events, m.stored, m.returned = {}, {}, {}
 
 
 def load(m: Machine, piece: Piece, module: Frame) -> None:
@@ -835,12 +866,12 @@ def load(m: Machine, piece: Piece, module: Frame) -> None:
         return
     m.loaded.add(piece)
     state, active, calling = m.state, m.active, m.calling
-    m.state, m.active, m.calling = State(store=m.base), [], []
+    m.state, m.active, m.calling, frames, m.frames = State(store=m.base), [], [], m.frames, []
     frame = Frame(module.vars, piece)
     try:
         block(m, parse(m, piece), frame)
     finally:
-        m.state, m.active, m.calling = state, active, calling
+        m.state, m.active, m.calling, m.frames = state, active, calling, frames
     for thing, value in m.base.items():
         state.store.setdefault(thing, value)
 
@@ -883,6 +914,7 @@ def analyse(file: Scan) -> Machine:
 def _module_code(m: Machine, module: Frame) -> None:
     """Module-level statements, in order; where none of them matters they are left until a name asks for them."""
     fresh_entry(m)
+    m.frames = [module]
     if all(piece.definition for piece in m.file.worth):
         return
     for piece in m.file.pieces:

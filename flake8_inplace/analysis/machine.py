@@ -56,7 +56,11 @@ class Site:
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """The variables of a running function, class body or module. ``owner`` is the class whose method runs."""
+    """The variables of a running function, class body or module. ``owner`` is the class whose method runs.
+
+    ``born`` is the moment it began, ``times`` when its variables were bound since, ``line`` the statement it is at,
+    ``elements`` the targets of its loops.
+    """
 
     vars: dict[str, Value]
     piece: Piece
@@ -70,6 +74,10 @@ class Frame:
     tries: list[Loop] = field(default_factory=list)
     outer: frozenset[str] = frozenset()
     mark: int = 0
+    times: dict[str, int] = field(default_factory=dict)
+    born: int = 0
+    line: cst.CSTNode | None = None
+    elements: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True, eq=False)
@@ -201,11 +209,21 @@ class Machine:
     active: list[Function] = field(default_factory=list)
     calling: list[Site] = field(default_factory=list)
     stepping: Site | None = None
+    frames: list[Frame] = field(default_factory=list)
+    clock: int = 0
+    events: dict[Any, Any] = field(default_factory=dict)
+    stored: dict[Any, int] = field(default_factory=dict)
+    returned: dict[Any, bool] = field(default_factory=dict)
     steps: int = 0
     entry_steps: int = 0
     run: Callable[[Function, list[Value], dict[str, Value], Site], Value] = None  # type: ignore[assignment]
     bind: Callable[[cst.BaseExpression, Value, Frame], None] = None  # type: ignore[assignment]
     load: Callable[[Piece, Frame], None] = None  # type: ignore[assignment]
+
+    def tick(self) -> int:
+        """The next moment."""
+        self.clock += 1
+        return self.clock
 
     # -- values
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..finding import Place
+from ..torchfacts import ops as facts
 
 if TYPE_CHECKING:
     import libcst
@@ -20,6 +22,8 @@ FRAMEWORKS = frozenset({"torch", "torchvision", "torchaudio", "functorch", "ligh
 """Packages whose import says that a file handles tensors."""
 
 _STEPS = frozenset({"step", "load_state_dict", "reset_parameters", "data"})
+_OTHERS = frozenset({"add_", "apply_", "copy_", "log_", "map_", "put_", "random_", "set_"})
+"""In-place methods whose out-of-place name is mostly a method of something else, such as a set or a logger."""
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -119,9 +123,17 @@ def _writes(node: ast.AST) -> bool:
         return node.attr in _STEPS or (node.attr.endswith("_") and not node.attr.endswith("__"))
     if isinstance(node, ast.keyword):
         return node.arg in ("out", "inplace", "max_norm")
+    if isinstance(node, ast.Expr):  # x.clamp(0, 1)
+        called = node.value.func if isinstance(node.value, ast.Call) else None
+        return isinstance(called, ast.Attribute) and f"{called.attr}_" in _confused()
     if isinstance(node, ast.Call):  # nn.ReLU(True)
         return any(isinstance(arg, ast.Constant) and arg.value is True for arg in node.args)
     return isinstance(node, ast.Name) and node.id.endswith("_") and isinstance(node.ctx, ast.Load)
+
+
+@cache
+def _confused() -> frozenset[str]:
+    return facts.inplace_methods() - _OTHERS
 
 
 def _registers_inplace(node: ast.ClassDef) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..torchfacts import ops as facts
+from . import stale
 from .domain import (
     NONE,
     Array,
@@ -50,9 +51,11 @@ def fresh(grad: Grad = Grad.NO, node: Node | None = None, leaf: bool = True) -> 
 def view(m: Machine, base: Tensor, kind: str = "view", contiguous: bool = True) -> Tensor:
     """A view of ``base``; the strictest kind of view wins when views are made of views."""
     if m.grad_mode:
-        kind = base.view if base.view in ("views", "expand", "no_grad", "hook") else kind
+        kind = base.view if base.view in ("views", "expand", "no_grad", "hook", "inference") else kind
         contiguous = contiguous and kind != "expand"
         return Tensor(base.storage, base.cell, kind, base.contiguous and contiguous)
+    if base.view == "inference":
+        return Tensor(base.storage, Cell(), base.view, base.contiguous and contiguous)
     kind = "expand" if "expand" in (base.view, kind) else "no_grad"
     return Tensor(base.storage, Cell(base=base.cell), kind, base.contiguous and contiguous and kind != "expand")
 
@@ -221,6 +224,9 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
         if param.kind == "tensor" and position == 0:
             value = m.promote(value)
         operands[param.name] = list(tensors_in(m, value))
+        if isinstance(sequence := m.see(value), List):
+            for tensor in operands[param.name]:
+                stale.taken(m, sequence, tensor)
         extra.extend(_unknowns(m, value))
     if op.name in ("eq", "ne") and _whole_number(bound.get("other", NONE)):
         for tensor in operands.get("self", ()):
@@ -319,7 +325,9 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
     bases = operands.get(out.of or "", [])
     if out.kind == "fresh" or not bases:
         made = fresh()
-        made.dims = _dims(m, op, operands, bound)
+        made.dims, made.origin = _dims(m, op, operands, bound), "op"
+        if m.state.modes.get("inference"):
+            made.view = "inference"
         return made
     base = bases[0]
     if out.kind == "same":
@@ -332,6 +340,7 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
         if (op.name in _COPYING_STRIDED and not base.contiguous) or _converts(op, bound):
             return fresh()
         kept = view(m, base, base.view)
+        kept.origin = "maybe"
         kept.dims = base.dims if op.name not in _COPYING_STRIDED else None
         return kept
     kind = out.kind if out.kind in ("views", "expand") else "view"
@@ -407,12 +416,15 @@ def write(m: Machine, tensor: Tensor, form: str, site: Site, grad: Grad = Grad.N
         m.refuse(refused, site)
     else:
         m.write(tensor.storage, form, site)
+        stale.note(m, tensor, form, site)
     return bool(refused)
 
 
 def refusal(m: Machine, tensor: Tensor, grad: Grad, form: str, whole: bool) -> str:
     """Why torch refuses this in-place write, or an empty string."""
     state = m.cell(tensor)
+    if tensor.view == "inference" and not m.state.modes.get("inference"):
+        return "inference"
     if tensor.view == "expand" and whole:  # a masked assignment fails in the backward only
         return "expand" if form != "subscript" or state.grad or grad else ""
     if not m.grad_mode:
@@ -548,6 +560,9 @@ def assign_subscript(m: Machine, tensor: Tensor, index: Value, value: Value, sit
     value = m.see(value)
     copies = is_advanced(m, index)
     whole = copies or index == Const(...) or (isinstance(index, Slice) and index.lower == index.upper == NONE)
+    if any(other.storage is tensor.storage for other in tensors_in(m, index)):
+        m.refuse("overlap", site)
+        return
     refused = write(m, tensor, form, site, reach(m, value), whole)
     if m.grad_mode and not refused:
         state = m.cell(tensor)

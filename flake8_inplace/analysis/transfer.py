@@ -10,7 +10,7 @@ from typing import Any
 import libcst as cst
 
 from ..torchfacts import ops as facts
-from . import calls, classes, containers, tensors
+from . import calls, classes, containers, stale, tensors
 from .calls import GradMode
 from .domain import (
     ALWAYS,
@@ -100,6 +100,22 @@ _CONSTANTS: dict[str, Value] = {"True": Const(True), "False": Const(False), "Non
 
 
 def _name(m: Machine, node: cst.Name, frame: Frame) -> Value:
+    value = _variable(m, node, frame)
+    if m.events:
+        scope: Frame | None = frame
+        while scope is not None and node.value not in scope.vars:
+            scope = scope.parent
+        if scope is not None:
+            stale.read_name(m, node.value, value, scope)
+    return value
+
+
+def quietly(m: Machine, node: cst.BaseExpression, frame: Frame) -> Value:
+    """The value of an expression of which no elements are read."""
+    return _variable(m, node, frame) if isinstance(node, cst.Name) else evaluate(m, node, frame)
+
+
+def _variable(m: Machine, node: cst.Name, frame: Frame) -> Value:
     if node.value in _CONSTANTS:
         return _CONSTANTS[node.value]
     value = lookup(m, node.value, frame)
@@ -109,7 +125,8 @@ def _name(m: Machine, node: cst.Name, frame: Frame) -> Value:
 
 
 def _attribute(m: Machine, node: cst.Attribute, frame: Frame) -> Value:
-    return attribute(m, evaluate(m, node.value, frame), node.attr.value, Site(frame.piece, node.attr, node))
+    read = quietly if node.attr.value in stale.METADATA else evaluate
+    return attribute(m, read(m, node.value, frame), node.attr.value, Site(frame.piece, node.attr, node))
 
 
 def attribute(m: Machine, value: Value, name: str, site: Site) -> Value:
@@ -199,14 +216,18 @@ def _string(m: Machine, node: cst.FormattedString | cst.ConcatenatedString, fram
 def _elements(m: Machine, elements: Any, frame: Frame) -> tuple[list[Value], bool]:
     items: list[Value] = []
     exact = True
+    read: list[tuple[cst.BaseExpression, Value, int]] = []
     for element in elements:
         value = evaluate(m, element.value, frame)
+        read.append((element.value, value, m.clock))
         if isinstance(element, cst.StarredElement):
             more, done = containers.elements(m, value)
             items.extend(more)
             exact = exact and done
         else:
             items.append(value)
+    for node, value, since in read:
+        _unchanged(m, node, value, since, frame)
     return items, exact
 
 
@@ -236,8 +257,16 @@ def _dict(m: Machine, node: cst.Dict, frame: Frame) -> Value:
 
 def _binary(m: Machine, node: cst.BinaryOperation, frame: Frame) -> Value:
     left = evaluate(m, node.left, frame)
+    since = m.clock
     right = evaluate(m, node.right, frame)
+    _unchanged(m, node.left, left, since, frame)
     return containers.operator(m, _BINARY[type(node.operator)], left, right, site_of(node, frame))
+
+
+def _unchanged(m: Machine, node: cst.BaseExpression, value: Value, since: int, frame: Frame) -> None:
+    """An operand that is a plain name must not be overwritten by what is evaluated after it."""
+    if m.clock != since and isinstance(node, (cst.Name, cst.Attribute)):
+        stale.operand(m, value, since)
 
 
 def _unary(m: Machine, node: cst.UnaryOperation, frame: Frame) -> Value:
@@ -264,10 +293,12 @@ def _unary(m: Machine, node: cst.UnaryOperation, frame: Frame) -> Value:
 
 
 def _comparison(m: Machine, node: cst.Comparison, frame: Frame) -> Value:
-    left = m.see(evaluate(m, node.left, frame))
+    same = all(isinstance(target.operator, (cst.Is, cst.IsNot)) for target in node.comparisons)
+    read = quietly if same else evaluate
+    left = m.see(read(m, node.left, frame))
     result: Value = Unknown(scalar=True)
     for target in node.comparisons:
-        right = m.see(evaluate(m, target.comparator, frame))
+        right = m.see(read(m, target.comparator, frame))
         operator = target.operator
         if isinstance(operator, (cst.Is, cst.IsNot)):
             result = _identity(m, left, right, isinstance(operator, cst.Is))
@@ -459,15 +490,21 @@ def _call(m: Machine, node: cst.Call, frame: Frame) -> Value:
         if special is not None:
             return special
     callee = evaluate(m, node.func, frame)
+    since = m.clock
     args, kwargs = arguments(m, node, frame)
+    if isinstance(callee, Method) and isinstance(node.func, cst.Attribute) and not callee.name.endswith("_"):
+        _unchanged(m, node.func.value, m.see(callee.receiver), since, frame)
     return calls.call(m, callee, args, kwargs, site_of(node, frame))
 
 
 def arguments(m: Machine, node: cst.Call, frame: Frame) -> tuple[list[Value], dict[str, Value]]:
     args: list[Value] = []
     kwargs: dict[str, Value] = {}
+    quiet = isinstance(node.func, cst.Name) and node.func.value in stale.QUIET
+    read: list[tuple[cst.BaseExpression, Value, int]] = []
     for arg in node.args:
-        value = evaluate(m, arg.value, frame)
+        value = (quietly if quiet else evaluate)(m, arg.value, frame)
+        read.append((arg.value, value, m.clock))
         if arg.star == "*":
             args.extend(containers.elements(m, value)[0])
         elif arg.star == "**":
@@ -476,6 +513,8 @@ def arguments(m: Machine, node: cst.Call, frame: Frame) -> tuple[list[Value], di
             kwargs[arg.keyword.value] = value
         else:
             args.append(value)
+    for expression, value, since in read:
+        _unchanged(m, expression, value, since, frame)
     return args, kwargs
 
 
@@ -593,4 +632,15 @@ _HANDLERS: dict[type, Callable[[Machine, Any, Frame], Value]] = {
     cst.Yield: _yield,
 }
 
-__all__ = ["AUGMENTED", "GradMode", "attribute", "branch", "condition", "evaluate", "index_of", "site_of", "subscript"]
+__all__ = [
+    "AUGMENTED",
+    "GradMode",
+    "attribute",
+    "branch",
+    "condition",
+    "evaluate",
+    "index_of",
+    "quietly",
+    "site_of",
+    "subscript",
+]
