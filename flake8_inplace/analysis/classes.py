@@ -32,9 +32,10 @@ from .machine import Bound, Class, Function, Machine, Method, Site, Super, const
 MODULE = "torch.nn.Module"
 MODULES = frozenset(
     {MODULE, "torch.nn.modules.Module", "torch.nn.modules.module.Module", "torch.jit.ScriptModule"}
+    | {"torch.nn.modules.loss._Loss", "torch.nn.modules.loss._WeightedLoss"}
     | {f"{package}.LightningModule" for package in ("lightning", "lightning.pytorch", "pytorch_lightning")}
 )
-"""nn.Module by its names, and the framework classes that derive from it."""
+"""nn.Module by its names, and the classes without weights of their own that derive from it."""
 FUNCTION = "torch.autograd.Function"
 STRANGER = Ref("an unknown class")
 NAMED_TUPLE = Ref("typing.NamedTuple")
