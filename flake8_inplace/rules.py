@@ -49,7 +49,14 @@ _ALL = (
     Rule("TIP303", "stale-read", "a value is read after it was overwritten under another name", "read"),
     Rule("TIP304", "callers-tensor", "a function overwrites its caller's tensor and hands it back", "argument"),
     Rule("TIP305", "discarded-result", "the result of an out-of-place method is thrown away", "discarded"),
+    Rule("TIP306", "overlapping-shift", "a slice is copied onto an overlapping one, and partly onto itself", "shift"),
+    Rule("TIP307", "state-by-reference", "a `state_dict()` is kept without a copy while training goes on", "snapshot"),
+    Rule("TIP308", "dataset-element", "`__getitem__` changes in place what the dataset keeps", "dataset"),
+    Rule("TIP309", "expanded-mask", "a masked write to expanded memory changes every row that shares it", "expanded"),
+    Rule("TIP401", "dirty-input", "a custom forward overwrites its input without `mark_dirty`", "dirty"),
     Rule("TIP402", "grad-output", "a custom backward overwrites the gradient that it was given", "grad_output"),
+    Rule("TIP403", "saved-in-backward", "a custom backward overwrites an input or result of its forward", "saved"),
+    Rule("TIP404", "context-attribute", "a tensor kept as an attribute of `ctx` is overwritten", "ctx"),
 )
 RULES = {rule.code: rule for rule in _ALL}
 _CALLED = RULES["TIP107"]
@@ -71,7 +78,7 @@ _ADVICE = {
 }
 
 
-_SILENT = frozenset({"read", "argument", "discarded"})
+_SILENT = frozenset({"read", "argument", "dataset", "discarded", "shift", "snapshot"})
 """Kinds that give way to an error that the same write leads to."""
 _REFUSED = {
     "leaf": "is an in-place write to a leaf that requires grad, which torch refuses; do it under `torch.no_grad()`",
@@ -88,8 +95,15 @@ _REFUSED = {
     "read": "overwrites a value that is read afterwards under another name, silently; use the out-of-place form, or "
     "`clone()` what is kept",
     "argument": "overwrites a tensor of the caller, who goes on to read it, silently; work on a `clone()`",
+    "dataset": "changes what the dataset keeps, again in every epoch, silently; work on a `clone()`",
+    "expanded": "writes to expanded memory, and so to every row that shares it, silently; `clone()` it first",
+    "shift": "copies a slice onto an overlapping one and reads what it has overwritten, silently; `clone()` the source",
+    "snapshot": "leaves nothing to go back to: the `state_dict()` that is loaded later refers to the parameters that "
+    "training overwrites; keep `copy.deepcopy(model.state_dict())`",
     "discarded": "changes nothing, and its result is thrown away; use the in-place method, or the result",
     "inference": "writes, outside inference mode, to a tensor made inside it, which torch refuses; `clone()` it first",
+    "dirty": "overwrites an input of a custom function without `ctx.mark_dirty`; autograd goes on with its old history",
+    "saved": "overwrites, in backward, a tensor that its forward was given or returned; compute a new tensor",
     "grad_output": "overwrites a gradient that others may still use, silently; compute a new tensor",
 }
 
@@ -134,7 +148,10 @@ def report(hazard: Hazard) -> Finding:
     text = f"`{excerpt(site)}`"
     if call is not None and form not in ("step", "data", "numpy"):
         rule, text = _CALLED, f"{text}, reached by `{excerpt(call)}`,"
-    if form == "step":
+    if hazard.saved.slot.startswith("ctx."):
+        rule, advice = _BY_FORM["ctx"], "autograd does not watch it there; keep it with `ctx.save_for_backward`"
+        message = f"{text} overwrites what {hazard.saved.op} keeps as `{hazard.saved.slot}` ({where}); {advice}"
+    elif form == "step":
         message = f"{text} updates a parameter that {hazard.saved.op} saved ({where}) for a later backward; {advice}"
     else:
         message = f"{text} overwrites a tensor that {hazard.saved.op} saved ({slot}, {where}); {advice}"

@@ -32,6 +32,7 @@ ORDER = [
     "analysis.tensors",
     "analysis.classes",
     "analysis.containers",
+    "analysis.custom",
     "analysis.calls",
     "analysis.transfer",
     "analysis.interpreter",

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import traceback
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,9 @@ def program(code: str, heading: str) -> str:
 def execute(source: str) -> dict[str, Any]:
     torch.manual_seed(0)
     names: dict[str, Any] = {"__name__": "documentation"}
-    exec(compile(source, "<documentation>", "exec"), names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch only warns of a write to expanded memory
+        exec(compile(source, "<documentation>", "exec"), names)
     return names
 
 

@@ -1,4 +1,5 @@
-"""What the scripts of this folder share: importing torchvision, and running a backward that has to fail.
+"""What the scripts of this folder share: importing torchvision, running a backward that has to fail, and comparing a
+result with the one of the repaired line.
 
 torchvision: PyPI's wheel is built for a CUDA build of its own PyTorch version. Beside another one its `_C.so` does not
 load, and the import stops where it describes `nms` and `qnms`. The scripts need only Python code of torchvision (or of
@@ -6,6 +7,8 @@ libraries that import it), so where that happens the two names are declared, wit
 """
 
 import importlib
+import inspect
+import textwrap
 import warnings
 from collections.abc import Callable
 
@@ -42,3 +45,38 @@ def confirm(loss: Callable[[], torch.Tensor], control: Callable[[], torch.Tensor
         return 0
     print("not confirmed: backward ran")
     return 1
+
+
+def confirm_silent(
+    result: Callable[[], torch.Tensor],
+    owner: object,
+    name: str,
+    line: str,
+    repaired: str,
+    expected: torch.Tensor | None = None,
+) -> int:
+    """The exit status: 0 where `result()` changes once `line` in the method `name` of the class `owner` is `repaired`.
+
+    Before that it has to be the same twice, and afterwards `expected`, where that is given.
+    """
+    got = result()
+    assert torch.equal(got, result()), "the result is another one each time"
+    method = inspect.getattr_static(owner, name)
+    source = textwrap.dedent(inspect.getsource(method))
+    assert source.count(line) == 1, f"`{line}` is not there once"
+    made: dict[str, Callable[..., object]] = {}
+    exec(source.replace(line, repaired), inspect.unwrap(method).__globals__, made)
+    setattr(owner, name, made[name])
+    try:
+        right = result()
+    finally:
+        setattr(owner, name, method)
+    if expected is not None:
+        torch.testing.assert_close(right, expected)
+    difference = (got - right).abs().max().item()
+    largest = right.abs().max().item()
+    if difference <= 1e-3 * largest:
+        print("not confirmed: the result is the same")
+        return 1
+    print(f"confirmed: result differs by {difference:.2g} (its largest value should be {largest:.2g})")
+    return 0

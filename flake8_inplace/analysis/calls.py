@@ -8,7 +8,7 @@ from typing import Any
 
 from ..torchfacts import modules
 from ..torchfacts import ops as facts
-from . import classes, containers, tensors
+from . import classes, containers, custom, stale, tensors
 from .classes import STRANGER
 from .domain import (
     ITEMS,
@@ -16,7 +16,6 @@ from .domain import (
     Array,
     Callable_,
     Cell,
-    CellState,
     Choice,
     Const,
     Dict,
@@ -69,7 +68,6 @@ _REPARAMETRIZING = frozenset(
 SCALER = Ref("torch.optim.GradScaler")
 HANDLE = Ref("torch.utils.hooks.RemovableHandle")
 _HOOKS = {f"register_{kind}_hook": kind for kind in ("forward", "forward_pre", "full_backward")}
-CONTEXT = Ref("torch.autograd.function.FunctionCtx")
 _NO_TENSOR = ("numpy.", "math.", "random.", "os.", "time.", "np.", "pandas.", "logging.", "json.", "re.")
 
 
@@ -91,7 +89,11 @@ def call(m: Machine, callee: Value, args: list[Value], kwargs: dict[str, Value],
         case Method():
             return call_method(m, callee, args, kwargs, site)
         case Class():
-            return classes.instantiate(m, callee, args, kwargs, site)
+            made = classes.instantiate(m, callee, args, kwargs, site)
+            getter = classes.member(callee, "__getitem__")
+            if isinstance(getter, Function) and any(classes.inherits(callee, name) for name in classes.DATASETS):
+                stale.read_twice(m, getter, made, site)
+            return made
         case Partial():
             return call(m, callee.function, [*callee.args, *args], {**callee.kwargs, **kwargs}, site)
         case Ref():
@@ -229,6 +231,15 @@ def _string_method(m: Machine, text: str, name: str, args: list[Value]) -> Value
 _STRING_METHODS = frozenset("startswith endswith lower upper strip split replace removeprefix removesuffix".split())
 
 
+def _states(m: Machine, module: Unknown, name: str, args: list[Value], site: Site) -> Value:
+    """``state_dict`` and ``load_state_dict`` of something unknown."""
+    if name == "state_dict":
+        return stale.snapshot(m, module, site)
+    if module in m.modules:
+        stale.restored(m, module, args[0] if args else NONE)
+    return Unknown(scalar=True)
+
+
 def unknown_method(
     m: Machine, receiver: Unknown, name: str, args: list[Value], kwargs: dict[str, Value], site: Site
 ) -> Value:
@@ -239,6 +250,8 @@ def unknown_method(
         tensor = m.promote(receiver)
         if isinstance(tensor, Tensor):
             return tensors.method(m, tensor, name, args, kwargs, site)
+    if name in ("state_dict", "load_state_dict"):
+        return _states(m, receiver, name, args, site)
     if name == "parameters" and not args:
         return List([_parameter_of(m, receiver)], open=True)
     if name in facts.scalar_methods() and name not in ("values", "indices"):
@@ -263,11 +276,9 @@ def object_method(
     if name == "_replace":
         return classes.replaced(m, instance, kwargs)
     if name == "apply" and isinstance(instance.cls, Class) and classes.inherits(instance.cls, classes.FUNCTION):
-        return custom_function(m, instance.cls, args, kwargs, site)
-    if instance.cls == CONTEXT and name in ("save_for_backward", "mark_dirty"):
-        kept = "saved_tensors" if name == "save_for_backward" else "dirty"
-        classes.set_attribute(m, instance, kept, Tuple(tuple(args)), site)
-        return NONE
+        return custom.apply(m, instance.cls, args, kwargs, site)
+    if instance.cls == custom.CONTEXT and name in ("save_for_backward", "mark_dirty"):
+        return custom.method(m, instance, name, args, site)
     if ITEMS in contents and name in ("append", "extend", "insert"):
         items = m.see(contents[ITEMS])
         return containers.list_method(m, items, name, args) if isinstance(items, List) else NONE
@@ -284,7 +295,10 @@ def object_method(
         return optimizer_step(m, instance, args, site)
     if classes.optimizes(instance.cls):
         return NONE
+    if name == "state_dict":
+        return stale.snapshot(m, instance, site)
     if name == "load_state_dict":
+        stale.restored(m, instance, args[0] if args else NONE)
         for tensor in classes.held(m, instance, set()):
             if m.cell(tensor).leaf:
                 m.write(tensor.storage, "step", site)
@@ -338,6 +352,8 @@ def optimizer_step(m: Machine, optimizer: Object, args: list[Value], site: Site)
     elif args and isinstance(first, Object) and "params" in m.state.get(first).items:
         return optimizer_step(m, first, [], site)  # GradScaler.step(optimizer)
     stepping = m.state.modes.get("backward", False)  # without gradients a step leaves every parameter alone
+    if stepping and "params" in contents:
+        stale.updated(m, site)
     if stepping and "params" in contents and constant(contents.get("fused", NONE)) is not True:
         for tensor in classes.parameters(m, contents["params"]):
             if tensor.view == "expand":
@@ -365,45 +381,6 @@ def super_method(m: Machine, value: Super, name: str, args: list[Value], kwargs:
                     return classes.call_fact(m, receiver, fact, args, kwargs, site)
         return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.MAYBE)
     return object_method(m, receiver, name, args, kwargs, site)
-
-
-def custom_function(m: Machine, cls: Class, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
-    """``Function.apply``: the forward runs without grad mode; what it hands to ``save_for_backward`` is saved."""
-    forward = classes.member(cls, "forward")
-    context = Object(CONTEXT)
-    enabled = m.grad_mode
-    m.state.set(m.state.modes, "grad", False)
-    if isinstance(forward, Function):
-        with_context = classes.member(cls, "setup_context") is None
-        result = m.run(forward, [context, *args] if with_context else args, kwargs, site)
-    else:
-        result = tensors.unknown_call(m, *args)
-    m.state.set(m.state.modes, "grad", enabled)
-    grad = max((tensors.reach(m, a) for a in args), default=Grad.NO) if enabled else Grad.NO
-    saved = m.see(m.state.get(context).items.get("saved_tensors", NONE))
-    if not grad:
-        return result
-    saves = []
-    inputs = [m.see(a) for a in args]
-    for item in tensors.tensors_in(m, saved):
-        slot = "result" if item in tensors.tensors_in(m, result) else "input"
-        saves.append(tensors.keep(m, cls.name, slot, item.storage, site))
-    node = Node(cls.name, tuple(saves), m.history(*inputs))
-    for tensor in tensors.tensors_in(m, m.state.get(context).items.get("dirty", NONE)):
-        m.state.put(tensor.cell, CellState(grad, node, False))
-    return _outputs(m, result, grad, node)
-
-
-def _outputs(m: Machine, result: Value, grad: Grad, node: Node) -> Value:
-    """What a custom function returned, as its caller sees it: with a grad_fn."""
-    result = m.see(result)
-    if isinstance(result, Tuple):
-        return Tuple(tuple(_outputs(m, item, grad, node) for item in result.items))
-    if isinstance(result, Tensor) and m.cell(result).node is not node:
-        return Tensor(result.storage, Cell(grad, node, leaf=False))
-    if isinstance(result, Unknown) and not result.scalar:
-        return Unknown(grad, node, likely=True)
-    return result
 
 
 def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
@@ -478,6 +455,8 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         return tensors.unknown_call(m, *args, *kwargs.values())
     if name.startswith(_NO_TENSOR):
         return Unknown(scalar=True)
+    if name == "copy.deepcopy" and args and m.see(args[0]) in m.snapshots:
+        return Unknown()
     if name == "copy.deepcopy" and args:
         return classes.copied(m, args[0], {})
     if name == "dataclasses.field":

@@ -37,6 +37,7 @@ MODULES = frozenset(
 )
 """nn.Module by its names, and the classes without weights of their own that derive from it."""
 FUNCTION = "torch.autograd.Function"
+DATASETS = frozenset({"torch.utils.data.Dataset", "torch.utils.data.dataset.Dataset"})
 STRANGER = Ref("an unknown class")
 NAMED_TUPLE = Ref("typing.NamedTuple")
 OPTIMIZERS = frozenset(

@@ -147,7 +147,7 @@ class Tensor:
     ``view`` is "" for a base, "view", "views" (one of several outputs), "expand", "no_grad" or "hook" (beside a full
     backward hook); ``contiguous`` is False after a transposition; ``dims`` is the number of dimensions, where known;
     ``origin`` is "op" where an operator of this program computed it, "maybe" where it may be the tensor that it was
-    converted from.
+    made of, "cast" where that hangs on a dtype.
     """
 
     __slots__ = ("cell", "contiguous", "dims", "origin", "storage", "view")

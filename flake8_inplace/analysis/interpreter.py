@@ -8,7 +8,7 @@ from typing import Any
 import libcst as cst
 
 from ..torchfacts import ops as facts
-from . import calls, classes, containers, stale, tensors
+from . import calls, classes, containers, custom, stale, tensors
 from .calls import GradMode
 from .classes import NAMED_TUPLE
 from .domain import (
@@ -195,8 +195,15 @@ def split(m: Machine, value: Value, then: Callable[[Value], None]) -> None:
 def _assign(m: Machine, node: cst.Assign, frame: Frame) -> bool:
     value = evaluate(m, node.value, frame)
     for target in node.targets:
+        _shift(m, target.target, node.value, frame)
         bind(m, target.target, value, frame)
     return True
+
+
+def _shift(m: Machine, target: cst.BaseExpression, source: cst.BaseExpression, frame: Frame) -> None:
+    if isinstance(target, cst.Subscript) and isinstance(source, cst.Subscript):
+        base = m.see(quietly(m, target.value, frame))
+        stale.shift(m, target, source, base, Site(frame.piece, target.lbracket, target))
 
 
 def _annotated(m: Machine, node: cst.AnnAssign, frame: Frame) -> bool:
@@ -216,6 +223,7 @@ def _augmented(m: Machine, node: cst.AugAssign, frame: Frame) -> bool:
         owner = quietly(m, target.value, frame)
         index = index_of(m, target, frame)
         value = evaluate(m, node.value, frame)
+        _shift(m, target, node.value, frame)
 
         def act(options: list[Value]) -> Value:
             container = options[0]
@@ -655,7 +663,7 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
             state.merge(frame.mark, frame.exits)
         value = choose([(way.guard, way.value) for way in frame.exits])
         forget(state, frame)
-        stale.handed_back(m, value, frame.born, function.name, line)
+        stale.handed_back(m, args, value, frame.born, function.name, line)
         return frame.yields or value
     finally:
         state.set(state.modes, "grad", before)
@@ -668,7 +676,7 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
 def forget(state: State, frame: Frame) -> None:
     """The variables of a call that is over need no undoing."""
     journal = state.journal
-    kept = [entry for entry in journal[frame.mark :] if entry[0] is not frame.vars]
+    kept = [entry for entry in journal[frame.mark :] if entry[0] is not frame.vars and entry[0] is not frame.times]
     journal[frame.mark :] = kept
 
 
@@ -786,19 +794,21 @@ def call_entry(m: Machine, function: Function, receiver: Value | None) -> None:
 
 def call_class(m: Machine, cls: Class) -> None:
     """Read the methods of a class that nothing else in the file called, on an instance made with its defaults."""
+    if classes.inherits(cls, classes.FUNCTION):
+        if not any(getattr(cls.members.get(name), "node", None) in m.reached for name in ("forward", "backward")):
+            call_custom(m, cls)
+        return
     for name, member in sorted(cls.members.items(), key=_likely_caller):
         if not isinstance(member, Function) or member.node in m.reached or name == "__init__":
-            continue
-        if classes.inherits(cls, classes.FUNCTION):
-            fresh_entry(m)
-            if name in ("forward", "backward"):
-                call_custom(m, member)
             continue
         if member.kind in ("static", "class"):
             fresh_entry(m)
             call_entry(m, member, cls if member.kind == "class" else None)
         else:
             call_entry(m, member, instance_entry(m, cls))
+    getter = classes.member(cls, "__getitem__")
+    if isinstance(getter, Function) and any(classes.inherits(cls, name) for name in classes.DATASETS):
+        stale.read_twice(m, getter, instance_entry(m, cls), Site(getter.piece, getter.node, getter.node))
 
 
 def _likely_caller(item: tuple[str, Value]) -> tuple[bool, bool]:
@@ -806,17 +816,16 @@ def _likely_caller(item: tuple[str, Value]) -> tuple[bool, bool]:
     return item[0] not in ("forward", "__call__"), item[0].startswith("_")
 
 
-def call_custom(m: Machine, function: Function) -> None:
-    """Read a method of a custom autograd function: it runs without grad mode.
-
-    The gradients that a backward is given are not its own to overwrite.
-    """
-    params = [*function.node.params.posonly_params, *function.node.params.params]
-    given: list[Value] = [Tensor() if function.name == "backward" else Unknown() for _ in params[1:]]
-    m.borrowed = {value.storage: "grad_output" for value in given if isinstance(value, Tensor)}
-    m.state.set(m.state.modes, "grad", False)
-    run(m, function, [Object(calls.CONTEXT), *given], {}, Site(function.piece, function.node, function.node))
-    m.borrowed = {}
+def call_custom(m: Machine, cls: Class) -> None:
+    """Read a custom autograd function as if somebody outside the file applied it."""
+    fresh_entry(m)
+    forward = classes.member(cls, "forward")
+    args: list[Value] = []
+    if isinstance(forward, Function):
+        with_context = classes.member(cls, "setup_context") is None
+        params = [*forward.node.params.posonly_params, *forward.node.params.params][with_context:]
+        args = [entry_argument(m, forward, param, index == 0, False) for index, param in enumerate(params)]
+    m.want(custom.apply(m, cls, args, {}, Site(cls.piece, cls.node, cls.node)))
 
 
 def instance_entry(m: Machine, cls: Class) -> Value:

@@ -198,6 +198,9 @@ class Machine:
     hazards: dict[tuple[Saved, Write], Hazard] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
     borrowed: dict[Storage, str] = field(default_factory=dict)
+    rewritten: dict[Storage, list[Write]] | None = None
+    differentiated: dict[Function, list[tuple[int, Write]]] = field(default_factory=dict)
+    again: dict[Saved, list[Write]] = field(default_factory=dict)
     reveals: list[tuple[Site, str]] = field(default_factory=list)
     symbols: dict[Hashable, Unknown] = field(default_factory=dict)
     promoted: dict[Unknown, Tensor] = field(default_factory=dict)
@@ -213,6 +216,8 @@ class Machine:
     clock: int = 0
     events: dict[Any, Any] = field(default_factory=dict)
     stored: dict[Any, int] = field(default_factory=dict)
+    modules: set[Value] = field(default_factory=set)
+    snapshots: dict[Value, tuple[Value, Site, int]] = field(default_factory=dict)
     returned: dict[Any, bool] = field(default_factory=dict)
     steps: int = 0
     entry_steps: int = 0
@@ -353,8 +358,12 @@ class Machine:
             form, site = "step", self.stepping
         if storage in self.borrowed:
             self.refuse(self.borrowed[storage], site)
+            return
         if storage.hidden is not None:
             self.write(storage.hidden, "data", site)
+        if self.rewritten is not None and storage in self.rewritten:
+            self.rewritten[storage].append(Write(form, site, self.state.guard(), tuple(self.calling)))
+            return
         saves = self.state.get(storage)
         if saves:
             guard = self.state.guard()
@@ -377,6 +386,13 @@ class Machine:
                 for write in self.pending.get(saved, ()):
                     if (saved, write) not in self.hazards and compatible(saved.guard, write.guard, guard):
                         self.hazards[saved, write] = Hazard(saved, write)
+
+    def repeat(self, *values: Value) -> None:
+        """A backward went through the history of these values and may do so again; some overwrite what they saved."""
+        for node in graph(*self.history(*values)):
+            for saved in node.saves:
+                if saved in self.again:
+                    self.pending.setdefault(saved, []).extend(self.again[saved])
 
     def release(self, *values: Value) -> None:
         """A backward went through the history of these values and freed what it had saved."""

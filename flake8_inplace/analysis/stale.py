@@ -7,13 +7,14 @@ write: that is asked of the text, see `_meant`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import libcst as cst
 
-from .domain import Choice, Dict, Guard, List, Ref, Tensor, Tuple, Value, compatible
-from .machine import Frame, Machine, Site
+from .domain import Choice, Dict, Guard, List, Ref, Tensor, Tuple, Unknown, Value, compatible
+from .machine import Frame, Function, Machine, Site
 
 METADATA = frozenset(
     "shape size dim ndim dtype device layout numel nelement stride is_contiguous is_floating_point requires_grad grad "
@@ -35,7 +36,8 @@ class Event:
     """A tensor was overwritten in place.
 
     ``name`` is the variable of ``frames[-1]`` that the write was spelled with, if it was one; ``line`` the statement;
-    ``filled`` says that the function replaced all values first, as it does with an argument that is its output.
+    ``filled`` says that the function replaced all values first, as it does with an argument that is its output;
+    ``alone`` that it makes its values of the old ones and of nothing else: it converts, and does not take something in.
     """
 
     tensor: Tensor
@@ -47,18 +49,50 @@ class Event:
     line: cst.CSTNode | None
     guard: Guard
     filled: bool
+    alone: bool
 
 
 def note(m: Machine, tensor: Tensor, form: str, site: Site) -> None:
     """Remember that ``tensor`` is overwritten."""
-    if form in ("step", "renorm", "out") or m.stepping is not None or not m.frames:
+    if form in ("step", "renorm") or m.stepping is not None or not m.frames:
         return
     before = m.events.get((tensor.storage,), ())
     inner = m.frames[-1]
-    filled = fills(site.expression) or any(event.filled and event.frames[-1] is inner for event in before)
-    name = written_name(site.expression, inner)
-    event = Event(tensor, form, site, m.tick(), tuple(m.frames), name, inner.line, m.state.guard(), filled)
+    filled = form == "out" or fills(site.expression)
+    filled = filled or any(event.filled and event.frames[-1] is inner for event in before)
+    name = written_name(site.expression, inner) if form != "out" else ""
+    alone = not filled and _alone(m, tensor, inner)
+    event = Event(tensor, form, site, m.tick(), tuple(m.frames), name, inner.line, m.state.guard(), filled, alone)
     m.state.set(m.events, (tensor.storage,), (*before[1 - EVENTS :], event))
+
+
+def _alone(m: Machine, tensor: Tensor, frame: Frame) -> bool:
+    line = frame.line
+    if isinstance(line, cst.AugAssign) and isinstance(line.operator, (cst.BitAndAssign, cst.BitOrAssign)):
+        return False  # a mask, which a second time changes nothing
+    others = [m.see(frame.vars[name]) for name in mentioned(line) if name in frame.vars] if line is not None else []
+    if any(isinstance(other, Unknown) and not other.scalar for other in others):
+        return False
+    own = [other for other in others if isinstance(other, Tensor) and other.storage is tensor.storage]
+    return len(own) > _takes_in(line) and all(other in own for other in others if isinstance(other, Tensor))
+
+
+def _takes_in(node: cst.CSTNode | None) -> bool:
+    """Whether a statement makes its new values of the old ones only where it mentions them a second time."""
+    if isinstance(node, cst.Assign):
+        return all(isinstance(target.target, cst.Subscript) for target in node.targets)
+    if isinstance(node, cst.AugAssign):
+        return isinstance(node.operator, (cst.AddAssign, cst.SubtractAssign))
+    called = node.value.func if isinstance(node, cst.Expr) and isinstance(node.value, cst.Call) else None
+    return isinstance(called, cst.Attribute) and called.attr.value in ("add_", "sub_")
+
+
+def mentioned(node: cst.CSTNode) -> Iterator[str]:
+    """The names in a piece of program text."""
+    if isinstance(node, cst.Name):
+        yield node.value
+    for child in node.children:
+        yield from mentioned(child)
 
 
 def since(m: Machine, tensor: Tensor, time: int) -> list[Event]:
@@ -115,8 +149,21 @@ def read_name(m: Machine, name: str, value: Value, frame: Frame) -> None:
         if frame is event.frames[-1]:
             if event.name and whole(value, event) and not _meant(event, name, frame):
                 m.refuse("read", event.site)
-        elif frame in event.frames and event in m.returned and value.view == "":
-            m.refuse("argument", event.site)
+        elif frame in event.frames and value.view == "":
+            if m.returned.get(event):
+                m.refuse("argument", event.site)
+            elif name in frame.times and again(m, event, frame.times[name]):
+                m.refuse("read", event.site)
+
+
+def again(m: Machine, event: Event, time: int) -> bool:
+    """Whether the function that wrote had written there before ``time`` too: it works in memory that it handed out."""
+    inner = event.frames[-1].function
+    return inner is not None and any(
+        before.time <= time and before.site.expression is event.site.expression
+        for before in m.events.get((event.tensor.storage,), ())
+        if before.frames[-1] is not event.frames[-1]
+    )
 
 
 def _meant(event: Event, name: str, frame: Frame) -> bool:
@@ -131,7 +178,7 @@ def _meant(event: Event, name: str, frame: Frame) -> bool:
 def whole(value: Tensor, event: Event) -> bool:
     """Whether a tensor is surely, element by element, what was overwritten."""
     both = (value, event.tensor)
-    return value is event.tensor or all(tensor.view == "" and tensor.origin != "maybe" for tensor in both)
+    return value is event.tensor or all(tensor.view == "" and tensor.origin not in ("maybe", "cast") for tensor in both)
 
 
 def operand(m: Machine, value: Value, time: int) -> None:
@@ -146,7 +193,9 @@ def stored(m: Machine, container: List | Dict, value: Value) -> None:
     """A container takes a value."""
     value = m.see(value)
     if isinstance(value, Tensor):
-        m.state.set(m.stored, (container, value.storage), m.tick())
+        before = m.stored.get((container, value.storage))
+        if not before or not since(m, value, before):
+            m.state.set(m.stored, (container, value.storage), m.tick())
 
 
 def taken(m: Machine, container: List | Dict, value: Value) -> None:
@@ -156,19 +205,35 @@ def taken(m: Machine, container: List | Dict, value: Value) -> None:
         time = m.stored.get((container, option.storage)) if isinstance(option, Tensor) else 0
         if time and isinstance(option, Tensor):
             for event in since(m, option, time):
-                if event.name and option is value and option.origin == "op" and whole(option, event):
+                named = event.name or again(m, event, time)
+                if named and option is value and option.origin == "op" and whole(option, event):
                     m.refuse("read", event.site)
             m.state.set(m.stored, (container, option.storage), 0)
 
 
-def handed_back(m: Machine, result: Value, born: int, name: str, line: cst.CSTNode | None) -> None:
-    """A function returns; a tensor that it overwrote and returns has two names, where the caller gives it a new one."""
+def handed_back(m: Machine, args: list[Value], result: Value, born: int, name: str, line: cst.CSTNode | None) -> None:
+    """A function returns.
+
+    A tensor that it overwrote and returns has two names, where the caller gives it a new one. One that it converted,
+    to return something else, is no more what the caller knew.
+    """
     if not m.events or name.endswith("_") or "inplace" in name or "in_place" in name or isinstance(line, cst.Expr):
         return
-    for tensor in _tensors(m, result):
+    results = _tensors(m, result)
+    for tensor in results:
         for event in since(m, tensor, born):
             if not event.filled:
                 m.state.set(m.returned, event, True)
+    for tensor in [found for arg in args for found in _tensors(m, arg)] if results else ():
+        events = since(m, tensor, born)
+        for event in events if all(event.alone for event in events) else ():
+            m.state.set(m.returned, event, True)
+
+
+def announced(m: Machine, tensor: Tensor, begin: int) -> None:
+    """The caller knows that what it called since ``begin`` overwrites this tensor."""
+    for event in since(m, tensor, begin):
+        m.state.set(m.returned, event, False)
 
 
 def _tensors(m: Machine, value: Value) -> list[Tensor]:
@@ -177,3 +242,90 @@ def _tensors(m: Machine, value: Value) -> list[Tensor]:
         return [found for _, option in value.options for found in _tensors(m, option)]
     items: Any = value.items if isinstance(value, Tuple) else (value,)
     return [item for item in map(m.see, items) if isinstance(item, Tensor)]
+
+
+def read_twice(m: Machine, getter: Function, instance: Value, site: Site) -> None:
+    """Read one element of a dataset twice: what the first reading converted in place, the second converts again."""
+    mark, begin, index = m.state.mark(), m.tick(), Unknown(scalar=True)
+    for _ in range(2):
+        m.run(getter, [instance, index], {}, site)
+    for writes in [found for key, found in m.events.items() if key != _UPDATES]:
+        ours = [event for event in writes if event.time > begin and _converts(event)]
+        for event in ours:
+            if any(other.site.expression is event.site.expression and other is not event for other in ours):
+                m.refuse("dataset", event.site)
+    m.state.rollback(mark)
+
+
+def _converts(event: Event) -> bool:
+    """Whether a write makes new values of the old ones, others each time that it is repeated."""
+    node = event.site.expression
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _IDEMPOTENT:
+        return False
+    return event.alone if event.form == "subscript" else not event.filled
+
+
+_IDEMPOTENT = frozenset("clamp_ clamp_min_ clamp_max_ clip_ relu_ abs_ masked_fill_ floor_ ceil_ round_".split())
+
+
+def snapshot(m: Machine, module: Value, site: Site) -> Value:
+    """``module.state_dict()``: the parameters themselves, not copies of them."""
+    taken_now = Unknown()
+    m.snapshots[taken_now] = (module, site, m.tick())
+    return taken_now
+
+
+def updated(m: Machine, site: Site | None) -> None:
+    """Parameters are updated: by the optimizer step at ``site``, or after a backward, by code that this file hides."""
+    before = m.events.get(_UPDATES, ())
+    m.state.set(m.events, _UPDATES, (*before[1 - EVENTS :], (m.tick(), site)))
+
+
+def restored(m: Machine, module: Value, states: Value) -> None:
+    """``module.load_state_dict(states)``: where the states are the parameters, nothing is brought back."""
+    states = m.see(states)
+    for option in [option for _, option in states.options] if isinstance(states, Choice) else [states]:
+        owner, site, time = m.snapshots.get(option, (None, None, 0))
+        since_then = [where for moment, where in m.events.get(_UPDATES, ()) if moment > time]
+        if site is not None and owner is module and since_then:
+            m.refuse("snapshot", next((where for where in since_then if where is not None), site))
+
+
+_UPDATES = "updates"
+
+
+def shift(m: Machine, target: cst.CSTNode, source: cst.CSTNode, base: Value, site: Site) -> None:
+    """``x[:, n:] = x[:, :-n]`` reads elements that it has overwritten before.
+
+    Measured: torch refuses it in the first dimension of contiguous memory, and in others says nothing and gets a move
+    to higher indices wrong. A move to lower indices came out right on a CPU.
+    """
+    if not isinstance(target, cst.Subscript) or not isinstance(source, cst.Subscript) or not isinstance(base, Tensor):
+        return
+    if not target.value.deep_equals(source.value) or len(target.slice) != len(source.slice):
+        return
+    pairs = list(zip(target.slice, source.slice, strict=True))
+    differing = [index for index, (one, other) in enumerate(pairs) if not one.slice.deep_equals(other.slice)]
+    if len(differing) != 1:
+        return
+    where = differing[0]
+    moved = _moved(pairs[where][0].slice, pairs[where][1].slice)
+    if moved and where == 0 and base.view == "" and base.contiguous:
+        m.refuse("overlap", site)
+    elif moved > 0 and where > 0:
+        m.refuse("shift", site)
+
+
+def _moved(target: cst.BaseSlice, source: cst.BaseSlice) -> int:
+    """1 where ``source`` is moved to higher indices, -1 to lower ones, 0 where that is not plain."""
+    if not isinstance(target, cst.Slice) or not isinstance(source, cst.Slice) or target.step or source.step:
+        return 0
+    for one, other, sign in ((target, source, 1), (source, target, -1)):
+        if one.upper is None and other.lower is None and one.lower is not None and _negative(other.upper, one.lower):
+            return sign
+    return 0
+
+
+def _negative(node: cst.BaseExpression | None, of: cst.BaseExpression) -> bool:
+    negated = isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus)
+    return negated and isinstance(node, cst.UnaryOperation) and node.expression.deep_equals(of)

@@ -35,8 +35,10 @@ _OUTPUTS = {"values": 0, "eigenvalues": 0, "Q": 0, "U": 0, "L": 0, "sign": 0, "s
 _OUTPUTS |= {"indices": 1, "eigenvectors": 1, "R": 1, "S": 1, "logabsdet": 1, "V": 2, "Vh": 2}
 _TRANSPOSING = frozenset("transpose t permute T mT H mH swapaxes swapdims movedim moveaxis adjoint".split())
 _COPYING_STRIDED = frozenset("reshape contiguous flatten reshape_as view_as_real".split())
-_FILLING = frozenset("fill zero masked_fill index_fill fill_ zero_ masked_fill_ index_fill_".split())
+_FILLING = frozenset("fill zero masked_fill index_fill fill_ zero_ masked_fill_ index_fill_ index_put_".split())
 """In-place operators that torch lets write to expanded memory."""
+_MASKED = frozenset({"masked_fill_", "index_put_"})
+"""Those of them that change every row of it, where one was meant; torch warns."""
 _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 """Operators over a list that save an element for the gradients of the others."""
 _FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.get_default_dtype"})
@@ -50,14 +52,16 @@ def fresh(grad: Grad = Grad.NO, node: Node | None = None, leaf: bool = True) -> 
 
 def view(m: Machine, base: Tensor, kind: str = "view", contiguous: bool = True) -> Tensor:
     """A view of ``base``; the strictest kind of view wins when views are made of views."""
+    cell = base.cell
     if m.grad_mode:
         kind = base.view if base.view in ("views", "expand", "no_grad", "hook", "inference") else kind
-        contiguous = contiguous and kind != "expand"
-        return Tensor(base.storage, base.cell, kind, base.contiguous and contiguous)
-    if base.view == "inference":
-        return Tensor(base.storage, Cell(), base.view, base.contiguous and contiguous)
-    kind = "expand" if "expand" in (base.view, kind) else "no_grad"
-    return Tensor(base.storage, Cell(base=base.cell), kind, base.contiguous and contiguous and kind != "expand")
+    elif base.view == "inference":
+        kind, cell = base.view, Cell()
+    else:
+        kind, cell = "expand" if "expand" in (base.view, kind) else "no_grad", Cell(base=base.cell)
+    part = Tensor(base.storage, cell, kind, base.contiguous and contiguous and kind != "expand")
+    part.origin = "cast" if base.origin == "cast" else ""
+    return part
 
 
 def detached(base: Tensor) -> Tensor:
@@ -252,6 +256,8 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
     for tensor in written:
         if op.name in _FILLING and tensor.view == "expand":
             m.write(tensor.storage, form, site)
+            if op.name in _MASKED:
+                m.refuse("expand" if Grad.YES in (m.grad(tensor), grad) else "expanded", site)
         elif any(overlaps(tensor, other) for others in operands.values() for other in others):
             m.refuse("overlap", site)
         else:
@@ -340,7 +346,7 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
         if (op.name in _COPYING_STRIDED and not base.contiguous) or _converts(op, bound):
             return fresh()
         kept = view(m, base, base.view)
-        kept.origin = "maybe"
+        kept.origin = "cast" if op.name in ("to", "type", "type_as") else "maybe"
         kept.dims = base.dims if op.name not in _COPYING_STRIDED else None
         return kept
     kind = out.kind if out.kind in ("views", "expand") else "view"
@@ -415,7 +421,8 @@ def write(m: Machine, tensor: Tensor, form: str, site: Site, grad: Grad = Grad.N
     if refused:
         m.refuse(refused, site)
     else:
-        m.write(tensor.storage, form, site)
+        if tensor.origin != "cast" or tensor.storage not in m.borrowed:
+            m.write(tensor.storage, form, site)
         stale.note(m, tensor, form, site)
     return bool(refused)
 
@@ -426,7 +433,7 @@ def refusal(m: Machine, tensor: Tensor, grad: Grad, form: str, whole: bool) -> s
     if tensor.view == "inference" and not m.state.modes.get("inference"):
         return "inference"
     if tensor.view == "expand" and whole:  # a masked assignment fails in the backward only
-        return "expand" if form != "subscript" or state.grad or grad else ""
+        return "expand" if form != "subscript" or Grad.YES in (state.grad, grad) else ""
     if not m.grad_mode:
         return ""
     if tensor.view in ("views", "hook") and max(state.grad, grad) is Grad.YES:
@@ -477,8 +484,11 @@ def method(m: Machine, tensor: Tensor, name: str, args: list[Value], kwargs: Bin
 def backward(m: Machine, outputs: list[Value], kwargs: Bindings) -> None:
     """A backward pass runs from ``outputs``, and frees what their graph had saved unless it is asked to keep it."""
     m.want(*outputs)
+    stale.updated(m, None)
     m.state.set(m.state.modes, "backward", True)
-    if not any(constant(kwargs.get(name, NONE)) is True for name in ("retain_graph", "create_graph")):
+    if any(constant(kwargs.get(name, NONE)) is True for name in ("retain_graph", "create_graph")):
+        m.repeat(*outputs)
+    else:
         m.release(*outputs)
 
 
@@ -564,6 +574,8 @@ def assign_subscript(m: Machine, tensor: Tensor, index: Value, value: Value, sit
         m.refuse("overlap", site)
         return
     refused = write(m, tensor, form, site, reach(m, value), whole)
+    if copies and tensor.view == "expand" and not refused:
+        m.refuse("expanded", site)
     if m.grad_mode and not refused:
         state = m.cell(tensor)
         grad = max(state.grad, reach(m, value))

@@ -171,6 +171,10 @@ def _unknown_attribute(m: Machine, value: Unknown, name: str, site: Site) -> Val
         return m.see(m.state.store[value, name])
     if name in ("shape", "dtype", "device"):
         return m.symbol(value, name, scalar=True)
+    if name in ("state_dict", "load_state_dict"):
+        return Method(value, name, site.node)
+    if name in ("parameters", "named_parameters", "train", "eval"):  # what optimizers and schedulers have not
+        m.modules.add(value)
     if name in facts.tensor_methods() and name not in ("data", "grad", "T", "real", "imag", "values", "indices"):
         return Method(value, name, site.node)
     if name == "data" and value.likely:

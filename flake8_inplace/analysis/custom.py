@@ -1,0 +1,121 @@
+"""Custom autograd functions: what their forward keeps, and what their backward must not overwrite."""
+
+from __future__ import annotations
+
+from . import classes, stale, tensors
+from .domain import (
+    NONE,
+    Cell,
+    CellState,
+    Grad,
+    Node,
+    Object,
+    Ref,
+    Saved,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+)
+from .machine import Class, Function, Machine, Site
+
+CONTEXT = Ref("torch.autograd.function.FunctionCtx")
+
+
+def method(m: Machine, context: Object, name: str, args: list[Value], site: Site) -> Value:
+    """``save_for_backward`` and ``mark_dirty``."""
+    kept = "saved_tensors" if name == "save_for_backward" else "dirty"
+    classes.set_attribute(m, context, kept, Tuple(tuple(args)), site)
+    return NONE
+
+
+def apply(m: Machine, cls: Class, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    """``Function.apply``: the forward runs without grad mode; what it hands to ``save_for_backward`` is saved.
+
+    Its backward is read as well, for what it must not overwrite: the gradients that it is given, and the inputs and
+    results of the forward.
+    """
+    forward, context, begin = classes.member(cls, "forward"), Object(CONTEXT), m.tick()
+    enabled = m.grad_mode
+    m.state.set(m.state.modes, "grad", False)
+    if isinstance(forward, Function):
+        setup = classes.member(cls, "setup_context")
+        result = m.run(forward, args if isinstance(setup, Function) else [context, *args], kwargs, site)
+        if isinstance(setup, Function):
+            m.run(setup, [context, Tuple(tuple(args)), result], {}, site)
+    else:
+        result = tensors.unknown_call(m, *args)
+    for tensor in _kept(m, context, "dirty"):
+        stale.announced(m, tensor, begin)
+    _differentiate(m, cls, context, args, result, begin)
+    m.state.set(m.state.modes, "grad", enabled)
+    grad = max((tensors.reach(m, a) for a in args), default=Grad.NO) if enabled else Grad.NO
+    if not grad:
+        return result
+    node = Node(cls.name, tuple(_saves(m, cls, context, result, site)), m.history(*map(m.see, args)))
+    for tensor in _kept(m, context, "dirty"):
+        m.state.put(tensor.cell, CellState(grad, node, False))
+    return _outputs(m, result, grad, node)
+
+
+def _saves(m: Machine, cls: Class, context: Object, result: Value, site: Site) -> list[Saved]:
+    """What ``save_for_backward`` keeps, and the tensors on attributes of ``ctx`` that the backward reads."""
+    results, saves = list(tensors.tensors_in(m, result)), []
+    for tensor in _kept(m, context, "saved_tensors"):
+        slot = "result" if tensor in results else "input"
+        saves.append(tensors.keep(m, cls.name, slot, tensor.storage, site))
+    backward = classes.member(cls, "backward")
+    if not isinstance(backward, Function):
+        return saves
+    for index, write in m.differentiated.get(backward, ()):
+        if index < len(saves):
+            m.again.setdefault(saves[index], []).append(write)
+    for name, value in m.state.get(context).items.items():
+        if name not in ("saved_tensors", "dirty") and name in backward.piece.mentions:
+            for tensor in tensors.tensors_in(m, value):
+                saves.append(tensors.keep(m, cls.name, f"ctx.{name}", tensor.storage, site))
+    return saves
+
+
+def _kept(m: Machine, context: Object, name: str) -> list[Tensor]:
+    return list(tensors.tensors_in(m, m.state.get(context).items.get(name, NONE)))
+
+
+def _differentiate(m: Machine, cls: Class, context: Object, args: list[Value], result: Value, begin: int) -> None:
+    """Read the backward, once for every function object, and leave no trace of it in the state.
+
+    What it saved for itself alone it may overwrite, as long as no second backward comes: that is remembered.
+    """
+    backward = classes.member(cls, "backward")
+    if not isinstance(backward, Function) or backward in m.differentiated or m.borrowed:
+        return
+    mark = m.state.mark()
+    grads = [Tensor() for _ in (*backward.node.params.posonly_params, *backward.node.params.params)][1:]
+    inputs = [list(tensors.tensors_in(m, m.promote(value))) for value in args]
+    m.borrowed = {tensor.storage: "saved" for found in inputs for tensor in found}
+    m.borrowed |= {tensor.storage: "saved" for tensor in tensors.tensors_in(m, result)}
+    m.borrowed |= {tensor.storage: "grad_output" for tensor in grads}
+    saved = [tensor.storage for tensor in _kept(m, context, "saved_tensors")]
+    m.rewritten = {storage: [] for storage in saved}
+    returned = m.see(m.run(backward, [context, *grads], {}, Site(backward.piece, backward.node, backward.node)))
+    m.differentiated[backward] = [(i, write) for i, storage in enumerate(saved) for write in m.rewritten[storage]]
+    m.borrowed, m.rewritten = {}, None
+    m.state.rollback(mark)
+    dirty = {tensor.storage for tensor in _kept(m, context, "dirty")}
+    for found, grad in zip(inputs, returned.items if isinstance(returned, Tuple) else (returned,), strict=False):
+        for tensor in found if m.see(grad) != NONE else ():
+            for event in stale.since(m, tensor, begin) if tensor.storage not in dirty else ():
+                if not event.filled:
+                    m.refuse("dirty", event.site)
+
+
+def _outputs(m: Machine, result: Value, grad: Grad, node: Node) -> Value:
+    """What a custom function returned, as its caller sees it: with a grad_fn."""
+    result = m.see(result)
+    if isinstance(result, Tuple):
+        return Tuple(tuple(_outputs(m, item, grad, node) for item in result.items))
+    if isinstance(result, Tensor) and m.cell(result).node is not node:
+        return Tensor(result.storage, Cell(grad, node, leaf=False))
+    if isinstance(result, Unknown) and not result.scalar:
+        return Unknown(grad, node, likely=True)
+    return result
