@@ -44,6 +44,7 @@ _ALL = (
     Rule("TIP208", "overlapping-operand", "an in-place operator reads its own memory in another order", "overlap"),
     Rule("TIP209", "backward-hook", "an in-place write beside a module with a full backward hook", "hook"),
     Rule("TIP210", "inference-tensor", "a tensor made in inference mode is written outside of it", "inference"),
+    Rule("TIP211", "unbatched", "a batched value is written to an unbatched tensor under `vmap`", "vmap"),
     Rule("TIP301", "saved-tensor-data", "`.data` overwrites a saved tensor without the version counter", "data"),
     Rule("TIP302", "saved-tensor-numpy", "a numpy array overwrites the memory of a saved tensor", "numpy"),
     Rule("TIP303", "stale-read", "a value is read after it was overwritten under another name", "read"),
@@ -53,6 +54,9 @@ _ALL = (
     Rule("TIP307", "state-by-reference", "a `state_dict()` is kept without a copy while training goes on", "snapshot"),
     Rule("TIP308", "dataset-element", "`__getitem__` changes in place what the dataset keeps", "dataset"),
     Rule("TIP309", "expanded-mask", "a masked write to expanded memory changes every row that shares it", "expanded"),
+    Rule("TIP310", "fused-step", "a fused optimizer updates parameters between a forward and its backward", "fused"),
+    Rule("TIP311", "hooked-save", "a saved tensor that hooks keep without a copy is overwritten", "hooked"),
+    Rule("TIP312", "rescaled-data", "a computed tensor is multiplied through `.data` and used on", "rescaled"),
     Rule("TIP401", "dirty-input", "a custom forward overwrites its input without `mark_dirty`", "dirty"),
     Rule("TIP402", "grad-output", "a custom backward overwrites the gradient that it was given", "grad_output"),
     Rule("TIP403", "saved-in-backward", "a custom backward overwrites an input or result of its forward", "saved"),
@@ -72,13 +76,14 @@ _ADVICE = {
     "subscript": "write to a `clone()`, or build the tensor with `torch.where`, `torch.cat` or `torch.stack`",
     "out": "let the operator return a new tensor",
     "step": "update after every backward that needs the old values, or run the forward again",
+    "fused": "a fused step leaves the version counter as it is, and the gradient will be wrong without an error",
     "data": "the gradient will be wrong without an error; use the out-of-place form",
     "numpy": "the gradient will be wrong without an error; copy the array first",
     "renorm": "look the embedding up before its weight is used, or use a `clone()` of the weight",
 }
 
 
-_SILENT = frozenset({"read", "argument", "dataset", "discarded", "shift", "snapshot"})
+_SILENT = frozenset({"read", "argument", "dataset", "discarded", "rescaled", "shift", "snapshot"})
 """Kinds that give way to an error that the same write leads to."""
 _REFUSED = {
     "leaf": "is an in-place write to a leaf that requires grad, which torch refuses; do it under `torch.no_grad()`",
@@ -97,6 +102,9 @@ _REFUSED = {
     "argument": "overwrites a tensor of the caller, who goes on to read it, silently; work on a `clone()`",
     "dataset": "changes what the dataset keeps, again in every epoch, silently; work on a `clone()`",
     "expanded": "writes to expanded memory, and so to every row that shares it, silently; `clone()` it first",
+    "vmap": "writes a batched value to a tensor without a batch, which `vmap` refuses; make it with `new_zeros` or "
+    "`zeros_like` of a batched one",
+    "rescaled": "multiplies, past autograd, a tensor that the loss is computed from; its gradient misses the factor",
     "shift": "copies a slice onto an overlapping one and reads what it has overwritten, silently; `clone()` the source",
     "snapshot": "leaves nothing to go back to: the `state_dict()` that is loaded later refers to the parameters that "
     "training overwrites; keep `copy.deepcopy(model.state_dict())`",
@@ -146,12 +154,15 @@ def report(hazard: Hazard) -> Finding:
         target = getattr(site.expression, "target", site.expression)
         advice = advice.format(target=code(site, target), operator=code(site, site.node)[:-1])
     text = f"`{excerpt(site)}`"
-    if call is not None and form not in ("step", "data", "numpy"):
+    if call is not None and form not in ("step", "fused", "data", "numpy"):
         rule, text = _CALLED, f"{text}, reached by `{excerpt(call)}`,"
     if hazard.saved.slot.startswith("ctx."):
         rule, advice = _BY_FORM["ctx"], "autograd does not watch it there; keep it with `ctx.save_for_backward`"
         message = f"{text} overwrites what {hazard.saved.op} keeps as `{hazard.saved.slot}` ({where}); {advice}"
-    elif form == "step":
+    elif hazard.saved.hooked:
+        rule, advice = _BY_FORM["hooked"], "the hooks do not copy, and hide the change; pack a `clone()`"
+        message = f"{text} overwrites a tensor that {hazard.saved.op} saved ({slot}, {where}) through hooks; {advice}"
+    elif form in ("step", "fused"):
         message = f"{text} updates a parameter that {hazard.saved.op} saved ({where}) for a later backward; {advice}"
     else:
         message = f"{text} overwrites a tensor that {hazard.saved.op} saved ({slot}, {where}); {advice}"

@@ -30,7 +30,7 @@ from .domain import (
     Value,
     choose,
 )
-from .machine import Bound, Class, Function, Machine, Method, Partial, Site, Super, constant
+from .machine import Bound, Class, Function, Machine, Method, Partial, Site, Super, Transform, constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,16 @@ class GradMode(Callable_):
 
     on: bool
     inference: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Packing(Callable_):
+    """A context manager that packs what is saved in it; autograd's version check is off then.
+
+    ``shares`` says that what is packed is the saved tensor itself.
+    """
+
+    shares: bool
 
 
 _MODES = {
@@ -68,6 +78,9 @@ _REPARAMETRIZING = frozenset(
 SCALER = Ref("torch.optim.GradScaler")
 HANDLE = Ref("torch.utils.hooks.RemovableHandle")
 _HOOKS = {f"register_{kind}_hook": kind for kind in ("forward", "forward_pre", "full_backward")}
+_TRANSFORMS = {
+    f"{package}.{name}": name for package in ("torch", "torch.func", "functorch") for name in ("vmap", "grad")
+}
 _NO_TENSOR = ("numpy.", "math.", "random.", "os.", "time.", "np.", "pandas.", "logging.", "json.", "re.")
 
 
@@ -96,6 +109,8 @@ def call(m: Machine, callee: Value, args: list[Value], kwargs: dict[str, Value],
             return made
         case Partial():
             return call(m, callee.function, [*callee.args, *args], {**callee.kwargs, **kwargs}, site)
+        case Transform():
+            return _transformed(m, callee, args, kwargs, site)
         case Ref():
             return call_ref(m, callee.name, args, kwargs, site)
         case Object():
@@ -354,12 +369,13 @@ def optimizer_step(m: Machine, optimizer: Object, args: list[Value], site: Site)
     stepping = m.state.modes.get("backward", False)  # without gradients a step leaves every parameter alone
     if stepping and "params" in contents:
         stale.updated(m, site)
-    if stepping and "params" in contents and constant(contents.get("fused", NONE)) is not True:
+    form = "fused" if constant(contents.get("fused", NONE)) is True else "step"
+    if stepping and "params" in contents:
         for tensor in classes.parameters(m, contents["params"]):
             if tensor.view == "expand":
                 m.refuse("expand", site)
             else:
-                m.write(tensor.storage, "step", site)
+                m.write(tensor.storage, form, site)
     return NONE
 
 
@@ -383,6 +399,38 @@ def super_method(m: Machine, value: Super, name: str, args: list[Value], kwargs:
     return object_method(m, receiver, name, args, kwargs, site)
 
 
+def _packing(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    """The context managers of ``torch.autograd.graph`` that say how tensors are saved."""
+    if name == "saved_tensors_hooks" and args:
+        probe = Tensor()
+        packed = call(m, args[0], [probe], {}, site)
+        return Packing(any(tensor.storage is probe.storage for tensor in tensors.tensors_in(m, packed)))
+    if name == "save_on_cpu":  # moves, and so copies, unless the tensor is on the CPU
+        return Packing(constant(args[0] if args else kwargs.get("pin_memory", NONE)) is not True)
+    if name == "allow_mutation_on_saved_tensors":
+        return Packing(False)
+    return tensors.unknown_call(m, *args, *kwargs.values())
+
+
+def _transformed(m: Machine, transform: Transform, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    """``vmap(f)(x)`` and ``grad(f)(x)``: the function runs, with batched arguments, or with ones that require grad."""
+    if transform.kind == "vmap":
+        dims = m.see(transform.dims)
+        for index, arg in enumerate(args):
+            mapped = m.see(dims.items[index]) != NONE if isinstance(dims, Tuple) and index < len(dims.items) else True
+            for tensor in tensors.tensors_in(m, m.promote(arg)) if mapped else ():
+                m.batched.add(tensor)
+        return call(m, transform.function, [m.promote(arg) for arg in args], kwargs, site)
+    inputs = [m.promote(arg) for arg in args]
+    if inputs and isinstance(inputs[0], Tensor):
+        leaf = Tensor(cell=Cell(Grad.YES, leaf=False))
+        if inputs[0] in m.batched:
+            m.batched.add(leaf)
+        inputs[0] = leaf
+    m.want(call(m, transform.function, inputs, kwargs, site))
+    return Unknown()
+
+
 def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """Call something imported or built in."""
     if name in _MODES and not name.startswith("torch.library."):
@@ -390,6 +438,10 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
             return GradMode(True)
         mode = GradMode(_MODES[name], name == "torch.inference_mode")
         return mode if not args or not isinstance(args[0], (Function, Bound)) else args[0]
+    if name.startswith("torch.autograd.graph."):
+        return _packing(m, name[21:], args, kwargs, site)
+    if name in _TRANSFORMS and args:
+        return Transform(_TRANSFORMS[name], args[0], args[1] if len(args) > 1 else kwargs.get("in_dims", Const(0)))
     if name in ("torch.set_grad_enabled", "torch.autograd.set_grad_enabled"):
         on = constant(args[0]) is not False if args else True
         m.state.set(m.state.modes, "grad", on)

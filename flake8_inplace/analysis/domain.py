@@ -234,7 +234,10 @@ class Attributes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Saved:
-    """A tensor that an operator keeps for its backward: which operator, which of its slots, where, on which paths."""
+    """A tensor that an operator keeps for its backward: which operator, which of its slots, where, on which paths.
+
+    ``hooked`` says that hooks keep it, which autograd's version check does not reach.
+    """
 
     op: str
     slot: str
@@ -242,6 +245,7 @@ class Saved:
     place: Any
     guard: Guard
     calls: tuple[Any, ...] = ()
+    hooked: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

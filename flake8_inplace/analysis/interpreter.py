@@ -9,7 +9,7 @@ import libcst as cst
 
 from ..torchfacts import ops as facts
 from . import calls, classes, containers, custom, stale, tensors
-from .calls import GradMode
+from .calls import GradMode, Packing
 from .classes import NAMED_TUPLE
 from .domain import (
     ITEMS,
@@ -443,16 +443,19 @@ def _try(m: Machine, node: cst.Try | cst.TryStar, frame: Frame) -> bool:
 def _with(m: Machine, node: cst.With, frame: Frame) -> bool:
     modes = m.state.modes
     enabled, expecting, inference = modes.get("grad", True), modes.get("expecting"), modes.get("inference")
+    packing = modes.get("packing")
     for item in node.items:
         before = m.state.modes.get("grad", True)
         value = m.see(evaluate(m, item.item, frame))
         m.state.set(m.state.modes, "grad", value.on if isinstance(value, GradMode) else before)
-        m.state.set(m.state.modes, "expecting", not isinstance(value, GradMode))
+        m.state.set(m.state.modes, "expecting", not isinstance(value, (GradMode, Packing)))
+        if isinstance(value, Packing):
+            m.state.set(m.state.modes, "packing", "share" if value.shares else "copy")
         m.state.set(m.state.modes, "inference", inference or (isinstance(value, GradMode) and value.inference))
         if item.asname is not None:
             bind(m, item.asname.name, value, frame)
     alive = suite(m, node.body, frame)
-    for mode, was in (("grad", enabled), ("expecting", expecting), ("inference", inference)):
+    for mode, was in (("grad", enabled), ("expecting", expecting), ("inference", inference), ("packing", packing)):
         m.state.set(m.state.modes, mode, was)
     return alive
 
@@ -866,7 +869,7 @@ def fresh_entry(m: Machine) -> None:
     m.pending = {}
     m.entry_steps = 0
     m.symbols, m.promoted = {}, {}
-    m.events, m.stored, m.returned = {}, {}, {}
+    m.events, m.stored, m.returned, m.rescaled = {}, {}, {}, {}
 
 
 def load(m: Machine, piece: Piece, module: Frame) -> None:

@@ -153,6 +153,15 @@ class Partial(Callable_):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Transform(Callable_):
+    """A function that ``torch.func`` transformed: by ``vmap`` over the dimensions ``dims``, or by ``grad``."""
+
+    kind: str
+    function: Value
+    dims: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Hazard:
     """A write to a saved tensor that a later backward still needs."""
 
@@ -216,6 +225,8 @@ class Machine:
     clock: int = 0
     events: dict[Any, Any] = field(default_factory=dict)
     stored: dict[Any, int] = field(default_factory=dict)
+    rescaled: dict[Any, Site] = field(default_factory=dict)
+    batched: set[Tensor] = field(default_factory=set)
     modules: set[Value] = field(default_factory=set)
     snapshots: dict[Value, tuple[Value, Site, int]] = field(default_factory=dict)
     returned: dict[Any, bool] = field(default_factory=dict)

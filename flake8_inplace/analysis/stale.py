@@ -13,7 +13,7 @@ from typing import Any
 
 import libcst as cst
 
-from .domain import Choice, Dict, Guard, List, Ref, Tensor, Tuple, Unknown, Value, compatible
+from .domain import Choice, Dict, Grad, Guard, List, Ref, Tensor, Tuple, Unknown, Value, compatible
 from .machine import Frame, Function, Machine, Site
 
 METADATA = frozenset(
@@ -242,6 +242,33 @@ def _tensors(m: Machine, value: Value) -> list[Tensor]:
         return [found for _, option in value.options for found in _tensors(m, option)]
     items: Any = value.items if isinstance(value, Tuple) else (value,)
     return [item for item in map(m.see, items) if isinstance(item, Tensor)]
+
+
+def rescale(m: Machine, tensor: Tensor, site: Site) -> None:
+    """A result of the graph is multiplied through ``.data``: its gradient does not know of the factor.
+
+    Other writes through ``.data``, such as rounding, may mean just that.
+    """
+    hidden, base = tensor.storage.hidden, tensor.cell.base
+    if hidden is None or base is None or not m.frames:
+        return
+    state, line, node = m.state.get(base), m.frames[-1].line, site.expression
+    if isinstance(node, cst.AugAssign):
+        scales = isinstance(node.operator, (cst.MultiplyAssign, cst.DivideAssign))
+    elif isinstance(node, cst.Call):
+        scales = isinstance(node.func, cst.Attribute) and node.func.attr.value in ("mul_", "div_")
+    else:
+        value = line.value if isinstance(line, cst.Assign) else None
+        scales = isinstance(value, cst.BinaryOperation) and isinstance(value.operator, (cst.Multiply, cst.Divide))
+    if scales and state.grad is Grad.YES and state.node is not None:
+        m.state.set(m.rescaled, hidden, site)
+
+
+def differentiated(m: Machine, tensor: Tensor) -> None:
+    """Autograd records an operator of ``tensor``."""
+    site = m.rescaled.get(tensor.storage)
+    if site is not None and m.grad(tensor) is Grad.YES:
+        m.refuse("rescaled", site)
 
 
 def read_twice(m: Machine, getter: Function, instance: Value, site: Site) -> None:

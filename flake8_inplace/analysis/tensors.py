@@ -61,6 +61,8 @@ def view(m: Machine, base: Tensor, kind: str = "view", contiguous: bool = True) 
         kind, cell = "expand" if "expand" in (base.view, kind) else "no_grad", Cell(base=base.cell)
     part = Tensor(base.storage, cell, kind, base.contiguous and contiguous and kind != "expand")
     part.origin = "cast" if base.origin == "cast" else ""
+    if base in m.batched:
+        m.batched.add(part)
     return part
 
 
@@ -71,7 +73,7 @@ def detached(base: Tensor) -> Tensor:
 
 def data(base: Tensor) -> Tensor:
     """``.data``: the same memory, a version counter of its own."""
-    return Tensor(Storage(hidden=base.storage), Cell(), base.view, base.contiguous)
+    return Tensor(Storage(hidden=base.storage), Cell(base=base.cell), base.view, base.contiguous)
 
 
 def hooked(m: Machine, value: Value) -> Value:
@@ -251,6 +253,8 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
                     if op.name in _PRODUCTS and not any(m.grad(other) for other in others):
                         continue
                     saves.append(keep(m, op.name, save.slot, tensor.storage, site))
+        for tensor in (tensor for tensors in operands.values() for tensor in tensors):
+            stale.differentiated(m, tensor)
     written = [tensor for name in op.writes for tensor in operands.get(name, ())]
     refused = False
     for tensor in written:
@@ -261,8 +265,11 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
         elif any(overlaps(tensor, other) for others in operands.values() for other in others):
             m.refuse("overlap", site)
         else:
-            refused = write(m, tensor, form, site, grad) or refused
+            sources = [other for name, found in operands.items() if name not in op.writes for other in found]
+            refused = _unbatched(m, tensor, sources, site) or write(m, tensor, form, site, grad) or refused
     results = [_result(m, op, out, operands, bound) for out in op.outs]
+    if m.batched and not m.batched.isdisjoint(tensor for tensors in operands.values() for tensor in tensors):
+        m.batched.update(tensor for result in results for tensor in tensors_in(m, result))
     if grad:
         for save in op.saves:
             if save.slot.startswith("result") and save.sure and any(grads.get(n, Grad.NO) for n in save.needs):
@@ -406,7 +413,10 @@ def overlaps(tensor: Tensor, other: Tensor) -> bool:
 
 def keep(m: Machine, op: str, slot: str, storage: Storage, site: Site) -> Saved:
     """Autograd keeps a tensor for the backward pass."""
-    saved = Saved(op, slot, storage, site, m.state.guard(), tuple(m.calling))
+    packing = m.state.modes.get("packing")
+    saved = Saved(op, slot, storage, site, m.state.guard(), tuple(m.calling), packing == "share")
+    if packing == "copy":
+        return saved
     m.state.put(storage, m.state.get(storage) | {saved})
     return saved
 
@@ -424,7 +434,16 @@ def write(m: Machine, tensor: Tensor, form: str, site: Site, grad: Grad = Grad.N
         if tensor.origin != "cast" or tensor.storage not in m.borrowed:
             m.write(tensor.storage, form, site)
         stale.note(m, tensor, form, site)
+        stale.rescale(m, tensor, site)
     return bool(refused)
+
+
+def _unbatched(m: Machine, tensor: Tensor, sources: Iterable[Tensor], site: Site) -> bool:
+    """Whether batched values are written to a tensor that has no place for the batch, which ``vmap`` refuses."""
+    if not m.batched or tensor in m.batched or m.batched.isdisjoint(sources):
+        return False
+    m.refuse("vmap", site)
+    return True
 
 
 def refusal(m: Machine, tensor: Tensor, grad: Grad, form: str, whole: bool) -> str:
@@ -573,7 +592,8 @@ def assign_subscript(m: Machine, tensor: Tensor, index: Value, value: Value, sit
     if any(other.storage is tensor.storage for other in tensors_in(m, index)):
         m.refuse("overlap", site)
         return
-    refused = write(m, tensor, form, site, reach(m, value), whole)
+    sources = (source for given in (value, index) for source in tensors_in(m, given))
+    refused = _unbatched(m, tensor, sources, site) or write(m, tensor, form, site, reach(m, value), whole)
     if copies and tensor.view == "expand" and not refused:
         m.refuse("expanded", site)
     if m.grad_mode and not refused:
