@@ -2,6 +2,7 @@
 
 source: https://github.com/ROCm/torch_migraphx/pull/247
 """
+
 import torch
 from torch import nn
 

@@ -2,6 +2,7 @@
 
 source: https://github.com/pytorch/ignite/pull/3607
 """
+
 import functools
 
 import torch
@@ -33,7 +34,9 @@ def sync_all_reduce(*names):
         def wrapped(self):
             reduced = {n: self.backend.all_reduce(getattr(self, n), n) for n in names}
             return compute(self, **reduced)
+
         return wrapped
+
     return decorate
 
 

@@ -2,6 +2,7 @@
 
 source: https://github.com/ApolloResearch/e2e_sae/pull/46
 """
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -44,7 +45,7 @@ def reference_gradient(sae, x, start, l1=1e-2):
     weight = start.clone().requires_grad_(True)
     codes = sae.encoder(x).detach()
     recon = F.linear(codes, weight / weight.norm(dim=0, keepdim=True), sae.decoder.bias)
-    grad, = torch.autograd.grad(F.mse_loss(recon, x), weight)
+    (grad,) = torch.autograd.grad(F.mse_loss(recon, x), weight)
     return grad
 
 

@@ -2,6 +2,7 @@
 
 source: https://github.com/facebookresearch/fairchem/pull/645
 """
+
 import torch
 from torch import nn
 
@@ -75,8 +76,14 @@ class FixedTrainer(Trainer):
 
 def run(cls):
     gen = torch.Generator().manual_seed(1)
-    loader = [{"atoms": torch.randn(2, 4, 3, generator=gen), "energy": torch.randn(2, generator=gen),
-               "forces": torch.randn(2, 4, 3, generator=gen)} for _ in range(2)]
+    loader = [
+        {
+            "atoms": torch.randn(2, 4, 3, generator=gen),
+            "energy": torch.randn(2, generator=gen),
+            "forces": torch.randn(2, 4, 3, generator=gen),
+        }
+        for _ in range(2)
+    ]
     return cls().validate(loader)
 
 

@@ -2,6 +2,7 @@
 
 source: https://github.com/Farama-Foundation/SuperSuit/pull/116 (also openai/baselines#418, google-deepmind/dm_control#34)
 """
+
 import numpy as np
 import torch
 from torch import nn
