@@ -1,40 +1,149 @@
-"""The flake8 plugin. Only this room knows flake8."""
+"""The flake8 plugins. Only this room knows flake8."""
 
 from __future__ import annotations
 
+import argparse
 import ast
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from flake8.exceptions import ExecutionError
 
 from . import __version__
-from .analysis import analyze
-from .rules import UNREADABLE
+from .analysis import Result, analyze
+from .analysis.scan import FRAMEWORKS
+from .rules import RULES, UNREADABLE
+from .torchfacts import ops
+
+if TYPE_CHECKING:
+    from flake8.options.manager import OptionManager
+
+Report = tuple[int, int, str, type[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the configuration of flake8 says: packages that bring tensors, and families that are off by default."""
+
+    frameworks: frozenset[str] = FRAMEWORKS
+    extra: frozenset[str] = frozenset()
 
 
 class Checker:
-    """What flake8 builds once for each file."""
+    """What flake8 builds once for each file: the rules that are on by default."""
 
     name = "flake8-inplace"
     version = __version__
+    settings = Settings()
+    latest: tuple[str, Settings, Result] | None = None
 
     def __init__(self, tree: ast.Module, lines: list[str], filename: str = "") -> None:
         self.tree = tree
         self.lines = lines
         self.filename = filename
 
-    def run(self) -> Iterator[tuple[int, int, str, type[Any]]]:
+    @staticmethod
+    def add_options(parser: OptionManager) -> None:
+        """Called by flake8 once."""
+        parser.add_option(
+            "--inplace-ops",
+            metavar="FILE",
+            default="",
+            parse_from_config=True,
+            normalize_paths=True,
+            help="operators and modules of your own that save, write or alias tensors; the format is that of ops.json",
+        )
+        parser.add_option(
+            "--inplace-frameworks",
+            metavar="PACKAGES",
+            default="",
+            parse_from_config=True,
+            comma_separated_list=True,
+            help="packages over torch: a file that imports one of them is analysed even if it does not import torch",
+        )
+
+    @staticmethod
+    def parse_options(options: argparse.Namespace) -> None:
+        """Called by flake8 once in every process. Raises ExecutionError where the file of operators cannot be used."""
+        if options.inplace_ops:
+            try:
+                ops.extend(options.inplace_ops)
+            except ops.FactsError as error:
+                raise ExecutionError(f"inplace-ops: {error}") from error
+        packages = FRAMEWORKS | frozenset(filter(None, options.inplace_frameworks))
+        Checker.settings = replace(Checker.settings, frameworks=packages)
+
+    def run(self) -> Iterator[Report]:
         """Yield line, column from 0, text and type of every finding."""
-        try:
-            result = analyze("".join(self.lines), self.tree)
-        except Exception as error:  # whatever goes wrong here must not end the lint of all other files
-            reason = " ".join(str(error).split())[:120]
-            yield 1, 0, unreadable(f"{type(error).__name__}: {reason}"), type(self)
-            return
-        if result.problem is not None:
-            place, reason = result.problem
-            yield place.line, place.column, unreadable(reason), type(self)
-        for finding in result.findings:
-            yield finding.line, finding.column, f"{finding.code} {finding.message}", type(self)
+        yield from check(self, "")
+
+
+class Possible:
+    """What code that is not shown may do; off until `enable-extensions` names it."""
+
+    name = "flake8-inplace-possible"
+    version = __version__
+    off_by_default = True
+
+    def __init__(self, tree: ast.Module, lines: list[str]) -> None:
+        self.tree = tree
+        self.lines = lines
+
+    @staticmethod
+    def parse_options(options: argparse.Namespace) -> None:
+        """Called by flake8 where this family is switched on, and only there."""
+        Checker.settings = replace(Checker.settings, extra=Checker.settings.extra | {"possible"})
+
+    def run(self) -> Iterator[Report]:
+        """As `Checker.run`."""
+        yield from check(self, "possible")
+
+
+class Style:
+    """Bans for teams that want them; off until `enable-extensions` names them."""
+
+    name = "flake8-inplace-style"
+    version = __version__
+    off_by_default = True
+
+    def __init__(self, tree: ast.Module, lines: list[str]) -> None:
+        self.tree = tree
+        self.lines = lines
+
+    @staticmethod
+    def parse_options(options: argparse.Namespace) -> None:
+        """Called by flake8 where this family is switched on, and only there."""
+        Checker.settings = replace(Checker.settings, extra=Checker.settings.extra | {"style"})
+
+    def run(self) -> Iterator[Report]:
+        """As `Checker.run`."""
+        yield from check(self, "style")
+
+
+def check(plugin: Checker | Possible | Style, family: str) -> Iterator[Report]:
+    """The findings of one plugin in one file: those of a family, or those that are on by default."""
+    try:
+        result = analysed("".join(plugin.lines), plugin.tree)
+    except Exception as error:  # whatever goes wrong here must not end the lint of all other files
+        reason = " ".join(str(error).split())[:120]
+        if not family:
+            yield 1, 0, unreadable(f"{type(error).__name__}: {reason}"), type(plugin)
+        return
+    if result.problem is not None and not family:
+        place, reason = result.problem
+        yield place.line, place.column, unreadable(reason), type(plugin)
+    for finding in result.findings:
+        if RULES[finding.code].family == family:
+            yield finding.line, finding.column, f"{finding.code} {finding.message}", type(plugin)
+
+
+def analysed(source: str, tree: ast.Module) -> Result:
+    """Analyse a file; flake8 asks once for each plugin, one after the other."""
+    settings = Checker.settings
+    if Checker.latest is None or Checker.latest[:2] != (source, settings):
+        Checker.latest = source, settings, analyze(source, tree, settings.frameworks, settings.extra)
+    return Checker.latest[2]
 
 
 def unreadable(reason: str) -> str:

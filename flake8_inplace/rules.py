@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. ``form`` is the form of writing that it reports."""
+    """One rule. ``form`` is the form of writing that it reports, ``family`` what has to be switched on for it."""
 
     code: str
     name: str
     summary: str
     form: str = ""
-    default_on: bool = True
+    family: str = ""
 
 
 _ALL = (
@@ -61,6 +61,31 @@ _ALL = (
     Rule("TIP402", "grad-output", "a custom backward overwrites the gradient that it was given", "grad_output"),
     Rule("TIP403", "saved-in-backward", "a custom backward overwrites an input or result of its forward", "saved"),
     Rule("TIP404", "context-attribute", "a tensor kept as an attribute of `ctx` is overwritten", "ctx"),
+    Rule(
+        "TIP501",
+        "possibly-saved",
+        "a tensor that code not shown here may have saved is overwritten",
+        "argument of",
+        "possible",
+    ),
+    Rule("TIP502", "possibly-overwritten", "code not shown here may overwrite a saved tensor", "possible", "possible"),
+    Rule("TIP901", "in-place-method", "an in-place method or function", "style op_", "style"),
+    Rule("TIP902", "in-place-argument", "`inplace=True`", "style inplace", "style"),
+    Rule(
+        "TIP903",
+        "in-place-augmented",
+        "an augmented assignment to a tensor that may require grad",
+        "style augmented",
+        "style",
+    ),
+    Rule(
+        "TIP904",
+        "in-place-compiled",
+        "an in-place write under vmap, torch.compile or jit.script",
+        "style compiled",
+        "style",
+    ),
+    Rule("TIP905", "no-such-method", "an in-place method that tensors do not have", "style missing", "style"),
 )
 RULES = {rule.code: rule for rule in _ALL}
 _CALLED = RULES["TIP107"]
@@ -77,6 +102,7 @@ _ADVICE = {
     "out": "let the operator return a new tensor",
     "step": "update after every backward that needs the old values, or run the forward again",
     "fused": "a fused step leaves the version counter as it is, and the gradient will be wrong without an error",
+    "possible": "call the out-of-place form, if it has one",
     "data": "the gradient will be wrong without an error; use the out-of-place form",
     "numpy": "the gradient will be wrong without an error; copy the array first",
     "renorm": "look the embedding up before its weight is used, or use a `clone()` of the weight",
@@ -85,6 +111,7 @@ _ADVICE = {
 
 _SILENT = frozenset({"read", "argument", "dataset", "discarded", "rescaled", "shift", "snapshot"})
 """Kinds that give way to an error that the same write leads to."""
+_STYLE = frozenset(rule.form for rule in _ALL if rule.form.startswith("style"))
 _REFUSED = {
     "leaf": "is an in-place write to a leaf that requires grad, which torch refuses; do it under `torch.no_grad()`",
     "leaf view": "writes to a view of a leaf that requires grad, which torch refuses; do it under `torch.no_grad()`",
@@ -105,6 +132,11 @@ _REFUSED = {
     "vmap": "writes a batched value to a tensor without a batch, which `vmap` refuses; make it with `new_zeros` or "
     "`zeros_like` of a batched one",
     "rescaled": "multiplies, past autograd, a tensor that the loss is computed from; its gradient misses the factor",
+    "style op_": "writes in place; call the out-of-place form and use its result",
+    "style inplace": "writes in place; drop `inplace=True`",
+    "style augmented": "writes in place to a tensor that may require grad; write `x = x + y`",
+    "style compiled": "writes in place under vmap, torch.compile or torch.jit.script; use the out-of-place form",
+    "style missing": "is no method of a tensor; use the out-of-place form",
     "shift": "copies a slice onto an overlapping one and reads what it has overwritten, silently; `clone()` the source",
     "snapshot": "leaves nothing to go back to: the `state_dict()` that is loaded later refers to the parameters that "
     "training overwrites; keep `copy.deepcopy(model.state_dict())`",
@@ -117,9 +149,25 @@ _REFUSED = {
 
 
 def findings(hazards: Iterable[Hazard], refusals: Iterable[Refusal] = ()) -> list[Finding]:
-    """One finding for every overwriting place, in the order of the text; the nearest save speaks for it."""
-    hazards = list(hazards)
-    refusals = list(refusals)
+    """One finding for every overwriting place, in the order of the text; the nearest save speaks for it.
+
+    What is only possible gives way to what is sure; a ban stands beside both.
+    """
+    sure: list[Hazard] = []
+    possible: list[Hazard] = []
+    plain: list[Refusal] = []
+    style: list[Refusal] = []
+    for hazard in hazards:
+        (possible if hazard.saved.possible or hazard.write.form == "possible" else sure).append(hazard)
+    for refusal in refusals:
+        (style if refusal.kind in _STYLE else plain).append(refusal)
+    found = _one_each(sure, plain)
+    for place, finding in _one_each(possible, []).items():
+        found.setdefault(place, finding)
+    return sorted([*found.values(), *_one_each([], style).values()], key=lambda finding: (finding.place, finding.code))
+
+
+def _one_each(hazards: list[Hazard], refusals: list[Refusal]) -> dict[Place, Finding]:
     written = {hazard.write.place.expression for hazard in hazards}
     written |= {refusal.write.expression for refusal in refusals}
     best: dict[Place, tuple[tuple[bool, int, str], Finding]] = {}
@@ -138,7 +186,7 @@ def findings(hazards: Iterable[Hazard], refusals: Iterable[Refusal] = ()) -> lis
         finding = report_refusal(refusal)
         if refusal.kind not in _SILENT or finding.place not in best:
             best[finding.place] = ((False, 0, ""), finding)
-    return [best[place][1] for place in sorted(best)]
+    return {place: finding for place, (_, finding) in best.items()}
 
 
 def report(hazard: Hazard) -> Finding:
@@ -162,6 +210,10 @@ def report(hazard: Hazard) -> Finding:
     elif hazard.saved.hooked:
         rule, advice = _BY_FORM["hooked"], "the hooks do not copy, and hide the change; pack a `clone()`"
         message = f"{text} overwrites a tensor that {hazard.saved.op} saved ({slot}, {where}) through hooks; {advice}"
+    elif hazard.saved.possible:
+        rule, message = _BY_FORM["argument of"], f"{text} overwrites what a call ({where}) may have saved; {advice}"
+    elif form == "possible":
+        message = f"{text} may overwrite a tensor that {hazard.saved.op} saved ({slot}, {where}); {advice}"
     elif form in ("step", "fused"):
         message = f"{text} updates a parameter that {hazard.saved.op} saved ({where}) for a later backward; {advice}"
     else:

@@ -299,3 +299,72 @@ def test_version_is_listed(tmp_path: Path) -> None:
 def test_bug_report(tmp_path: Path) -> None:
     plugins = json.loads(run("--bug-report", cwd=tmp_path).stdout)["plugins"]
     assert {"plugin": "flake8-inplace", "version": flake8_inplace.__version__} in plugins
+
+
+# What is off by default, and options
+
+BANNED = """\
+import torch
+
+weight = torch.zeros(3)
+weight.fill_(1)
+"""
+#: Calls of a library: what they do with their arguments, no file shows.
+OWN = """\
+import own
+
+
+def gate(w):
+    h = own.gate(w)
+    own.shift_(h)
+    return h
+"""
+OPS = {
+    "format": 1,
+    "rows": ["gate|x:T|result<x||fresh", "shift_|x:T||x|same(x)"],
+    "names": {"own.gate": [0], "own.shift_": [1]},
+}
+
+
+@pytest.mark.parametrize("settings", ["", "ignore = E501", "select = TIP", "extend-select = TIP9"])
+def test_off_by_default(tmp_path: Path, settings: str) -> None:
+    write(tmp_path, net=BANNED)
+    (tmp_path / "setup.cfg").write_text(f"[flake8]\n{settings}\n")
+    assert found(run("net.py", cwd=tmp_path)) == []
+
+
+@pytest.mark.parametrize("jobs", ["-j1", "-j2"])
+def test_switched_on(tmp_path: Path, jobs: str) -> None:
+    write(tmp_path, net=BANNED, other=HAZARD)
+    (tmp_path / "tox.ini").write_text("[flake8]\nenable-extensions = TIP5, TIP9\n")
+    rows = found(run(jobs, "net.py", "other.py", cwd=tmp_path))
+    assert rows == ["net.py:4:8 TIP901", "other.py:6:7 TIP103", "other.py:6:7 TIP903"]
+
+
+def test_own_operators(tmp_path: Path) -> None:
+    write(tmp_path, net=OWN)
+    (tmp_path / "own.json").write_text(json.dumps(OPS))
+    (tmp_path / ".flake8").write_text("[flake8]\ninplace-ops = own.json\ninplace-frameworks = own, other\n")
+    assert found(run("-j1", "net.py", cwd=tmp_path)) == ["6:9 TIP101"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "own.json: No such file or directory"),
+        ("{", "own.json: JSONDecodeError: "),
+        ('{"format": 2}', "own.json: not of format 1"),
+        ('{"format": 1, "ops": []}', "own.json: unknown key 'ops'"),
+        ('{"format": 1, "rows": ["gate|x:T|y<x"]}', "own.json: ValueError: 'y' in 'gate|x:T|y<x'"),
+        ('{"format": 1, "rows": ["gate|x:T"], "names": {"own.gate": [1]}}', "own.json: IndexError: "),
+    ],
+)
+def test_own_operators_that_cannot_be_used(tmp_path: Path, text: str | None, said: str) -> None:
+    write(tmp_path, net=OWN)
+    if text is not None:
+        (tmp_path / "own.json").write_text(text)
+    done = run("--isolated", "--inplace-ops=own.json", "net.py", cwd=tmp_path)
+    assert done.returncode == 1
+    first, second = done.stdout.splitlines()
+    assert first == "There was a critical error during execution of Flake8:"
+    assert second.startswith("inplace-ops: ") and said in second

@@ -22,9 +22,15 @@ class Result:
     problem: tuple[Place, str] | None = None
 
 
-def analyze(source: str, tree: ast.Module | None = None, frameworks: frozenset[str] = scanning.FRAMEWORKS) -> Result:
-    """Analyse the text of one file.
+def analyze(
+    source: str,
+    tree: ast.Module | None = None,
+    frameworks: frozenset[str] = scanning.FRAMEWORKS,
+    extra: frozenset[str] = frozenset(),
+) -> Result:
+    """Analyse the text of one file: one that imports a package of ``frameworks``.
 
+    ``extra`` are the families that are off by default and wanted all the same: "possible", "style".
     Raises SyntaxError where ``tree`` is not given and the text is no Python.
     """
     source = source.replace("\r\n", "\n").replace("\r", "\n")
@@ -34,7 +40,7 @@ def analyze(source: str, tree: ast.Module | None = None, frameworks: frozenset[s
     from ..rules import findings
     from .interpreter import analyse
 
-    machine = analyse(file)
+    machine = analyse(file, extra)
     problem = None
     if machine.unreadable:
         piece, reason = min(machine.unreadable, key=lambda item: item[0].line)

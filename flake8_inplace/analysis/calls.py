@@ -112,7 +112,7 @@ def call(m: Machine, callee: Value, args: list[Value], kwargs: dict[str, Value],
         case Transform():
             return _transformed(m, callee, args, kwargs, site)
         case Ref():
-            return call_ref(m, callee.name, args, kwargs, site)
+            return _possibly(m, call_ref(m, callee.name, args, kwargs, site), args, kwargs, site)
         case Object():
             return call_object(m, callee, args, kwargs, site)
         case Tensor() | Const() | Tuple() | List() | Dict():
@@ -123,7 +123,21 @@ def call(m: Machine, callee: Value, args: list[Value], kwargs: dict[str, Value],
         return args[0] if args else callee
     if isinstance(callee, Unknown) and callee.scalar:
         return Unknown(scalar=True)
-    return _module_call(m, callee, args, kwargs, site)
+    return _possibly(m, _module_call(m, callee, args, kwargs, site), args, kwargs, site)
+
+
+def _possibly(m: Machine, result: Value, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    """What code that this file does not show may have done with its arguments, for whoever wants to know."""
+    if "possible" not in m.extra or not isinstance(result, Unknown) or result.scalar:
+        return result
+    given = [tensor for arg in (*args, *kwargs.values()) for tensor in tensors.tensors_in(m, arg)]
+    if given and tensors.means_in_place(site, kwargs):
+        m.write(given[0].storage, "possible", site)
+        return result
+    saves = tuple(tensors.keep(m, "this call", "argument", t.storage, site, True) for t in given if m.grad(t))
+    if saves and m.grad_mode:
+        result.node = Node("call", saves, (result.node,) if result.node is not None else ())
+    return result
 
 
 def _module_call(m: Machine, module: Value, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:

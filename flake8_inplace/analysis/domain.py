@@ -236,7 +236,8 @@ class Attributes:
 class Saved:
     """A tensor that an operator keeps for its backward: which operator, which of its slots, where, on which paths.
 
-    ``hooked`` says that hooks keep it, which autograd's version check does not reach.
+    ``hooked`` says that hooks keep it, which autograd's version check does not reach; ``possible`` that code which this
+    file does not show may keep it, or not.
     """
 
     op: str
@@ -246,6 +247,7 @@ class Saved:
     guard: Guard
     calls: tuple[Any, ...] = ()
     hooked: bool = False
+    possible: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -522,7 +522,7 @@ def _function(m: Machine, node: cst.FunctionDef, frame: Frame) -> bool:
 
 
 def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class | None) -> Function:
-    kind, grad = "", None
+    kind, grad, compiled = "", None, False
     for decorator in node.decorators:
         inner = decorator.decorator
         inner = inner.func if isinstance(inner, cst.Call) else inner
@@ -535,13 +535,14 @@ def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class 
             kind = "property" if name != "setter" else "setter"
         value = evaluate(m, inner, frame) if isinstance(inner, (cst.Name, cst.Attribute)) and kind != "setter" else NONE
         if isinstance(value, Ref):
+            compiled = compiled or value.name in ("torch.compile", "torch.jit.script")
             mode = calls.grad_mode_of(value.name)
             grad = mode if mode is not None else grad
     defaults: dict[str, Value] = {}
     for param in (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params):
         if param.default is not None:
             defaults[param.name.value] = evaluate(m, param.default, frame)
-    return Function(node.name.value, node, frame.piece, frame, owner, kind, grad, defaults)
+    return Function(node.name.value, node, frame.piece, frame, owner, kind, grad, defaults, compiled)
 
 
 def _class(m: Machine, node: cst.ClassDef, frame: Frame) -> bool:
@@ -900,9 +901,12 @@ def parse(m: Machine, piece: Piece) -> Sequence[cst.CSTNode]:
         return ()
 
 
-def analyse(file: Scan) -> Machine:
-    """Read a whole file: its module-level code, then whatever that did not call."""
-    m = Machine(file)
+def analyse(file: Scan, extra: frozenset[str] = frozenset()) -> Machine:
+    """Read a whole file: its module-level code, then whatever that did not call.
+
+    ``extra`` are the families that are off by default and wanted all the same: "possible", "style".
+    """
+    m = Machine(file, extra=extra)
     m.run = lambda function, args, kwargs, site: run(m, function, args, kwargs, site)
     m.bind = lambda target, value, frame: bind(m, target, value, frame)
     m.load = lambda piece, module: load(m, piece, module)

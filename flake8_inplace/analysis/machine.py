@@ -91,7 +91,10 @@ class Loop:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function(Callable_):
-    """A function of the file. ``kind``: "", "static", "class" or "property"; ``grad`` what a decorator sets."""
+    """A function of the file. ``kind``: "", "static", "class" or "property"; ``grad`` what a decorator sets.
+
+    ``compiled`` says that ``torch.compile`` or ``torch.jit.script`` decorates it.
+    """
 
     name: str
     node: cst.FunctionDef | cst.Lambda
@@ -101,6 +104,7 @@ class Function(Callable_):
     kind: str = ""
     grad: bool | None = None
     defaults: dict[str, Value] = field(default_factory=dict)
+    compiled: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -210,6 +214,7 @@ class Machine:
     rewritten: dict[Storage, list[Write]] | None = None
     differentiated: dict[Function, list[tuple[int, Write]]] = field(default_factory=dict)
     again: dict[Saved, list[Write]] = field(default_factory=dict)
+    extra: frozenset[str] = frozenset()
     reveals: list[tuple[Site, str]] = field(default_factory=list)
     symbols: dict[Hashable, Unknown] = field(default_factory=dict)
     promoted: dict[Unknown, Tensor] = field(default_factory=dict)

@@ -411,10 +411,16 @@ def overlaps(tensor: Tensor, other: Tensor) -> bool:
     return same and other.contiguous != tensor.contiguous
 
 
-def keep(m: Machine, op: str, slot: str, storage: Storage, site: Site) -> Saved:
+def means_in_place(site: Site, kwargs: Bindings) -> bool:
+    """Whether a call looks as if it overwrote its argument."""
+    called = getattr(getattr(site.expression, "func", None), "attr", getattr(site.expression, "func", None))
+    return constant(kwargs.get("inplace", NONE)) is True or str(getattr(called, "value", "")).endswith("_")
+
+
+def keep(m: Machine, op: str, slot: str, storage: Storage, site: Site, possible: bool = False) -> Saved:
     """Autograd keeps a tensor for the backward pass."""
     packing = m.state.modes.get("packing")
-    saved = Saved(op, slot, storage, site, m.state.guard(), tuple(m.calling), packing == "share")
+    saved = Saved(op, slot, storage, site, m.state.guard(), tuple(m.calling), packing == "share", possible)
     if packing == "copy":
         return saved
     m.state.put(storage, m.state.get(storage) | {saved})
@@ -428,6 +434,8 @@ def write(m: Machine, tensor: Tensor, form: str, site: Site, grad: Grad = Grad.N
     is written.
     """
     refused = refusal(m, tensor, grad, form, whole)
+    if "style" in m.extra:
+        _style(m, tensor, form, site)
     if refused:
         m.refuse(refused, site)
     else:
@@ -436,6 +444,14 @@ def write(m: Machine, tensor: Tensor, form: str, site: Site, grad: Grad = Grad.N
         stale.note(m, tensor, form, site)
         stale.rescale(m, tensor, site)
     return bool(refused)
+
+
+def _style(m: Machine, tensor: Tensor, form: str, site: Site) -> None:
+    """What a team may want to ban, whether it is a hazard or not."""
+    if m.batched or any(function.compiled for function in m.active):
+        m.refuse("style compiled", site)
+    elif form in ("op_", "inplace") or (form == "augmented" and m.grad(tensor)):
+        m.refuse(f"style {form}", site)
 
 
 def _unbatched(m: Machine, tensor: Tensor, sources: Iterable[Tensor], site: Site) -> bool:
@@ -531,6 +547,8 @@ def attribute(m: Machine, tensor: Tensor, name: str, site: Site) -> Value:
         if name in facts.scalar_methods() and name in ("requires_grad", "is_cuda", "grad_fn", "is_sparse"):
             return m.symbol(tensor.cell, name, scalar=True)
         return Method(tensor, name, site.node)
+    if "style" in m.extra and name[-1] == "_" != name[-2:-1]:
+        m.refuse("style missing", site)
     return Unknown()
 
 

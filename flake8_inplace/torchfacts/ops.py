@@ -85,6 +85,54 @@ def table() -> dict[str, Any]:
     return data  # type: ignore[no-any-return]
 
 
+def extend(path: str) -> None:
+    """Take a table of the user's own operators and modules in, over what is known of the same names.
+
+    Its format is that of `ops.json`: "format", and of "rows", "names" and "modules" what there is. Raises FactsError,
+    with one line, where it cannot be read.
+    """
+    try:
+        data = json.loads(Path(path).read_bytes())
+        unknown = set(data) - {"format", "rows", "names", "modules"}
+        if data["format"] != FORMAT or unknown:
+            raise FactsError(f"{path}: " + (f"unknown key {min(unknown)!r}" if unknown else f"not of format {FORMAT}"))
+        rows, known = data.get("rows", []), table()
+        for row in rows:
+            _valid(parse_op(row), row)
+        for entry in data.get("modules", {}).values():
+            for key in ("op", "inplace"):
+                if key in entry:
+                    _valid(parse_op(entry[key]), entry[key])
+        modules = {name: _MODULE | entry for name, entry in data.get("modules", {}).items()}
+        names = {
+            name: [len(known["rows"]) + range(len(rows))[i] for i in found]
+            for name, found in data.get("names", {}).items()
+        }
+    except FactsError:
+        raise
+    except OSError as error:
+        raise FactsError(f"{path}: {error.strerror}") from error
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise FactsError(f"{path}: {type(error).__name__}: {error}") from error
+    known["rows"] += rows
+    known["names"].update(names)
+    known["modules"].update(modules)
+    lookup.cache_clear()
+
+
+_MODULE = {"init": "", "defaults": {}, "parameters": "", "buffers": ""}
+
+
+def _valid(op: Op, row: str) -> None:
+    """Raises ValueError where a row speaks of a parameter or of a kind of output that there is not."""
+    params = {param.name for param in op.params}
+    spoken = {*op.writes, *(need for save in op.saves for need in save.needs), *(out.of for out in op.outs if out.of)}
+    spoken |= {save.slot for save in op.saves if not save.slot.startswith("result")}
+    kinds = {out.kind for out in op.outs} - {"fresh", "same", "view", "views", "expand", "maybe", "detached", "unsafe"}
+    if wrong := sorted((spoken - params) | kinds):
+        raise ValueError(f"{wrong[0]!r} in {row!r}")
+
+
 def torch_version() -> str:
     """The PyTorch release the facts were read from."""
     return str(table()["torch"])
