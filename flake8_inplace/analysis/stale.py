@@ -222,11 +222,11 @@ def handed_back(m: Machine, args: list[Value], result: Value, born: int, name: s
     results = _tensors(m, result)
     for tensor in results:
         for event in since(m, tensor, born):
-            if not event.filled:
+            if not event.filled and event.tensor.origin != "cast":
                 m.state.set(m.returned, event, True)
     for tensor in [found for arg in args for found in _tensors(m, arg)] if results else ():
         events = since(m, tensor, born)
-        for event in events if all(event.alone for event in events) else ():
+        for event in events if all(event.alone and event.tensor.origin != "cast" for event in events) else ():
             m.state.set(m.returned, event, True)
 
 
