@@ -353,7 +353,10 @@ class State:
     def possible(self, guard: Guard) -> bool:
         """Whether the present point can be reached under ``guard``."""
         path = self.path
-        return all(path.get(symbol, truth) is truth for symbol, truth in guard)
+        for symbol, truth in guard:
+            if path.get(symbol, truth) is not truth:
+                return False
+        return True
 
     def mark(self) -> int:
         return len(self.journal)

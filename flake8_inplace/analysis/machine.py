@@ -294,7 +294,11 @@ class Machine:
 
     def split(self, values: list[Value], then: Callable[[list[Value]], Value]) -> Value:
         """Call ``then`` with the combinations of the options of ``values``, each under its guard."""
-        return self._split(self._narrowed([self.see(value) for value in values]), then)
+        values = [self.see(value) for value in values]
+        for value in values:
+            if isinstance(value, Choice):
+                return self._split(self._narrowed(values), then)
+        return then(values)
 
     def _narrowed(self, values: list[Value]) -> list[Value]:
         """Forget options, from the last value on, until there are no more than a few combinations."""
@@ -310,16 +314,16 @@ class Machine:
                 combinations *= min(len(value.options), left)
         return values
 
-    def _split(self, values: list[Value], then: Callable[[list[Value]], Value]) -> Value:
+    def _split(self, values: list[Value], then: Callable[[list[Value]], Value], start: int = 0) -> Value:
         state = self.state
-        for index, value in enumerate(values):
-            value = self.see(value)
+        for index in range(start, len(values)):
+            value = self.see(values[index])
             if isinstance(value, Choice):
                 mark, exits = state.mark(), []
                 for guard, option in value.options:
                     if state.possible(guard):
                         state.assume(guard)
-                        result = self._split([*values[:index], option, *values[index + 1 :]], then)
+                        result = self._split([*values[:index], option, *values[index + 1 :]], then, index)
                         exits.append(Exit(guard, state.changes(mark), result))
                         state.rollback(mark)
                 if not exits:
