@@ -230,6 +230,7 @@ class Machine:
     clock: int = 0
     events: dict[Any, Any] = field(default_factory=dict)
     stored: dict[Any, int] = field(default_factory=dict)
+    mentions: dict[cst.CSTNode | None, tuple[str, ...]] = field(default_factory=dict)
     rescaled: dict[Any, Site] = field(default_factory=dict)
     batched: set[Tensor] = field(default_factory=set)
     modules: set[Value] = field(default_factory=set)

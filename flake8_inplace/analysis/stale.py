@@ -70,7 +70,9 @@ def _alone(m: Machine, tensor: Tensor, frame: Frame) -> bool:
     line = frame.line
     if isinstance(line, cst.AugAssign) and isinstance(line.operator, (cst.BitAndAssign, cst.BitOrAssign)):
         return False  # a mask, which a second time changes nothing
-    others = [m.see(frame.vars[name]) for name in mentioned(line) if name in frame.vars] if line is not None else []
+    if line not in m.mentions:
+        m.mentions[line] = tuple(mentioned(line)) if line is not None else ()
+    others = [m.see(frame.vars[name]) for name in m.mentions[line] if name in frame.vars]
     if any(isinstance(other, Unknown) and not other.scalar for other in others):
         return False
     own = [other for other in others if isinstance(other, Tensor) and other.storage is tensor.storage]
