@@ -774,9 +774,21 @@ def entry_argument(m: Machine, function: Function, param: cst.Param, first: bool
         return Unknown(scalar=True, default=default)
     if default is not None and default != NONE:
         return Unknown(scalar=isinstance(default, Const), default=default)
-    if forward and first and default is None:
+    if forward and first and default is None and not _is_joined(function.node, param.name.value):
         return Tensor(cell=Cell(Grad.MAYBE, leaf=False))
     return Unknown(Grad.MAYBE, likely=forward)
+
+
+def _is_joined(node: cst.CSTNode, name: str) -> bool:
+    """Whether ``torch.cat(name)`` or the like in a function shows that a parameter is a sequence of tensors."""
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _JOINING:
+        first = node.args[0].value if node.args else None
+        if isinstance(first, cst.Name) and first.value == name:
+            return True
+    return any(_is_joined(child, name) for child in node.children)
+
+
+_JOINING = frozenset({"cat", "concat", "stack", "hstack", "vstack"})
 
 
 def call_entry(m: Machine, function: Function, receiver: Value | None) -> None:

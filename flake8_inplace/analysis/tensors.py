@@ -42,6 +42,7 @@ _MASKED = frozenset({"masked_fill_", "index_put_"})
 _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 """Operators over a list that save an element for the gradients of the others."""
 _FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.get_default_dtype"})
+_INTEGERS = frozenset(f"torch.{name}" for name in "bool uint8 int8 int16 int32 int64 short int long".split())
 _SAME_METADATA = frozenset({"shape", "dtype", "device", "ndim", "is_leaf", "layout", "names", "itemsize", "nbytes"})
 
 
@@ -284,7 +285,7 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
             m.state.put(tensor.cell, CellState(max(state.grad, grad), node, False))
         shared = {tensor.cell for tensors in operands.values() for tensor in tensors}
         for out, result in zip(op.outs, results, strict=True):
-            if out.differentiable and out.kind != "detached":
+            if out.differentiable and out.kind != "detached" and not _to_integers(op, bound):
                 for tensor in tensors_in(m, result):
                     if tensor.cell not in shared:
                         tensor.cell.initial = CellState(grad, node, False)
@@ -394,6 +395,13 @@ def _converts(op: facts.Op, bound: Bindings) -> bool:
     names = [value.name for value in bound.values() if isinstance(value, Ref)]
     return op.name in ("to", "type", "type_as") and any(
         name.startswith("torch.") and name not in _FLOAT for name in names
+    )
+
+
+def _to_integers(op: facts.Op, bound: Bindings) -> bool:
+    """Whether a conversion is to a type that has no gradient."""
+    return op.name in ("to", "type") and any(
+        isinstance(value, Ref) and value.name in _INTEGERS for value in bound.values()
     )
 
 
