@@ -169,9 +169,13 @@ def again(m: Machine, event: Event, time: int) -> bool:
 
 
 def _meant(event: Event, name: str, frame: Frame) -> bool:
-    """Whether the program writes through the name that it reads, or has no name left for the old value."""
+    """Whether the program writes through the name that it reads, or has no name left for the old value.
+
+    A name that stands for the old tensor on one path and for a copy on another shows that the program knows.
+    """
     if event.name != name:
-        return event.name not in frame.vars or event.name in frame.elements
+        written = frame.vars.get(event.name)
+        return written is None or event.name in frame.elements or isinstance(written, Choice)
     targets = event.line.targets if isinstance(event.line, cst.Assign) else ()
     bound = [target.target.value for target in targets if isinstance(target.target, cst.Name)]
     return event.form != "inplace" or not bound or name in bound
@@ -222,14 +226,16 @@ def handed_back(m: Machine, args: list[Value], result: Value, born: int, name: s
     if not m.events or name.endswith("_") or "inplace" in name or "in_place" in name or isinstance(line, cst.Expr):
         return
     results = _tensors(m, result)
-    for tensor in results:
-        for event in since(m, tensor, born):
-            if not event.filled and event.tensor.origin != "cast":
-                m.state.set(m.returned, event, True)
-    for tensor in [found for arg in args for found in _tensors(m, arg)] if results else ():
+    whole_ones = {tensor.storage: tensor for arg in args for tensor in _tensors(m, arg) if tensor.view == ""}
+    returned = {tensor.storage for tensor in results}
+    for storage, tensor in whole_ones.items() if results else ():
         events = since(m, tensor, born)
-        for event in events if all(event.alone and event.tensor.origin != "cast" for event in events) else ():
-            m.state.set(m.returned, event, True)
+        if tensor.origin != "cast":  # a cast of the function's own may have copied
+            events = [event for event in events if event.tensor.origin != "cast"]
+        if storage in returned or all(event.alone for event in events):
+            for event in events:
+                if not event.filled:
+                    m.state.set(m.returned, event, True)
 
 
 def announced(m: Machine, tensor: Tensor, begin: int) -> None:
