@@ -151,7 +151,7 @@ def read_name(m: Machine, name: str, value: Value, frame: Frame) -> None:
         if frame is event.frames[-1]:
             if event.name and whole(value, event) and not _meant(event, name, frame):
                 m.refuse("read", event.site)
-        elif frame in event.frames and value.view == "":
+        elif frame in event.frames and m.frames[-1] is frame and value.view == "":
             if m.returned.get(event):
                 m.refuse("argument", event.site)
             elif name in frame.times and again(m, event, frame.times[name]):
@@ -281,13 +281,16 @@ def differentiated(m: Machine, tensor: Tensor) -> None:
 
 def read_twice(m: Machine, getter: Function, instance: Value, site: Site) -> None:
     """Read one element of a dataset twice: what the first reading converted in place, the second converts again."""
-    mark, begin, index = m.state.mark(), m.tick(), Unknown(scalar=True)
-    for _ in range(2):
-        m.run(getter, [instance, index], {}, site)
+    mark, index = m.state.mark(), Unknown(scalar=True)
+    begin = m.tick()
+    m.run(getter, [instance, index], {}, site)
+    again_from = m.tick()
+    m.run(getter, [instance, index], {}, site)
     for writes in [found for key, found in m.events.items() if key != _UPDATES]:
         ours = [event for event in writes if event.time > begin and _converts(event)]
+        first = {event.site.expression for event in ours if event.time < again_from}
         for event in ours:
-            if any(other.site.expression is event.site.expression and other is not event for other in ours):
+            if event.time > again_from and event.site.expression in first:
                 m.refuse("dataset", event.site)
     m.state.rollback(mark)
 
