@@ -709,8 +709,17 @@ def parameters(m: Machine, function: Function, args: list[Value], kwargs: dict[s
     for name, value in frame.vars.items():
         spec = next((p for p in (*params.posonly_params, *params.params) if p.name.value == name), None)
         if spec is not None and annotation(spec.annotation) == "tensor":
-            frame.vars[name] = m.promote(value)
+            frame.vars[name] = _given_tensor(m, value)
     return complete
+
+
+def _given_tensor(m: Machine, value: Value) -> Value:
+    """An argument for a parameter that is annotated as a tensor: None is not what is meant."""
+    value = m.see(value)
+    if not isinstance(value, Choice):
+        return m.promote(value)
+    options = [option for _, option in value.options if m.see(option) != NONE]
+    return m.promote(options[0]) if len(options) == 1 else value
 
 
 def _blank(m: Machine, value: Value) -> bool:
