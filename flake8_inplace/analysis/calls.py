@@ -24,6 +24,7 @@ from .domain import (
     Node,
     Object,
     Ref,
+    Storage,
     Tensor,
     Tuple,
     Unknown,
@@ -81,6 +82,7 @@ _HOOKS = {f"register_{kind}_hook": kind for kind in ("forward", "forward_pre", "
 _TRANSFORMS = {
     f"{package}.{name}": name for package in ("torch", "torch.func", "functorch") for name in ("vmap", "grad")
 }
+_SHARING = frozenset({"torch.from_numpy", "torch.from_dlpack", "torch.utils.dlpack.from_dlpack"})
 _NO_TENSOR = ("numpy.", "math.", "random.", "os.", "time.", "np.", "pandas.", "logging.", "json.", "re.")
 
 
@@ -413,6 +415,17 @@ def super_method(m: Machine, value: Super, name: str, args: list[Value], kwargs:
     return object_method(m, receiver, name, args, kwargs, site)
 
 
+def _shared(m: Machine, given: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """A tensor over memory that something else holds too."""
+    if isinstance(given, Array):
+        return Tensor(Storage(hidden=given.storage))
+    if isinstance(given, Tensor):
+        return tensors.data(given)
+    if isinstance(given, Unknown):
+        return m.promote(m.symbol("memory", given))
+    return tensors.unknown_call(m, *args, *kwargs.values())
+
+
 def _packing(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """The context managers of ``torch.autograd.graph`` that say how tensors are saved."""
     if name == "saved_tensors_hooks" and args:
@@ -452,6 +465,8 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
             return GradMode(True)
         mode = GradMode(_MODES[name], name == "torch.inference_mode")
         return mode if not args or not isinstance(args[0], (Function, Bound)) else args[0]
+    if name in _SHARING and args:
+        return _shared(m, m.see(args[0]), args, kwargs)
     if name.startswith("torch.autograd.graph."):
         return _packing(m, name[21:], args, kwargs, site)
     if name in _TRANSFORMS and args:

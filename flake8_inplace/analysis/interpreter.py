@@ -15,6 +15,7 @@ from .domain import (
     ITEMS,
     NONE,
     Array,
+    Attributes,
     Cell,
     CellState,
     Choice,
@@ -24,6 +25,7 @@ from .domain import (
     Exit,
     Grad,
     Guard,
+    Items,
     List,
     Object,
     Ref,
@@ -111,7 +113,12 @@ def _discarded(m: Machine, node: cst.BaseExpression, frame: Frame) -> None:
         return
     name = node.func.attr.value
     plain = isinstance(node.func.value, (cst.Name, cst.Attribute, cst.Subscript))
-    if plain and f"{name}_" in facts.inplace_methods() and not m.state.modes.get("expecting"):
+    if (
+        plain
+        and f"{name}_" in facts.inplace_methods()
+        and name in facts.tensor_methods()
+        and not m.state.modes.get("expecting")
+    ):
         owner = m.see(quietly(m, node.func.value, frame))
         if isinstance(owner, Tensor) and name != "requires_grad":
             m.refuse("discarded", Site(frame.piece, node.func.attr, node))
@@ -196,6 +203,7 @@ def _assign(m: Machine, node: cst.Assign, frame: Frame) -> bool:
     value = evaluate(m, node.value, frame)
     for target in node.targets:
         _shift(m, target.target, node.value, frame)
+        stale.swap(m, target.target, node.value, value, Site(frame.piece, target.target, target.target))
         bind(m, target.target, value, frame)
     return True
 
@@ -904,10 +912,20 @@ def load(m: Machine, piece: Piece, module: Frame) -> None:
     frame = Frame(module.vars, piece)
     try:
         block(m, parse(m, piece), frame)
+        for name in piece.binds:
+            _fillable(m, module.vars.get(name))
     finally:
         m.state, m.active, m.calling, m.frames = state, active, calling, frames
     for thing, value in m.base.items():
         state.store.setdefault(thing, value)
+
+
+def _fillable(m: Machine, value: Value | None) -> None:
+    """An empty container of the module is there to be filled, by decorators or by others who import it."""
+    if isinstance(value, Dict) and not m.state.get(value).items:
+        m.state.put(value, Attributes({}, True))
+    elif isinstance(value, List) and not m.state.get(value).items:
+        m.state.put(value, Items((), True))
 
 
 def parse(m: Machine, piece: Piece) -> Sequence[cst.CSTNode]:

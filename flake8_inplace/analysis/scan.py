@@ -133,7 +133,8 @@ def _writes(node: ast.AST) -> bool:
 
 @cache
 def _confused() -> frozenset[str]:
-    return facts.inplace_methods() - _OTHERS
+    twins = facts.inplace_methods() - _OTHERS
+    return frozenset(name for name in twins if name[:-1] in facts.tensor_methods())
 
 
 def _registers_inplace(node: ast.ClassDef) -> bool:

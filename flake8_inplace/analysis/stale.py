@@ -13,7 +13,7 @@ from typing import Any
 
 import libcst as cst
 
-from .domain import Choice, Dict, Grad, Guard, List, Ref, Tensor, Tuple, Unknown, Value, compatible
+from .domain import Choice, Dict, Grad, Guard, List, Object, Ref, Tensor, Tuple, Unknown, Value, compatible
 from .machine import Frame, Function, Machine, Site
 
 METADATA = frozenset(
@@ -208,13 +208,23 @@ def taken(m: Machine, container: List | Dict, value: Value) -> None:
     """An element of a container is read, and from now on may be overwritten on purpose."""
     options = [option for _, option in value.options] if isinstance(value, Choice) else [value]
     for option in options if m.stored else ():
-        time = m.stored.get((container, option.storage)) if isinstance(option, Tensor) else 0
-        if time and isinstance(option, Tensor):
-            for event in since(m, option, time):
-                named = event.name or again(m, event, time)
-                if named and option is value and option.origin == "op" and whole(option, event):
-                    m.refuse("read", event.site)
+        if not isinstance(option, Tensor):
+            continue
+        time = m.stored.get((container, option.storage), 0)
+        for event in since(m, option, time) if option is value else ():
+            if time and m.returned.get(event) and option.view == "":
+                m.refuse("argument", event.site)
+            elif time and option.origin == "op" and whole(option, event) and _unaware(m, event, time):
+                m.refuse("read", event.site)
+        if time:
             m.state.set(m.stored, (container, option.storage), 0)
+
+
+def _unaware(m: Machine, event: Event, time: int) -> bool:
+    """Whether who wrote did not mean the element of the container: it has filled parts of it where it put it there."""
+    if event.form == "subscript" and event.frames[-1] is m.frames[-1]:
+        return False
+    return bool(event.name) or again(m, event, time)
 
 
 def handed_back(m: Machine, args: list[Value], result: Value, born: int, name: str, line: cst.CSTNode | None) -> None:
@@ -226,9 +236,10 @@ def handed_back(m: Machine, args: list[Value], result: Value, born: int, name: s
     if not m.events or name.endswith("_") or "inplace" in name or "in_place" in name or isinstance(line, cst.Expr):
         return
     results = _tensors(m, result)
+    answers = bool(results) or isinstance(m.see(result), (Object, Dict, Unknown))
     whole_ones = {tensor.storage: tensor for arg in args for tensor in _tensors(m, arg) if tensor.view == ""}
     returned = {tensor.storage for tensor in results}
-    for storage, tensor in whole_ones.items() if results else ():
+    for storage, tensor in whole_ones.items() if answers else ():
         events = since(m, tensor, born)
         if tensor.origin != "cast":  # a cast of the function's own may have copied
             events = [event for event in events if event.tensor.origin != "cast"]
@@ -352,6 +363,17 @@ def shift(m: Machine, target: cst.CSTNode, source: cst.CSTNode, base: Value, sit
         m.refuse("overlap", site)
     elif moved > 0 and where > 0:
         m.refuse("shift", site)
+
+
+def swap(m: Machine, targets: cst.CSTNode, sources: cst.CSTNode, values: Value, site: Site) -> None:
+    """``x[i], x[j] = x[j], x[i]``: the right side are views, and the first assignment changes the second."""
+    if not isinstance(targets, cst.Tuple) or not isinstance(sources, cst.Tuple) or not isinstance(values, Tuple):
+        return
+    left, right = ([element.value for element in side.elements] for side in (targets, sources))
+    views = [item.storage for item in map(m.see, values.items) if isinstance(item, Tensor) and item.view]
+    crossed = len(left) == len(right) == len(views) == 2 and views[0] is views[1]
+    if crossed and left[0].deep_equals(right[1]) and left[1].deep_equals(right[0]):
+        m.refuse("read", site)
 
 
 def _moved(target: cst.BaseSlice, source: cst.BaseSlice) -> int:
