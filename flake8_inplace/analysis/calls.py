@@ -82,6 +82,7 @@ _HOOKS = {f"register_{kind}_hook": kind for kind in ("forward", "forward_pre", "
 _TRANSFORMS = {
     f"{package}.{name}": name for package in ("torch", "torch.func", "functorch") for name in ("vmap", "grad")
 }
+_FUNCTIONAL = frozenset({"torch.func.functional_call", "torch.nn.utils.stateless.functional_call"})
 _SHARING = frozenset({"torch.from_numpy", "torch.from_dlpack", "torch.utils.dlpack.from_dlpack"})
 _NO_TENSOR = ("numpy.", "math.", "random.", "os.", "time.", "np.", "pandas.", "logging.", "json.", "re.")
 
@@ -426,6 +427,19 @@ def _shared(m: Machine, given: Value, args: list[Value], kwargs: dict[str, Value
     return tensors.unknown_call(m, *args, *kwargs.values())
 
 
+def _functional_call(m: Machine, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    """A module called with other parameters, which it saves as it would its own."""
+    given = m.see(args[1])
+    values = list(m.state.get(given).items.values()) if isinstance(given, Dict) else [given]
+    held = [tensor for value in values for tensor in tensors.tensors_in(m, value)]
+    grad = max((tensors.reach(m, value) for value in (*args, *held)), default=Grad.NO)
+    if not m.grad_mode or not grad:
+        return Unknown()
+    saves = tuple(tensors.keep(m, "functional_call", "parameters", tensor.storage, site) for tensor in held)
+    node = Node("functional_call", saves, m.history(*args, *held))
+    return Unknown(grad, node, likely=True)
+
+
 def _packing(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """The context managers of ``torch.autograd.graph`` that say how tensors are saved."""
     if name == "saved_tensors_hooks" and args:
@@ -465,6 +479,8 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
             return GradMode(True)
         mode = GradMode(_MODES[name], name == "torch.inference_mode")
         return mode if not args or not isinstance(args[0], (Function, Bound)) else args[0]
+    if name in _FUNCTIONAL and len(args) > 1:
+        return _functional_call(m, args, kwargs, site)
     if name in _SHARING and args:
         return _shared(m, m.see(args[0]), args, kwargs)
     if name.startswith("torch.autograd.graph."):

@@ -40,6 +40,7 @@ from .machine import (
     DEPTH,
     ENTRY_STEPS,
     FILE_STEPS,
+    Bound,
     Class,
     Frame,
     Function,
@@ -524,7 +525,12 @@ def _captures(node: cst.CSTNode) -> list[cst.Name]:
 
 
 def _function(m: Machine, node: cst.FunctionDef, frame: Frame) -> bool:
-    function = make_function(m, node, frame, None)
+    function: Value = make_function(m, node, frame, None)
+    for decorator in reversed(node.decorators) if frame.function is not None else ():
+        wrapper = m.see(evaluate(m, decorator.decorator, frame))
+        if isinstance(wrapper, (Function, Bound)):
+            made = m.see(calls.call(m, wrapper, [function], {}, Site(frame.piece, decorator, decorator)))
+            function = made if isinstance(made, (Function, Bound)) else function
     m.state.set(frame.vars, node.name.value, function)
     return True
 
@@ -675,7 +681,7 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
             state.merge(frame.mark, frame.exits)
         value = choose([(way.guard, way.value) for way in frame.exits])
         forget(state, frame)
-        stale.handed_back(m, args, value, frame.born, function.name, line)
+        stale.handed_back(m, [*args, *kwargs.values()], value, frame.born, function.name, line)
         return frame.yields or value
     finally:
         state.set(state.modes, "grad", before)
