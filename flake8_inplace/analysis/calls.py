@@ -513,6 +513,10 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         return _higher(m, name, args, site)
     if name == "functools.partial" and args:
         return Partial(args[0], tuple(args[1:]), kwargs)
+    if name == "collections.defaultdict" and args:
+        made_up = classes.dictionary(m, args[1:], kwargs)
+        made_up.factory = m.see(args[0])
+        return made_up
     if name in ("collections.OrderedDict", "builtins.dict"):
         return classes.dictionary(m, args, kwargs)
     if name.startswith("torch.Tensor.") and args:

@@ -30,7 +30,7 @@ from .domain import (
     choose,
     part_grad,
 )
-from .machine import Machine, Site, constant
+from .machine import Function, Machine, Site, constant
 
 UNROLL = 4
 """Loops over this many known numbers or fewer are read once a number; all others twice."""
@@ -220,9 +220,12 @@ def get_item(m: Machine, value: Value, index: Value) -> Value:
                 found: Value = contents.items[key]
                 stale.taken(m, value, m.see(found))
                 return found
-            return m.symbol(value, "[]", key) if contents.open else Unknown()
+            if value.factory is None:
+                return m.symbol(value, "[]", key) if contents.open else Unknown()
+            return _missing(m, value, index)
         if isinstance(index, Unknown):
-            return m.state.get(value).items.get(index, Unknown())  # type: ignore[no-any-return]
+            found = m.state.get(value).items.get(index, Unknown())
+            return _missing(m, value, index) if value.factory and isinstance(found, Unknown) else found
         return Unknown()
     if isinstance(value, Unknown):
         if value.scalar:
@@ -234,6 +237,19 @@ def get_item(m: Machine, value: Value, index: Value) -> Value:
             return m.symbol(value, "[]", key, grad=part_grad(value))
         return Unknown(part_grad(value), value.node)
     return Unknown()
+
+
+def _missing(m: Machine, value: Dict, index: Value) -> Value:
+    """What a defaultdict makes for a key that it has not."""
+    factory = value.factory
+    if isinstance(factory, Function):
+        made = m.run(factory, [], {}, Site(factory.piece, factory.node, factory.node))
+    elif factory in (Ref("builtins.list"), Ref("builtins.dict")):
+        made = List() if factory == Ref("builtins.list") else Dict()
+    else:
+        return Unknown(scalar=factory in (Ref("builtins.int"), Ref("builtins.float")))
+    set_item(m, value, index, made)
+    return made
 
 
 def sliced(items: tuple[Value, ...], index: Slice) -> tuple[Value, ...] | None:

@@ -105,12 +105,13 @@ class List:
 
 
 class Dict:
-    """A dictionary; keys that are not constants make it open."""
+    """A dictionary; keys that are not constants make it open. ``factory`` makes what a defaultdict has not yet."""
 
-    __slots__ = ("initial",)
+    __slots__ = ("factory", "initial")
 
     def __init__(self, items: Mapping[Any, Value] | None = None, open: bool = False) -> None:
         self.initial = Attributes(dict(items or {}), open)
+        self.factory: Value | None = None
 
 
 class Storage:
