@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import libcst as cst
@@ -46,6 +47,7 @@ from .machine import (
     Function,
     Loop,
     Machine,
+    Managed,
     Site,
     Start,
 )
@@ -450,23 +452,49 @@ def _try(m: Machine, node: cst.Try | cst.TryStar, frame: Frame) -> bool:
 
 
 def _with(m: Machine, node: cst.With, frame: Frame) -> bool:
+    return _enter(m, list(node.items), node.body, frame)
+
+
+def _enter(m: Machine, items: list[cst.WithItem], body: cst.BaseSuite, frame: Frame) -> bool:
+    """Enter context managers one after the other, run the body, leave them."""
+    if not items:
+        return suite(m, body, frame)
     modes = m.state.modes
-    enabled, expecting, inference = modes.get("grad", True), modes.get("expecting"), modes.get("inference")
-    packing = modes.get("packing")
-    for item in node.items:
-        before = m.state.modes.get("grad", True)
-        value = m.see(evaluate(m, item.item, frame))
-        m.state.set(m.state.modes, "grad", value.on if isinstance(value, GradMode) else before)
-        m.state.set(m.state.modes, "expecting", not isinstance(value, (GradMode, Packing)))
-        if isinstance(value, Packing):
-            m.state.set(m.state.modes, "packing", "share" if value.shares else "copy")
-        m.state.set(m.state.modes, "inference", inference or (isinstance(value, GradMode) and value.inference))
-        if item.asname is not None:
-            bind(m, item.asname.name, value, frame)
-    alive = suite(m, node.body, frame)
-    for mode, was in (("grad", enabled), ("expecting", expecting), ("inference", inference), ("packing", packing)):
-        m.state.set(m.state.modes, mode, was)
+    before = {name: modes.get(name) for name in ("grad", "expecting", "inference", "packing")}
+    value = m.see(evaluate(m, items[0].item, frame))
+    if isinstance(value, Managed):
+        return _managed(m, value, items, body, frame)
+    m.state.set(modes, "expecting", not isinstance(value, (GradMode, Packing)))
+    if isinstance(value, GradMode):
+        m.state.set(modes, "grad", value.on)
+        m.state.set(modes, "inference", value.inference or before["inference"])
+    if isinstance(value, Packing):
+        m.state.set(modes, "packing", "share" if value.shares else "copy")
+    if items[0].asname is not None:
+        bind(m, items[0].asname.name, value, frame)
+    alive = _enter(m, items[1:], body, frame)
+    for name, was in before.items():
+        m.state.set(modes, name, True if name == "grad" and was is None else was)
     return alive
+
+
+def _managed(m: Machine, value: Managed, items: list[cst.WithItem], body: cst.BaseSuite, frame: Frame) -> bool:
+    """A generator under ``contextlib.contextmanager``: the body runs where it yields."""
+    outside = list(m.frames), list(m.calling), list(m.active)
+    came: list[bool] = []
+
+    def resume(yielded: Value) -> None:
+        if came:
+            return
+        inside = m.frames, m.calling, m.active
+        m.frames, m.calling, m.active = outside
+        if items[0].asname is not None:
+            bind(m, items[0].asname.name, yielded, frame)
+        came.append(_enter(m, items[1:], body, frame))
+        m.frames, m.calling, m.active = inside
+
+    run(m, replace(value.function, managed=False, resume=resume), value.args, value.kwargs, value.site)
+    return came[0] if came else _enter(m, items[1:], body, frame)
 
 
 def _match(m: Machine, node: cst.Match, frame: Frame) -> bool:
@@ -536,7 +564,7 @@ def _function(m: Machine, node: cst.FunctionDef, frame: Frame) -> bool:
 
 
 def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class | None) -> Function:
-    kind, grad, compiled = "", None, False
+    kind, grad, compiled, managed = "", None, False, False
     for decorator in node.decorators:
         inner = decorator.decorator
         inner = inner.func if isinstance(inner, cst.Call) else inner
@@ -549,6 +577,7 @@ def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class 
             kind = "property" if name != "setter" else "setter"
         value = evaluate(m, inner, frame) if isinstance(inner, (cst.Name, cst.Attribute)) and kind != "setter" else NONE
         if isinstance(value, Ref):
+            managed = managed or value.name == "contextlib.contextmanager"
             compiled = compiled or value.name in ("torch.compile", "torch.jit.script")
             mode = calls.grad_mode_of(value.name)
             grad = mode if mode is not None else grad
@@ -556,7 +585,7 @@ def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class 
     for param in (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params):
         if param.default is not None:
             defaults[param.name.value] = evaluate(m, param.default, frame)
-    return Function(node.name.value, node, frame.piece, frame, owner, kind, grad, defaults, compiled)
+    return Function(node.name.value, node, frame.piece, frame, owner, kind, grad, defaults, compiled, managed)
 
 
 def _class(m: Machine, node: cst.ClassDef, frame: Frame) -> bool:
@@ -648,6 +677,8 @@ _STATEMENTS: dict[type, Callable[[Machine, Any, Frame], bool]] = {
 
 def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """Call a function of the file: its body is read with these arguments."""
+    if function.managed:
+        return Managed(function, args, kwargs, site)
     busy = sum(1 for active in m.active if active.node is function.node)
     if busy > RECURSIONS or len(m.active) >= DEPTH or m.entry_steps > ENTRY_STEPS:
         return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.NO)

@@ -93,7 +93,8 @@ class Loop:
 class Function(Callable_):
     """A function of the file. ``kind``: "", "static", "class" or "property"; ``grad`` what a decorator sets.
 
-    ``compiled`` says that ``torch.compile`` or ``torch.jit.script`` decorates it.
+    ``compiled`` says that ``torch.compile`` or ``torch.jit.script`` decorates it, ``managed`` that
+    ``contextlib.contextmanager`` does; ``resume`` takes what such a function yields.
     """
 
     name: str
@@ -105,6 +106,18 @@ class Function(Callable_):
     grad: bool | None = None
     defaults: dict[str, Value] = field(default_factory=dict)
     compiled: bool = False
+    managed: bool = False
+    resume: Callable[[Value], None] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Managed(Callable_):
+    """A context manager that a generator makes, before it is entered."""
+
+    function: Function
+    args: list[Value]
+    kwargs: dict[str, Value]
+    site: Site
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -280,12 +280,12 @@ def rescale(m: Machine, tensor: Tensor, site: Site) -> None:
         value = line.value if isinstance(line, cst.Assign) else None
         scales = isinstance(value, cst.BinaryOperation) and isinstance(value.operator, (cst.Multiply, cst.Divide))
     if scales and state.grad is Grad.YES and state.node is not None:
-        m.state.set(m.rescaled, hidden, site)
+        m.state.set(m.rescaled, (hidden,), site)
 
 
 def differentiated(m: Machine, tensor: Tensor) -> None:
     """Autograd records an operator of ``tensor``."""
-    site = m.rescaled.get(tensor.storage)
+    site = m.rescaled.get((tensor.storage,))
     if site is not None and m.grad(tensor) is Grad.YES:
         m.refuse("rescaled", site)
 

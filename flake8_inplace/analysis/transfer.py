@@ -598,6 +598,9 @@ def _yield(m: Machine, node: cst.Yield, frame: Frame) -> Value:
         items = containers.elements(m, value)[0]
     else:
         items = [evaluate(m, node.value, frame)] if node.value is not None else []
+    if frame.function is not None and frame.function.resume is not None:
+        frame.function.resume(items[0] if items else NONE)
+        return Unknown()
     if frame.yields is None:
         frame.yields = List(open=True)
     contents = m.state.get(frame.yields)
