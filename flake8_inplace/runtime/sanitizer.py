@@ -166,19 +166,22 @@ class Sanitizer:
             self.report.add(hazard)
         self.closed = True
 
-    def waiting(self) -> list[Hazard]:
-        """The tensors in living graphs that are overwritten and that no backward pass has asked for."""
+    def waiting(self, used: bool = False) -> list[Hazard]:
+        """The tensors in living graphs that are overwritten and that no backward pass has asked for.
+
+        ``used`` adds those that one has used before they were overwritten: a retained graph may need them again.
+        """
         found = Report()
         for reference in list(self.living.values()):
             packed = reference()
-            if packed is not None and _is_stale(packed):
+            if packed is not None and _is_stale(packed) and (used or not packed.save.reached):
                 found.add(self.hazard(packed.tensor, packed.save))
         return found.hazards
 
     def released(self, packed: _Packed) -> None:
         """The graph has let go of a tensor."""
         self.living.pop(id(packed), None)
-        if not self.closed and _is_stale(packed):
+        if not self.closed and not packed.save.reached and _is_stale(packed):
             self.report.add(self.hazard(packed.tensor, packed.save))
 
     def track(self, tensor: torch.Tensor) -> _Track:
@@ -226,7 +229,10 @@ class Sanitizer:
         if self.report.add(hazard) and self.mode == "warn":
             warnings.warn(str(hazard), InplaceHazardWarning, stacklevel=2)
         if self.mode == "raise" or not silent:
-            raise InplaceHazardError([hazard, *self.waiting()])
+            others = [other for other in self.waiting(used=True) if other.saved_at != hazard.saved_at]
+            for other in others:
+                self.report.add(other)
+            raise InplaceHazardError([hazard, *others])
 
 
 class _Watch(TorchDispatchMode):
@@ -329,10 +335,9 @@ class _Watch(TorchDispatchMode):
     def name(self, packed: _Packed) -> None:
         """Ask the node that is being executed which of its slots this is."""
         node: Any = torch._C._current_autograd_node()
-        if node is None:
-            return
-        packed.save.op = _op_of(type(node).__name__)
-        attributes = [name for name in dir(type(node)) if name.startswith("_saved_")] or ["saved_tensors"]
+        attributes = [name for name in dir(type(node)) if name == "saved_tensors" or name.startswith("_saved_")]
+        if attributes:  # None outside a backward pass, and a write to a view hides its node inside of another
+            packed.save.op = _op_of(type(node).__name__)
         for attribute in attributes:
             self.probed = []
             try:
@@ -380,8 +385,6 @@ class _Watch(TorchDispatchMode):
 
     def check(self, tensor: torch.Tensor | None, save: _Save | None) -> None:
         if tensor is not None and save is not None and _version(tensor) != save.version:
-            node = torch._C._current_autograd_node()
-            save.op = save.op if node is None else _op_of(type(node).__name__)
             self.sanitizer.refuse(tensor, save, silent=True)
 
 
@@ -400,7 +403,7 @@ def _written_arguments(func: Any) -> tuple[tuple[int, str], ...]:
 
 def _is_stale(packed: _Packed) -> bool:
     save = packed.save
-    return bool(save.track.events) and not save.reached and packed.tensor._version != save.version
+    return bool(save.track.events) and packed.tensor._version != save.version
 
 
 def _storage(tensor: torch.Tensor) -> Any:
@@ -432,7 +435,7 @@ def _fingerprint(tensor: torch.Tensor) -> torch.Tensor | None:
         if flat.dtype.is_floating_point:
             flat = flat.view({1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[flat.element_size()])
         weights = torch.arange(1, 2 * flat.numel(), 2, device=flat.device).mul_(0x9E3779B97F4A7C15 - (1 << 64))
-        return flat.to(torch.int64).mul_(weights).sum()
+        return (flat.to(torch.int64) * weights).sum()  # not in place: this may be the tensor itself
 
 
 def _op_of(node: str) -> str:
