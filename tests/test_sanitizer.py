@@ -16,6 +16,15 @@ import torch
 import torch.distributed as dist
 from test_cases import CASES, MARK, Span, load, statement_at, statement_spans
 from torch import nn
+from torch.testing._internal.common_methods_invocations import (
+    OpInfo,
+    foreach_binary_op_db,
+    foreach_other_op_db,
+    foreach_pointwise_op_db,
+    foreach_unary_op_db,
+    op_db,
+)
+from torch.utils._pytree import tree_leaves, tree_map
 from torch.utils.checkpoint import checkpoint
 
 from flake8_inplace.analysis import analyze
@@ -660,3 +669,75 @@ def test_nothing_is_kept_of_a_dead_graph(x: torch.Tensor) -> None:
         y.add_(1)
         del z
         assert sys.getrefcount(storage) == held
+
+
+# Versions rise as they do without the sanitizer, or its check would let pass what PyTorch's own does not
+
+
+def versions(tensors: object) -> list[int]:
+    return [leaf._version for leaf in tree_leaves(tensors) if isinstance(leaf, torch.Tensor)]
+
+
+def copied(values: object) -> object:
+    return tree_map(lambda leaf: leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf, values)
+
+
+def counted(call: Callable[..., object], values: object) -> list[int] | str:
+    """What a call does to the versions of its arguments."""
+    try:
+        call(values)
+    except (RuntimeError, TypeError, ValueError) as error:
+        return type(error).__name__
+    return versions(values)
+
+
+def compare_versions(call: Callable[..., object], values: object) -> None:
+    plain = counted(call, copied(values))
+    with inplace_sanitizer():
+        assert counted(call, copied(values)) == plain
+
+
+INPLACE = [op for op in op_db if op.inplace_variant is not None and torch.float32 in op.dtypes]
+FOREACH = [*foreach_unary_op_db, *foreach_binary_op_db, *foreach_pointwise_op_db, *foreach_other_op_db]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("op", INPLACE, ids=lambda op: op.formatted_name)
+def test_versions_of_in_place_operators(op: OpInfo) -> None:
+    sample = next(iter(op.sample_inputs("cpu", torch.float32)))
+    compare_versions(lambda v: op.inplace_variant(v[0], *v[1], **v[2]), (sample.input, sample.args, sample.kwargs))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("op", [op for op in op_db if op.supports_out], ids=lambda op: op.formatted_name)
+def test_versions_of_out(op: OpInfo) -> None:
+    dtype = next(dtype for dtype in (torch.float32, torch.int64, torch.bool, *op.dtypes) if dtype in op.dtypes)
+    sample = next(iter(op.sample_inputs("cpu", dtype)))
+    out = op(sample.input, *sample.args, **sample.kwargs)
+    values = (sample.input, sample.args, sample.kwargs, out)
+    compare_versions(lambda v: op(v[0], *v[1], **v[2], out=v[3]), values)
+
+
+@pytest.mark.parametrize("op", [op for op in FOREACH if op.inplace_variant is not None], ids=lambda op: op.name)
+def test_versions_of_foreach(op: OpInfo) -> None:
+    samples = op.sample_inputs("cpu", torch.float32, noncontiguous=False, same_size=True, num_input_tensors=[2])
+    sample = next(iter(samples))
+    options = {key: value for key, value in sample.kwargs.items() if key in ("alpha", "value")}
+    compare_versions(lambda v: op.inplace_variant(v[0], *v[1], **v[2]), (sample.input, sample.args, options))
+
+
+@pytest.mark.parametrize("options", [{"foreach": True}, {"foreach": False}, {"fused": True}], ids=str)
+@pytest.mark.parametrize("make", [torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.Adagrad])
+def test_versions_of_optimizers(make: type[torch.optim.Optimizer], options: dict[str, bool]) -> None:
+    def train() -> list[int]:
+        model = nn.Linear(3, 3)
+        optimizer = make(model.parameters(), **options)
+        for _ in range(2):
+            optimizer.zero_grad()
+            model(torch.ones(3)).sum().backward()
+            optimizer.step()
+        return versions(list(model.parameters()))
+
+    plain = train()
+    with inplace_sanitizer():
+        assert train() == plain

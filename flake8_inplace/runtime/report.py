@@ -59,6 +59,10 @@ class Hazard:
                 return _advice(write)
         return "give autograd a tensor that nothing else writes to: `clone()` it before it is used"
 
+    def same_lines(self, other: Hazard) -> bool:
+        """Whether the same lines save and overwrite."""
+        return (self.saved_at, self.writes) == (other.saved_at, other.writes)
+
     def headline(self) -> str:
         """PyTorch's own sentence about it."""
         source = f", which is {self.producer}," if self.producer else ""
@@ -150,6 +154,8 @@ def _stack(stack: tuple[Frame, ...]) -> list[str]:
 
 
 def _advice(write: Write) -> str:
+    if write.op == "numpy":
+        return "copy the array first: `numpy().copy()`"
     frame = write.stack[0]
     statement = _statement(frame.file, frame.line)
     if write.op.startswith("_fused_") or (isinstance(statement, ast.Expr) and _method(statement.value) == "step"):

@@ -15,6 +15,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from functools import partial
 from itertools import count
 from typing import Any, Literal, get_args
 
@@ -23,6 +24,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from .arrays import watched
 from .frames import Stack, here, resolve, user_stack
 from .report import Hazard, InplaceHazardError, InplaceHazardWarning, Report, Write
 
@@ -35,6 +37,10 @@ _COMPILED = (
 
 #: Saved tensors that their own operator fills after it saved them, without a new version and without harm.
 _REFILLED = frozenset({"`running_mean`", "`running_var`", "`noise`"})
+
+#: Operators that call others to write. Under a dispatch mode those do not count versions (on the CPU; on CUDA they do
+#: it themselves), and a hazard would pass unseen: the sanitizer counts for them.
+_UNCOUNTED = ("_foreach_", "split_with_sizes_copy", "unbind_copy", "linalg_matrix_rank")
 
 _APPLY = torch.autograd.Function.apply.__code__
 _local = threading.local()
@@ -229,7 +235,7 @@ class Sanitizer:
         if self.report.add(hazard) and self.mode == "warn":
             warnings.warn(str(hazard), InplaceHazardWarning, stacklevel=2)
         if self.mode == "raise" or not silent:
-            others = [other for other in self.waiting(used=True) if other.saved_at != hazard.saved_at]
+            others = [other for other in self.waiting(used=True) if not other.same_lines(hazard)]
             for other in others:
                 self.report.add(other)
             raise InplaceHazardError([hazard, *others])
@@ -261,12 +267,23 @@ class _Watch(TorchDispatchMode):
         written = _written.get(func)
         if written is None:
             written = _written[func] = _written_arguments(func)
+        if not written:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        targets = []
         for position, name in written:
             value = args[position] if position < len(args) else (kwargs or {}).get(name)
             for tensor in value if isinstance(value, (list, tuple)) else (value,):
                 if isinstance(tensor, torch.Tensor):
+                    targets.append(tensor)
                     self.sanitizer.note(func.__name__.partition(".")[0], tensor)
-        return func(*args, **kwargs) if kwargs else func(*args)
+        if not func.__name__.startswith(_UNCOUNTED):
+            return func(*args, **kwargs) if kwargs else func(*args)
+        before = [_version(tensor) for tensor in targets]
+        result = func(*args, **(kwargs or {}))
+        for tensor, version in zip(targets, before, strict=True):
+            if version == _version(tensor) != -1:
+                torch.autograd.graph.increment_version(tensor)
+        return result
 
     # Autograd's side
 
@@ -472,10 +489,9 @@ def _patched() -> Iterator[None]:
                 (saved_tensors_hooks, "__exit__", _exit_hooks),
                 (torch.autograd.graph, "disable_saved_tensors_hooks", _disable_hooks),
                 (threading.Thread, "start", _start_thread),
+                (torch.Tensor, "numpy", _make_array),
             ):
-                original = getattr(owner, name)
-                setattr(owner, name, make(original))
-                _patches.callback(setattr, owner, name, original)
+                _patches.callback(_replace(owner, name, make))
     try:
         yield
     finally:
@@ -484,6 +500,13 @@ def _patched() -> Iterator[None]:
             if _patch_users == 0 and _patches is not None:
                 _patches.close()
                 _patches = None
+
+
+def _replace(owner: Any, name: str, make: Callable[[Any], Any]) -> Callable[[], None]:
+    """Put what ``make`` makes of an attribute in its place; returns what undoes it."""
+    original, inherited = getattr(owner, name), name not in vars(owner)
+    setattr(owner, name, make(original))
+    return partial(delattr, owner, name) if inherited else partial(setattr, owner, name, original)
 
 
 def _enter_hooks(original: Callable[..., None]) -> Callable[..., None]:
@@ -547,3 +570,14 @@ def _start_thread(original: Callable[[threading.Thread], None]) -> Callable[[thr
         original(self)
 
     return start
+
+
+def _make_array(original: Callable[..., Any]) -> Callable[..., Any]:
+    def numpy(self: torch.Tensor, *, force: bool = False) -> Any:
+        array = original(self, force=force)
+        watches = _watches()
+        if not watches or not watches[-1].sanitizer.fingerprint:
+            return array
+        return watched(array, partial(watches[-1].sanitizer.note, "numpy", self))
+
+    return numpy
