@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from itertools import count
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import torch
 from torch.autograd.graph import saved_tensors_hooks
@@ -40,7 +40,7 @@ _REFILLED = frozenset({"`running_mean`", "`running_var`", "`noise`"})
 
 #: Operators that call others to write. Under a dispatch mode those do not count versions (on the CPU; on CUDA they do
 #: it themselves), and a hazard would pass unseen: the sanitizer counts for them.
-_UNCOUNTED = ("_foreach_", "split_with_sizes_copy", "unbind_copy", "linalg_matrix_rank")
+_UNCOUNTED = ("_foreach_", "split_with_sizes_copy", "unbind_copy")
 
 _APPLY = torch.autograd.Function.apply.__code__
 _local = threading.local()
@@ -260,23 +260,17 @@ class _Watch(TorchDispatchMode):
         return True  # otherwise torch.compile would fall back to eager code, and the program would be another
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        operator = _operators.get(func) or _operator(func)
         if self.unnamed:
             for save in self.unnamed:
-                save.op = func.__name__.partition(".")[0]
+                save.op = operator.name
             self.unnamed.clear()
-        written = _written.get(func)
-        if written is None:
-            written = _written[func] = _written_arguments(func)
-        if not written:
+        if not operator.writes or (operator.counts and not self.sanitizer.tracks.data):
             return func(*args, **kwargs) if kwargs else func(*args)
-        targets = []
-        for position, name in written:
-            value = args[position] if position < len(args) else (kwargs or {}).get(name)
-            for tensor in value if isinstance(value, (list, tuple)) else (value,):
-                if isinstance(tensor, torch.Tensor):
-                    targets.append(tensor)
-                    self.sanitizer.note(func.__name__.partition(".")[0], tensor)
-        if not func.__name__.startswith(_UNCOUNTED):
+        targets = operator.targets(args, kwargs or {})
+        for tensor in targets:
+            self.sanitizer.note(operator.name, tensor)
+        if operator.counts:
             return func(*args, **kwargs) if kwargs else func(*args)
         before = [_version(tensor) for tensor in targets]
         result = func(*args, **(kwargs or {}))
@@ -405,17 +399,38 @@ class _Watch(TorchDispatchMode):
             self.sanitizer.refuse(tensor, save, silent=True)
 
 
-_written: dict[Any, tuple[tuple[int, str], ...]] = {}
+class _Operator(NamedTuple):
+    """What the schema of an operator says: its name, what it writes to, and whether that counts as a new version."""
+
+    name: str
+    writes: tuple[tuple[int, str], ...]
+    counts: bool
+
+    def targets(self, args: Any, kwargs: Any) -> list[torch.Tensor]:
+        """The tensors that a call writes to."""
+        found = []
+        for position, name in self.writes:
+            value = args[position] if position < len(args) else kwargs.get(name)
+            for tensor in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(tensor, torch.Tensor):
+                    found.append(tensor)
+        return found
 
 
-def _written_arguments(func: Any) -> tuple[tuple[int, str], ...]:
-    """Position and name of what an operator writes to; a higher-order operator has no schema and writes nothing."""
+_operators: dict[Any, _Operator] = {}
+
+
+def _operator(func: Any) -> _Operator:
+    """Read a schema once. A higher-order operator has none, and writes nothing itself."""
     schema = getattr(func, "_schema", None)
-    return tuple(
+    writes = tuple(
         (sys.maxsize if argument.kwarg_only else position, argument.name)
         for position, argument in enumerate(schema.arguments if schema is not None else ())
         if argument.alias_info is not None and argument.alias_info.is_write
     )
+    name = str(getattr(func, "__name__", func)).partition(".")[0]
+    operator = _operators[func] = _Operator(name, writes, not name.startswith(_UNCOUNTED))
+    return operator
 
 
 def _is_stale(packed: _Packed) -> bool:
