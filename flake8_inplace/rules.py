@@ -80,6 +80,8 @@ _ADVICE = {
 
 _SILENT = frozenset({"read", "argument", "dataset", "discarded", "shift", "snapshot"})
 """Kinds that give way to an error that the same write leads to."""
+_UNSEEN = _SILENT | {"expanded", "dirty", "saved", "grad_output", "ctx"}
+"""Forms that neither PyTorch nor a comparison of saved tensors notices when the program runs."""
 _REFUSED = {
     "leaf": "is an in-place write to a leaf that requires grad, which torch refuses; do it under `torch.no_grad()`",
     "leaf view": "writes to a view of a leaf that requires grad, which torch refuses; do it under `torch.no_grad()`",
@@ -106,6 +108,11 @@ _REFUSED = {
     "saved": "overwrites, in backward, a tensor that its forward was given or returned; compute a new tensor",
     "grad_output": "overwrites a gradient that others may still use, silently; compute a new tensor",
 }
+
+
+def shows_at_run_time(finding: Finding) -> bool:
+    """Whether running the reported line can tell if the finding is right: an error, or another saved tensor, shows it."""
+    return RULES[finding.code].form not in _UNSEEN
 
 
 def findings(hazards: Iterable[Hazard], refusals: Iterable[Refusal] = ()) -> list[Finding]:

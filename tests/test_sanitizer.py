@@ -646,6 +646,8 @@ def test_memory_is_flat_and_freed(x: torch.Tensor) -> None:
         gc.collect()
         return len(gc.get_objects())
 
+    with inplace_sanitizer():
+        steps(3)  # fills the caches of operators and files
     plain = steps(3)
     gc.disable()  # reference counts alone have to do it
     try:

@@ -42,6 +42,10 @@ _REFILLED = frozenset({"`running_mean`", "`running_var`", "`noise`"})
 #: it themselves), and a hazard would pass unseen: the sanitizer counts for them.
 _UNCOUNTED = ("_foreach_", "split_with_sizes_copy", "unbind_copy")
 
+#: Whether Dynamo can be told cheaply to leave our frames alone, should it meet them in a region that it compiles.
+_DYNAMO: Any = torch._C._dynamo.eval_frame
+_LEFT_ALONE = hasattr(_DYNAMO, "set_code_exec_strategy")
+
 _APPLY = torch.autograd.Function.apply.__code__
 _local = threading.local()
 _enabled: ExitStack | None = None
@@ -259,8 +263,12 @@ class _Watch(TorchDispatchMode):
     def ignore_compile_internals(cls) -> bool:
         return True  # otherwise torch.compile would fall back to eager code, and the program would be another
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return not _LEFT_ALONE  # the wrapper that this asks for costs as much as all the rest
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        operator = _operators.get(func) or _operator(func)
+        operator = _operators.get(id(func)) or _operator(func)
         if self.unnamed:
             for save in self.unnamed:
                 save.op = operator.name
@@ -402,6 +410,7 @@ class _Watch(TorchDispatchMode):
 class _Operator(NamedTuple):
     """What the schema of an operator says: its name, what it writes to, and whether that counts as a new version."""
 
+    function: Any
     name: str
     writes: tuple[tuple[int, str], ...]
     counts: bool
@@ -417,7 +426,8 @@ class _Operator(NamedTuple):
         return found
 
 
-_operators: dict[Any, _Operator] = {}
+#: By identity, since an operator's hash is computed in Python; each entry holds its operator.
+_operators: dict[int, _Operator] = {}
 
 
 def _operator(func: Any) -> _Operator:
@@ -429,7 +439,7 @@ def _operator(func: Any) -> _Operator:
         if argument.alias_info is not None and argument.alias_info.is_write
     )
     name = str(getattr(func, "__name__", func)).partition(".")[0]
-    operator = _operators[func] = _Operator(name, writes, not name.startswith(_UNCOUNTED))
+    operator = _operators[id(func)] = _Operator(func, name, writes, not name.startswith(_UNCOUNTED))
     return operator
 
 
@@ -596,3 +606,10 @@ def _make_array(original: Callable[..., Any]) -> Callable[..., Any]:
         return watched(array, partial(watches[-1].sanitizer.note, "numpy", self))
 
     return numpy
+
+
+
+if _LEFT_ALONE:
+    for _function in (_Watch.__torch_dispatch__, _Watch.pack, _Watch.unpack):
+        _skip = _DYNAMO._FrameExecStrategy(_DYNAMO._FrameAction.SKIP, _DYNAMO._FrameAction.SKIP)
+        _DYNAMO.set_code_exec_strategy(_function.__code__, _skip)
