@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import json
 import os
 import runpy
@@ -290,6 +291,7 @@ def gathered(outcome: Outcome) -> Outcome | None:
     rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
         return outcome
+    gc.collect()  # a failed program lives on in its traceback, and its sockets with it
     if distributed.is_initialized():
         distributed.destroy_process_group()
     store, _, _ = next(distributed.rendezvous("env://", rank, world))
