@@ -111,7 +111,7 @@ _REFUSED = {
 
 
 def shows_at_run_time(finding: Finding) -> bool:
-    """Whether running the reported line can tell if the finding is right: an error, or another saved tensor, shows it."""
+    """Whether a run of the reported line can tell if the finding is right."""
     return RULES[finding.code].form not in _UNSEEN
 
 

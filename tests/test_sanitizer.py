@@ -426,7 +426,7 @@ OPTIMIZERS = [
 ]
 
 
-@pytest.mark.parametrize("make", OPTIMIZERS, ids=lambda make: f"{make.func.__name__}-{[*make.keywords][0]}")
+@pytest.mark.parametrize("make", OPTIMIZERS, ids=lambda make: f"{make.func.__name__}-{next(iter(make.keywords))}")
 def test_optimizers(x: torch.Tensor, make: partial[torch.optim.Optimizer]) -> None:
     linear = nn.Linear(3, 3)
     optimizer = make(linear.parameters(), lr=0.1)
@@ -700,7 +700,7 @@ def compare_versions(call: Callable[..., object], values: object) -> None:
 
 
 INPLACE = [op for op in op_db if op.inplace_variant is not None and torch.float32 in op.dtypes]
-#: The dispatcher does not show that linalg.matrix_rank writes to its `out`, a number of ranks, which autograd hardly saves.
+#: The dispatcher does not show that linalg.matrix_rank writes to its `out`: integers, which autograd hardly saves.
 OUT = [op for op in op_db if op.supports_out and op.name != "linalg.matrix_rank"]
 FOREACH = [*foreach_unary_op_db, *foreach_binary_op_db, *foreach_pointwise_op_db, *foreach_other_op_db]
 

@@ -170,11 +170,11 @@ def test_merged_outcomes_of_ranks() -> None:
     verdict = Verdict("a.py", 1, 1, "TIP103", "message", REFUTED, "why")
     first = Outcome(1, 2, (verdict,), (Surprise("wrong"),), ("note",))
     second = Outcome(1, 3, (Verdict("a.py", 1, 1, "TIP103", "message", CONFIRMED, "why not"),), (), ("note",))
-    whole = merged([first, second])
+    whole = merged({0: first, 1: second})
     assert [(found.status, found.ranks) for found in whole.verdicts] == [(CONFIRMED, (1,))]
     assert whole.surprises == (Surprise("wrong", (0,)),)
     assert (whole.backward_passes, whole.notes, whole.clean) == (5, ("note",), False)
-    assert merged([first, first]).verdicts[0].ranks == (0, 1)
+    assert merged({0: first, 1: first}).verdicts[0].ranks == (0, 1)
 
 
 DISTRIBUTED = """
@@ -202,7 +202,7 @@ def test_two_processes(project: Path, change: str, status: int, line: str) -> No
     (project / "model.py").write_text(GUARDED)
     (project / "train.py").write_text(IMPORT + DISTRIBUTED.format(change=change))
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    command = [*launch, "-m", "flake8_inplace.runtime.verify", "train.py"]
+    command = [*launch, "-m", "flake8_inplace.runtime.verify", "--patience", "10", "train.py"]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
     assert (done.returncode != 0) == (status != 0), done.stderr
     assert done.stdout.count("1 finding in 2 files") == 1, done.stderr

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-try:
-    import numpy
-except ImportError:  # then no tensor becomes an array either
-    numpy = None
+import numpy
 
 
 def watched(array: Any, note: Callable[[], None]) -> Any:
@@ -30,35 +27,36 @@ def _note(array: Any) -> None:
         memory[2]()
 
 
-if numpy is not None:
+class _Watched(numpy.ndarray):
+    memory: tuple[int, int, Callable[[], None]] | None = None
 
-    class _Watched(numpy.ndarray):
-        memory: tuple[int, int, Callable[[], None]] | None = None
+    def __array_finalize__(self, origin: Any) -> None:
+        self.memory = getattr(origin, "memory", None)
 
-        def __array_finalize__(self, origin: Any) -> None:
-            self.memory = getattr(origin, "memory", None)
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
+        for array in out or (inputs[:1] if method == "at" else ()):
+            _note(array)
+        if out:
+            options["out"] = tuple(_plain(array) for array in out)
+        result = getattr(ufunc, method)(*map(_plain, inputs), **options)
+        if not out:
+            return result
+        return out[0] if len(out) == 1 else out
 
-        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
-            for array in out or (inputs[:1] if method == "at" else ()):
-                _note(array)
-            if out:
-                options["out"] = tuple(_plain(array) for array in out)
-            result = getattr(ufunc, method)(*map(_plain, inputs), **options)
-            if not out:
-                return result
-            return out[0] if len(out) == 1 else out
 
-    def _plain(array: Any) -> Any:
-        return array.view(numpy.ndarray) if isinstance(array, _Watched) else array
+def _plain(array: Any) -> Any:
+    return array.view(numpy.ndarray) if isinstance(array, _Watched) else array
 
-    def _noting(name: str) -> Callable[..., Any]:
-        original = getattr(numpy.ndarray, name)
 
-        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-            _note(self)
-            return original(self, *args, **kwargs)
+def _noting(name: str) -> Callable[..., Any]:
+    original = getattr(numpy.ndarray, name)
 
-        return method
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        _note(self)
+        return original(self, *args, **kwargs)
 
-    for _name in ("__setitem__", "fill", "partition", "put", "sort"):
-        setattr(_Watched, _name, _noting(_name))
+    return method
+
+
+for _name in ("__setitem__", "fill", "partition", "put", "sort"):
+    setattr(_Watched, _name, _noting(_name))

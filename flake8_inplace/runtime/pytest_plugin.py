@@ -33,7 +33,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     from .sanitizer import inplace_sanitizer
 
     with inplace_sanitizer("record", fingerprint=item.config.getoption("--inplace-fingerprint")) as report:
-        outcome = yield  # type: ignore[misc, func-returns-value]
+        outcome = yield
     if report.reached:
         failed = pytest.fail.Exception("\n\n".join(map(str, report.reached)), pytrace=False)
         outcome.force_exception(failed)  # type: ignore[attr-defined]

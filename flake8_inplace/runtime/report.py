@@ -123,8 +123,9 @@ class Report:
 
     def __str__(self) -> str:
         hazards = self.hazards
-        parts = [f"in-place hazards: {len(self.reached)} reached by a backward pass, "
-                 f"{len(hazards) - len(self.reached)} not"]
+        parts = [
+            f"in-place hazards: {len(self.reached)} reached by a backward pass, {len(hazards) - len(self.reached)} not"
+        ]
         parts += [textwrap.indent(str(hazard), "  ") for hazard in hazards]
         return "\n\n".join(parts + [f"note: {note}" for note in self.notes])
 

@@ -24,7 +24,6 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from .arrays import watched
 from .frames import Stack, here, resolve, user_stack
 from .report import Hazard, InplaceHazardError, InplaceHazardWarning, Report, Write
 
@@ -245,7 +244,7 @@ class Sanitizer:
             raise InplaceHazardError([hazard, *others])
 
 
-class _Watch(TorchDispatchMode):
+class _Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is not read by mypy
     """What one thread does, seen from the dispatcher and from autograd."""
 
     supports_higher_order_operators = True
@@ -273,7 +272,7 @@ class _Watch(TorchDispatchMode):
             for save in self.unnamed:
                 save.op = operator.name
             self.unnamed.clear()
-        if not operator.writes or (operator.counts and not self.sanitizer.tracks.data):
+        if not operator.writes or (operator.counts and not len(self.sanitizer.tracks)):
             return func(*args, **kwargs) if kwargs else func(*args)
         targets = operator.targets(args, kwargs or {})
         for tensor in targets:
@@ -587,7 +586,7 @@ def _start_thread(original: Callable[[threading.Thread], None]) -> Callable[[thr
             sanitizer, run = watches[-1].sanitizer, self.run
 
             def watched() -> None:
-                del self.run  # type: ignore[method-assign]
+                del self.run
                 with nullcontext() if sanitizer.closed else sanitizer.watching():
                     run()
 
@@ -603,10 +602,11 @@ def _make_array(original: Callable[..., Any]) -> Callable[..., Any]:
         watches = _watches()
         if not watches or not watches[-1].sanitizer.fingerprint:
             return array
+        from .arrays import watched  # which needs numpy
+
         return watched(array, partial(watches[-1].sanitizer.note, "numpy", self))
 
     return numpy
-
 
 
 if _LEFT_ALONE:

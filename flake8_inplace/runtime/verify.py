@@ -1,14 +1,13 @@
 """Runs a program under the sanitizer and lays what happened beside what the linter says about its files.
 
-    flake8-inplace verify train.py --epochs 1
-    torchrun --nproc-per-node 2 -m flake8_inplace.runtime.verify train.py
+flake8-inplace verify train.py --epochs 1
+torchrun --nproc-per-node 2 -m flake8_inplace.runtime.verify train.py
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import gc
 import json
 import os
 import runpy
@@ -113,7 +112,7 @@ class _Watched:
 
 
 class _Project:
-    """Follows the program line by line, in files of the project that have findings; each is linted when it is entered."""
+    """Follows the lines of the project's files that have findings; each file is linted when it is entered."""
 
     def __init__(self, roots: set[Path], say: Callable[[str], None]) -> None:
         self.roots = roots
@@ -189,7 +188,7 @@ class _Project:
             yield
         finally:
             sys.settrace(before[0])
-            threading.settrace(before[1])  # type: ignore[arg-type]
+            threading.settrace(before[1])
             torch.autograd._engine_run_backward = engine
 
 
@@ -232,9 +231,7 @@ def _judge(project: _Project, report: Report, error: BaseException | None) -> Ou
         status, why = _status(project, watched, seen)
         finding = watched.finding
         verdicts.append(
-            Verdict(
-                short(watched.file), finding.line, finding.column + 1, finding.code, finding.message, status, why
-            )
+            Verdict(short(watched.file), finding.line, finding.column + 1, finding.code, finding.message, status, why)
         )
         if status == CONFIRMED and any((watched.file, line) in failed_at for line in watched.lines):
             error = None
@@ -253,7 +250,10 @@ def _status(project: _Project, watched: _Watched, seen: list[Hazard]) -> tuple[s
         silent = ", and PyTorch itself would not have noticed" if all(hazard.silent for hazard in seen) else ""
         saved = seen[0].saved_at[0] if seen[0].saved_at else "?"
         if not seen[0].reached:
-            return CONFIRMED, f"overwrote what {seen[0].saved_by} saved at {saved}; backward failed before it came there"
+            return (
+                CONFIRMED,
+                f"overwrote what {seen[0].saved_by} saved at {saved}; backward failed before it came there",
+            )
         return CONFIRMED, f"backward needed what {seen[0].saved_by} saved at {saved}{silent}"
     if not runs:
         return NOT_REACHED, "the line did not run"
@@ -270,7 +270,9 @@ def _status(project: _Project, watched: _Watched, seen: list[Hazard]) -> tuple[s
 def _concerns(hazard: Hazard, watched: _Watched) -> bool:
     frames = [frame for write in hazard.writes for frame in write.stack]
     if not frames and watched.finding.saved_at is not None:  # the writer is out of sight: then the save has to do
-        return any((frame.file, frame.line) == (watched.file, watched.finding.saved_at.line) for frame in hazard.saved_at)
+        return any(
+            (frame.file, frame.line) == (watched.file, watched.finding.saved_at.line) for frame in hazard.saved_at
+        )
     return any(frame.file == watched.file and frame.line in watched.lines for frame in frames)
 
 
@@ -282,39 +284,41 @@ def _lines_of(error: BaseException | None) -> set[tuple[str, int]]:
 # Several processes
 
 
-def gathered(outcome: Outcome) -> Outcome | None:
+def gathered(outcome: Outcome, patience: float) -> Outcome | None:
     """The outcomes of all processes of a distributed run as one, on rank 0; None on the others.
 
-    They meet in a process group of their own. That of the program may be gone, or broken by the process that failed:
-    it is ended first, so that nobody waits in it for somebody who stands here.
+    They meet in a process group of their own, since that of the program may be gone. A process in which something ran
+    wrong waits ``patience`` seconds: the others may hang in a collective that it left, and then it speaks for itself.
     """
     rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
         return outcome
-    gc.collect()  # a failed program lives on in its traceback, and its sockets with it
     if distributed.is_initialized():
         distributed.destroy_process_group()
-    store, _, _ = next(distributed.rendezvous("env://", rank, world))
-    distributed.init_process_group(
-        "gloo",
-        store=distributed.PrefixStore("flake8_inplace", store),
-        rank=rank,
-        world_size=world,
-        timeout=timedelta(minutes=10),
-    )
     outcomes: list[Outcome | None] | None = [None] * world if rank == 0 else None
-    distributed.gather_object(outcome, outcomes)
-    distributed.barrier()
-    distributed.destroy_process_group()
-    return merged([found for found in outcomes if found is not None]) if outcomes is not None else None
+    try:
+        store, _, _ = next(distributed.rendezvous("env://", rank, world))
+        distributed.init_process_group(
+            "gloo",
+            store=distributed.PrefixStore("flake8_inplace", store),
+            rank=rank,
+            world_size=world,
+            timeout=timedelta(hours=1) if outcome.clean else timedelta(seconds=patience),
+        )
+        distributed.gather_object(outcome, outcomes)
+        distributed.barrier()
+        distributed.destroy_process_group()
+    except RuntimeError:
+        return merged({rank: outcome})
+    return merged({at: found for at, found in enumerate(outcomes) if found is not None}) if outcomes else None
 
 
-def merged(outcomes: list[Outcome]) -> Outcome:
-    """One outcome for all ranks: the gravest status of each finding, with the ranks that saw it."""
+def merged(outcomes: dict[int, Outcome]) -> Outcome:
+    """One outcome for these ranks: the gravest status of each finding, with the ranks that saw it."""
     order = [CONFIRMED, REFUTED, UNSEEN, NOT_REACHED]
     verdicts: dict[tuple[str, int, int, str], Verdict] = {}
     surprises: dict[str, tuple[int, ...]] = {}
-    for rank, outcome in enumerate(outcomes):
+    for rank, outcome in outcomes.items():
         for verdict in outcome.verdicts:
             key = (verdict.file, verdict.line, verdict.column, verdict.code)
             known = verdicts.get(key)
@@ -325,11 +329,11 @@ def merged(outcomes: list[Outcome]) -> Outcome:
         for surprise in outcome.surprises:
             surprises[surprise.text] = (*surprises.get(surprise.text, ()), rank)
     return Outcome(
-        max(outcome.files for outcome in outcomes),
-        sum(outcome.backward_passes for outcome in outcomes),
+        max(outcome.files for outcome in outcomes.values()),
+        sum(outcome.backward_passes for outcome in outcomes.values()),
         tuple(verdicts[key] for key in sorted(verdicts)),
         tuple(Surprise(text, ranks) for text, ranks in surprises.items()),
-        tuple(sorted({note for outcome in outcomes for note in outcome.notes})),
+        tuple(sorted({note for outcome in outcomes.values() for note in outcome.notes})),
     )
 
 
@@ -352,11 +356,20 @@ def main(argv: list[str]) -> int:
         epilog="exit status: 0 nothing confirmed, 1 confirmed or ran wrong without a finding, 2 wrong usage",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the outcome there, too")
-    parser.add_argument("--device", help="where tensors are made if the program does not say (torch.set_default_device)")
+    parser.add_argument(
+        "--device", help="where tensors are made if the program does not say (torch.set_default_device)"
+    )
     parser.add_argument(
         "--no-fingerprint",
         action="store_true",
         help="compare versions only: faster, but .data, numpy and fused optimizers go unseen",
+    )
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="under torchrun, how long a process in which something ran wrong waits for the others (default 60)",
     )
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as in python -m")
     parser.add_argument("program", metavar="PROGRAM", help="a script, or a module after -m")
@@ -384,7 +397,7 @@ def main(argv: list[str]) -> int:
     with _as_program(options.program, options.arguments, Path.cwd() if options.module else script.resolve().parent):
         say(f"running {options.program}")
         outcome = run(program, roots, not options.no_fingerprint, say)
-    whole = gathered(outcome)
+    whole = gathered(outcome, options.patience)
     if whole is None:
         return 0  # rank 0 speaks for all
     print(whole)

@@ -1,8 +1,8 @@
 """Time that the sanitizer and that anomaly mode add to a training step, and memory over many steps.
 
-    python tests/benchmarks/sanitizer.py                 # the CPU, 30 alternating steps
-    python tests/benchmarks/sanitizer.py --device cuda
-    python tests/benchmarks/sanitizer.py --memory 1000   # live objects and tensors while 1000 steps run
+python tests/benchmarks/sanitizer.py                 # the CPU, 30 alternating steps
+python tests/benchmarks/sanitizer.py --device cuda
+python tests/benchmarks/sanitizer.py --memory 1000   # live objects and tensors while 1000 steps run
 """
 
 import argparse
@@ -115,7 +115,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Time that the sanitizer adds to a training step.")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--rounds", type=int, default=30, help="steps of each kind")
-    parser.add_argument("--threads", type=int, default=1, help="of PyTorch on the CPU; more of them make figures restless")
+    parser.add_argument("--threads", type=int, default=1, help="of PyTorch on the CPU; more make figures restless")
     parser.add_argument("--memory", type=int, metavar="STEPS", help="count objects over so many steps instead")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
