@@ -59,8 +59,10 @@ def resnet(large: bool) -> tuple[nn.Module, torch.Tensor]:
     return nn.Sequential(*stem, *(Block(channels) for _ in range(6)), *head), torch.randn(8, 3, size, size)
 
 
-def training(make: Callable[[bool], tuple[nn.Module, torch.Tensor]], device: str, large: bool) -> Callable[[], None]:
-    """A function that takes one step."""
+def training(
+    make: Callable[[bool], tuple[nn.Module, torch.Tensor]], device: str, large: bool, update: bool = True
+) -> Callable[[], None]:
+    """A function that takes one step, with or without the optimizer's update."""
     torch.manual_seed(0)
     model, x = make(large)
     model, x = model.to(device), x.to(device)
@@ -69,7 +71,8 @@ def training(make: Callable[[bool], tuple[nn.Module, torch.Tensor]], device: str
     def step() -> None:
         optimizer.zero_grad()
         model(x).pow(2).mean().backward()
-        optimizer.step()
+        if update:
+            optimizer.step()
         if device != "cpu":
             torch.cuda.synchronize()
 
@@ -115,6 +118,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Time that the sanitizer adds to a training step.")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--rounds", type=int, default=30, help="steps of each kind")
+    parser.add_argument("--no-update", action="store_true", help="forward and backward only, without the optimizer")
     parser.add_argument("--threads", type=int, default=1, help="of PyTorch on the CPU; more make figures restless")
     parser.add_argument("--memory", type=int, metavar="STEPS", help="count objects over so many steps instead")
     options = parser.parse_args()
@@ -124,7 +128,7 @@ def main() -> None:
     place = options.device if not large else torch.cuda.get_device_name()
     print(f"torch {torch.__version__}, {place}, {torch.get_num_threads()} threads, median of {options.rounds}")
     for name, make in (("transformer encoder, 4 layers", transformer), ("ResNet, 6 blocks", resnet)):
-        step = training(make, options.device, large)
+        step = training(make, options.device, large, not options.no_update)
         if options.memory:
             print(name)
             print_memory(step, options.memory)
