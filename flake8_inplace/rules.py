@@ -112,6 +112,8 @@ _ADVICE = {
 _SILENT = frozenset({"read", "argument", "dataset", "discarded", "rescaled", "shift", "snapshot"})
 """Kinds that give way to an error that the same write leads to."""
 _STYLE = frozenset(rule.form for rule in _ALL if rule.form.startswith("style"))
+_UNSEEN = _SILENT | {"expanded", "dirty", "saved", "grad_output", "ctx"}
+"""Forms that neither PyTorch nor a comparison of saved tensors notices when the program runs."""
 _REFUSED = {
     "leaf": "is an in-place write to a leaf that requires grad, which torch refuses; do it under `torch.no_grad()`",
     "leaf view": "writes to a view of a leaf that requires grad, which torch refuses; do it under `torch.no_grad()`",
@@ -146,6 +148,11 @@ _REFUSED = {
     "saved": "overwrites, in backward, a tensor that its forward was given or returned; compute a new tensor",
     "grad_output": "overwrites a gradient that others may still use, silently; compute a new tensor",
 }
+
+
+def shows_at_run_time(finding: Finding) -> bool:
+    """Whether a run of the reported line can tell if the finding is right."""
+    return RULES[finding.code].form not in _UNSEEN
 
 
 def findings(hazards: Iterable[Hazard], refusals: Iterable[Refusal] = ()) -> list[Finding]:

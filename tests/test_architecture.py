@@ -38,6 +38,13 @@ ORDER = [
     "analysis.interpreter",
     "analysis",
     "checker",
+    "runtime.frames",
+    "runtime.arrays",
+    "runtime.report",
+    "runtime.sanitizer",
+    "runtime.verify",
+    "runtime.pytest_plugin",
+    "runtime",
 ]
 
 #: Rooms that know less than their place in the order would allow, imports for annotations apart.
@@ -57,6 +64,8 @@ OUTSIDE = {
     "torchgen": DEVELOPMENT,
     "flake8": {"checker"},
     "libcst": {"analysis", "fix"},
+    "numpy": {"runtime.arrays"},
+    "pytest": {"runtime.pytest_plugin"},
 }
 
 

@@ -22,6 +22,7 @@ from flake8_inplace.rules import RULES
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
+PAGES = [README, ROOT / "docs" / "runtime.md", ROOT / "docs" / "verify.md"]
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
 CONSOLE = re.compile(r"^```console\n\$ python (.+)\n((?:.*\n)*?)```$", re.MULTILINE)
 ROWS = re.compile(r"(?:^\| \[TIP\d+\].*\n)+", re.MULTILINE)
@@ -170,7 +171,7 @@ def output(arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize(("command", "shown"), CONSOLE.findall(README.read_text()))
+@pytest.mark.parametrize(("command", "shown"), [found for page in PAGES for found in CONSOLE.findall(page.read_text())])
 def test_console_excerpts_are_real(command: str, shown: str) -> None:
     assert output(command) == shown
 
@@ -226,7 +227,9 @@ def all_between(family: str, first: str, last: str) -> str:
 
 def main() -> None:
     text = ROWS.sub(lambda _: table_of_rules(), README.read_text())
-    README.write_text(CONSOLE.sub(lambda m: f"```console\n$ python {m[1]}\n{output(m[1])}```", text))
+    README.write_text(text)
+    for page in PAGES:
+        page.write_text(CONSOLE.sub(lambda m: f"```console\n$ python {m[1]}\n{output(m[1])}```", page.read_text()))
     for path in (ROOT / "docs" / "rules").glob("*.md"):
         first, rest = path.read_text().split("\n", 1)
         path.write_text(f"{title(path.stem) if path.stem in RULES else first}\n{rest}")

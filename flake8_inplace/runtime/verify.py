@@ -1,0 +1,423 @@
+"""Runs a program under the sanitizer and lays what happened beside what the linter says about its files.
+
+flake8-inplace verify train.py --epochs 1
+torchrun --nproc-per-node 2 -m flake8_inplace.runtime.verify train.py
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import runpy
+import sys
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import distributed
+
+from ..analysis import analyze
+from ..finding import Finding
+from ..rules import shows_at_run_time
+from .frames import short
+from .report import Hazard, Report
+from .sanitizer import inplace_sanitizer
+
+CONFIRMED, REFUTED, NOT_REACHED, UNSEEN = "confirmed", "refuted", "not reached", "cannot be seen"
+_PACKAGE = Path(__file__).parent.parent
+PROGRESS = 10.0
+"""Seconds between two lines of progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the run says about one finding; ``ranks`` are the processes of a distributed run that say so."""
+
+    file: str
+    line: int
+    column: int
+    code: str
+    message: str
+    status: str
+    why: str
+    ranks: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}: {self.code} {self.status}{_on(self.ranks)}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Surprise:
+    """What ran wrong at lines that no finding names."""
+
+    text: str
+    ranks: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.text}{_on(self.ranks)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Everything that one run, or all processes of it, showed."""
+
+    files: int
+    backward_passes: int
+    verdicts: tuple[Verdict, ...]
+    surprises: tuple[Surprise, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing is confirmed and nothing ran wrong."""
+        return not self.surprises and all(verdict.status != CONFIRMED for verdict in self.verdicts)
+
+    def __str__(self) -> str:
+        parts = [str(verdict) for verdict in self.verdicts]
+        if self.surprises:
+            parts.append("ran wrong without a finding:")
+            parts += ["  " + str(surprise).replace("\n", "\n  ") for surprise in self.surprises]
+        parts += [f"note: {note}" for note in self.notes]
+        counted = Counter(verdict.status for verdict in self.verdicts)
+        statuses = ", ".join(f"{counted[status]} {status}" for status in (CONFIRMED, REFUTED, NOT_REACHED))
+        unseen = f", {counted[UNSEEN]} that a run cannot show" if counted[UNSEEN] else ""
+        parts.append(
+            f"{_number(len(self.verdicts), 'finding')} in {_number(self.files, 'file')}: {statuses}{unseen}; "
+            f"{len(self.surprises)} without a finding; {_number(self.backward_passes, 'backward pass', 'es')}"
+        )
+        return "\n".join(parts)
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A finding, and what its lines have done so far."""
+
+    file: str
+    finding: Finding
+    lines: range
+    runs: Counter[int] = field(default_factory=Counter)
+    passes_before: int = 0
+    error: str = ""
+
+
+class _Project:
+    """Follows the lines of the project's files that have findings; each file is linted when it is entered."""
+
+    def __init__(self, roots: set[Path], say: Callable[[str], None]) -> None:
+        self.roots = roots
+        self.say = say
+        self.passes = 0
+        self.files: dict[str, list[_Watched]] = {}
+        self.linted = 0
+
+    def watched(self) -> Iterator[_Watched]:
+        for findings in self.files.values():
+            yield from findings
+
+    def enter(self, frame: FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
+        """The trace function of calls: is there something to watch in this one?"""
+        name = frame.f_code.co_filename
+        findings = self.files.get(name)
+        if findings is None:
+            findings = self.files[name] = self.lint(name)
+        if not findings:
+            return None
+        last = max((line or 0 for _, _, line in frame.f_code.co_lines()), default=0)
+        here = range(frame.f_code.co_firstlineno, last + 1)
+        return self.step if any(watched.finding.line in here for watched in findings) else None
+
+    def step(self, frame: FrameType, event: str, argument: Any) -> Callable[..., Any]:
+        """The trace function of lines."""
+        if event in ("line", "exception"):
+            for watched in self.files[frame.f_code.co_filename]:
+                if frame.f_lineno not in watched.lines:
+                    continue
+                if event == "line":
+                    if not watched.runs:
+                        watched.passes_before = self.passes
+                    watched.runs[frame.f_lineno] += 1
+                elif issubclass(argument[0], RuntimeError):
+                    watched.error = " ".join(str(argument[1]).split())
+        return self.step
+
+    def lint(self, name: str) -> list[_Watched]:
+        """The findings of a file, none where it is not one of the project's."""
+        path = Path(name)
+        inside = any(path.is_relative_to(root) for root in self.roots) and "site-packages" not in path.parts
+        if not inside or path.is_relative_to(_PACKAGE) or not path.is_file():
+            return []
+        source = path.read_text(encoding="utf-8")
+        findings = analyze(source).findings
+        self.linted += 1
+        if findings:
+            self.say(f"{short(name)}: {_number(len(findings), 'finding')}")
+        tree = ast.parse(source)
+        return [_Watched(name, finding, _statement(tree, finding.line)) for finding in findings]
+
+    @contextmanager
+    def following(self) -> Iterator[None]:
+        """Count lines and backward passes in the block."""
+        engine = torch.autograd._engine_run_backward
+        last = time.monotonic()
+
+        def run_backward(*args: Any, **kwargs: Any) -> Any:
+            nonlocal last
+            result = engine(*args, **kwargs)
+            self.passes += 1
+            if time.monotonic() - last > PROGRESS:
+                last = time.monotonic()
+                self.say(f"{self.passes} backward passes")
+            return result
+
+        torch.autograd._engine_run_backward = run_backward
+        before = sys.gettrace(), threading.gettrace()
+        threading.settrace(self.enter)
+        sys.settrace(self.enter)
+        try:
+            yield
+        finally:
+            sys.settrace(before[0])
+            threading.settrace(before[1])
+            torch.autograd._engine_run_backward = engine
+
+
+def _statement(tree: ast.Module, line: int) -> range:
+    """The lines of the innermost statement around a line, of a compound one its head."""
+    spans = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            end = max(node.lineno, body[0].lineno - 1) if isinstance(body, list) and body else node.end_lineno
+            spans.append(range(node.lineno, (end or node.lineno) + 1))
+    return min((span for span in spans if line in span), key=len, default=range(line, line + 1))
+
+
+def run(program: Callable[[], object], roots: set[Path], fingerprint: bool, say: Callable[[str], None]) -> Outcome:
+    """Run a program and judge the findings of its files."""
+    project = _Project(roots, say)
+    error: BaseException | None = None
+    with inplace_sanitizer("record", fingerprint=fingerprint) as report, project.following():
+        try:
+            program()
+        except KeyboardInterrupt:
+            report.notes.append("the run was interrupted")
+        except SystemExit as exit_:
+            error = exit_ if exit_.code not in (None, 0) else None
+        except Exception as raised:
+            error = raised
+    return _judge(project, report, error)
+
+
+def _judge(project: _Project, report: Report, error: BaseException | None) -> Outcome:
+    verdicts = []
+    explained: list[Hazard] = []
+    failed_at = _lines_of(error)
+    for watched in project.watched():
+        seen = [hazard for hazard in report.reached if _concerns(hazard, watched)]
+        explained += seen
+        if not seen and report.reached:  # the backward pass that failed may not have come to this one
+            seen = [hazard for hazard in report.hazards if _concerns(hazard, watched)]
+        status, why = _status(project, watched, seen)
+        finding = watched.finding
+        verdicts.append(
+            Verdict(short(watched.file), finding.line, finding.column + 1, finding.code, finding.message, status, why)
+        )
+        if status == CONFIRMED and any((watched.file, line) in failed_at for line in watched.lines):
+            error = None
+    surprises = [Surprise(str(hazard)) for hazard in report.reached if hazard not in explained]
+    if error is not None and not report.reached:
+        last = "".join(traceback.format_exception_only(type(error), error)).strip()
+        surprises.append(Surprise(f"the program ended with {last}"))
+    verdicts.sort(key=lambda verdict: (verdict.file, verdict.line, verdict.column))
+    return Outcome(project.linted, project.passes, tuple(verdicts), tuple(surprises), tuple(report.notes))
+
+
+def _status(project: _Project, watched: _Watched, seen: list[Hazard]) -> tuple[str, str]:
+    runs = max(watched.runs.values(), default=0)
+    ran = f"the line ran {_number(runs, 'time')}"
+    if seen:
+        silent = ", and PyTorch itself would not have noticed" if all(hazard.silent for hazard in seen) else ""
+        saved = seen[0].saved_at[0] if seen[0].saved_at else "?"
+        if not seen[0].reached:
+            return (
+                CONFIRMED,
+                f"overwrote what {seen[0].saved_by} saved at {saved}; backward failed before it came there",
+            )
+        return CONFIRMED, f"backward needed what {seen[0].saved_by} saved at {saved}{silent}"
+    if not runs:
+        return NOT_REACHED, "the line did not run"
+    if not shows_at_run_time(watched.finding):
+        return UNSEEN, f"{ran}; neither PyTorch nor the sanitizer watches this"
+    if watched.error and watched.finding.saved_at is None:
+        return CONFIRMED, f"raised: {watched.error[:100]}"
+    if project.passes > watched.passes_before or watched.finding.saved_at is None:
+        passed = "backward passed" if watched.finding.saved_at is not None else "nothing was raised"
+        return REFUTED, f"{ran}, {passed}"
+    return NOT_REACHED, f"{ran}, but no backward pass went through after it"
+
+
+def _concerns(hazard: Hazard, watched: _Watched) -> bool:
+    frames = [frame for write in hazard.writes for frame in write.stack]
+    if not frames and watched.finding.saved_at is not None:  # the writer is out of sight: then the save has to do
+        return any(
+            (frame.file, frame.line) == (watched.file, watched.finding.saved_at.line) for frame in hazard.saved_at
+        )
+    return any(frame.file == watched.file and frame.line in watched.lines for frame in frames)
+
+
+def _lines_of(error: BaseException | None) -> set[tuple[str, int]]:
+    frames = traceback.extract_tb(error.__traceback__) if error is not None else ()
+    return {(frame.filename, frame.lineno or 0) for frame in frames}
+
+
+# Several processes
+
+
+def gathered(outcome: Outcome, patience: float) -> Outcome | None:
+    """The outcomes of all processes of a distributed run as one, on rank 0; None on the others.
+
+    They meet in a process group of their own, since that of the program may be gone. A process in which something ran
+    wrong waits ``patience`` seconds: the others may hang in a collective that it left, and then it speaks for itself.
+    """
+    rank, world = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    if world == 1:
+        return outcome
+    if distributed.is_initialized():
+        distributed.destroy_process_group()
+    outcomes: list[Outcome | None] | None = [None] * world if rank == 0 else None
+    try:
+        store, _, _ = next(distributed.rendezvous("env://", rank, world))
+        distributed.init_process_group(
+            "gloo",
+            store=distributed.PrefixStore("flake8_inplace", store),
+            rank=rank,
+            world_size=world,
+            timeout=timedelta(hours=1) if outcome.clean else timedelta(seconds=patience),
+        )
+        distributed.gather_object(outcome, outcomes)
+        distributed.barrier()
+        distributed.destroy_process_group()
+    except RuntimeError:
+        return merged({rank: outcome})
+    return merged({at: found for at, found in enumerate(outcomes) if found is not None}) if outcomes else None
+
+
+def merged(outcomes: dict[int, Outcome]) -> Outcome:
+    """One outcome for these ranks: the gravest status of each finding, with the ranks that saw it."""
+    order = [CONFIRMED, REFUTED, UNSEEN, NOT_REACHED]
+    verdicts: dict[tuple[str, int, int, str], Verdict] = {}
+    surprises: dict[str, tuple[int, ...]] = {}
+    for rank, outcome in outcomes.items():
+        for verdict in outcome.verdicts:
+            key = (verdict.file, verdict.line, verdict.column, verdict.code)
+            known = verdicts.get(key)
+            if known is None or order.index(verdict.status) < order.index(known.status):
+                verdicts[key] = replace(verdict, ranks=(rank,))
+            elif verdict.status == known.status:
+                verdicts[key] = replace(known, ranks=(*known.ranks, rank))
+        for surprise in outcome.surprises:
+            surprises[surprise.text] = (*surprises.get(surprise.text, ()), rank)
+    return Outcome(
+        max(outcome.files for outcome in outcomes.values()),
+        sum(outcome.backward_passes for outcome in outcomes.values()),
+        tuple(verdicts[key] for key in sorted(verdicts)),
+        tuple(Surprise(text, ranks) for text, ranks in surprises.items()),
+        tuple(sorted({note for outcome in outcomes.values() for note in outcome.notes})),
+    )
+
+
+def _number(number: int, noun: str, plural: str = "s") -> str:
+    return f"{number} {noun}{'' if number == 1 else plural}"
+
+
+def _on(ranks: tuple[int, ...]) -> str:
+    return f" on rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}" if ranks else ""
+
+
+# The command
+
+
+def main(argv: list[str]) -> int:
+    """Verify a program: 0 where no finding is confirmed and nothing ran wrong, 1 otherwise, 2 for wrong usage."""
+    parser = argparse.ArgumentParser(
+        prog="flake8-inplace verify",
+        description="Run a program under the sanitizer and say which findings of the linter the run confirms.",
+        epilog="exit status: 0 nothing confirmed, 1 confirmed or ran wrong without a finding, 2 wrong usage",
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the outcome there, too")
+    parser.add_argument(
+        "--device", help="where tensors are made if the program does not say (torch.set_default_device)"
+    )
+    parser.add_argument(
+        "--no-fingerprint",
+        action="store_true",
+        help="compare versions only: faster, but .data, numpy and fused optimizers go unseen",
+    )
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="under torchrun, how long a process in which something ran wrong waits for the others (default 60)",
+    )
+    parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as in python -m")
+    parser.add_argument("program", metavar="PROGRAM", help="a script, or a module after -m")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its own arguments")
+    options = parser.parse_args(argv)
+    script = Path(options.program)
+    if not options.module and not script.is_file():
+        parser.error(f"no such file: {script}")
+    if options.device is not None:
+        try:
+            torch.set_default_device(options.device)
+            torch.empty(1)
+        except (RuntimeError, AssertionError) as error:
+            parser.error(f"--device {options.device}: {str(error).splitlines()[0]}")
+    roots = {Path.cwd().resolve()} if options.module else {Path.cwd().resolve(), script.resolve().parent}
+
+    def program() -> object:
+        if options.module:
+            return runpy.run_module(options.program, run_name="__main__", alter_sys=True)
+        return runpy.run_path(str(script.resolve()), run_name="__main__")
+
+    def say(text: str) -> None:
+        print(f"verify: {text}", file=sys.stderr, flush=True)
+
+    with _as_program(options.program, options.arguments, Path.cwd() if options.module else script.resolve().parent):
+        say(f"running {options.program}")
+        outcome = run(program, roots, not options.no_fingerprint, say)
+    whole = gathered(outcome, options.patience)
+    if whole is None:
+        return 0  # rank 0 speaks for all
+    print(whole)
+    if options.json is not None:
+        options.json.write_text(json.dumps(asdict(whole), indent=2) + "\n")
+    return 0 if whole.clean else 1
+
+
+@contextmanager
+def _as_program(name: str, arguments: list[str], folder: Path) -> Iterator[None]:
+    """`sys.argv` and `sys.path` as the program would find them."""
+    argv, path = sys.argv, sys.path[:]
+    sys.argv = [name, *arguments]
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.argv = argv
+        sys.path[:] = path
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
