@@ -1,4 +1,4 @@
-"""The flake8 plugin. Only this room knows flake8."""
+"""The flake8 plugin, and the guard that every run of the analysis stands behind."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from . import __version__
 from .analysis import analyze
+from .finding import Finding, Place
 from .rules import UNREADABLE
 
 
@@ -24,18 +25,22 @@ class Checker:
 
     def run(self) -> Iterator[tuple[int, int, str, type[Any]]]:
         """Yield line, column from 0, text and type of every finding."""
-        try:
-            result = analyze("".join(self.lines), self.tree)
-        except Exception as error:  # whatever goes wrong here must not end the lint of all other files
-            reason = " ".join(str(error).split())[:120]
-            yield 1, 0, unreadable(f"{type(error).__name__}: {reason}"), type(self)
-            return
-        if result.problem is not None:
-            place, reason = result.problem
-            yield place.line, place.column, unreadable(reason), type(self)
-        for finding in result.findings:
+        for finding in findings("".join(self.lines), self.tree):
             yield finding.line, finding.column, f"{finding.code} {finding.message}", type(self)
 
 
-def unreadable(reason: str) -> str:
-    return f"{UNREADABLE.code} {UNREADABLE.summary}: {reason}"
+def findings(text: str, tree: ast.Module | None = None) -> list[Finding]:
+    """What is found in the text of one file. What could not be read is a finding too: nothing is raised."""
+    try:
+        result = analyze(text, tree)
+    except SyntaxError as error:  # flake8 never hands such a file over; the command line does
+        return [unreadable(Place(error.lineno or 1, max((error.offset or 1) - 1, 0)), f"SyntaxError: {error.msg}")]
+    except Exception as error:  # whatever goes wrong here must not end the lint of all other files
+        reason = " ".join(str(error).split())[:120]
+        return [unreadable(Place(1, 0), f"{type(error).__name__}: {reason}")]
+    problems = [unreadable(*result.problem)] if result.problem is not None else []
+    return [*problems, *result.findings]
+
+
+def unreadable(place: Place, reason: str) -> Finding:
+    return Finding(UNREADABLE.code, place, f"{UNREADABLE.summary}: {reason}")

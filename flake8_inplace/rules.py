@@ -59,8 +59,16 @@ _ALL = (
     Rule("TIP404", "context-attribute", "a tensor kept as an attribute of `ctx` is overwritten", "ctx"),
 )
 RULES = {rule.code: rule for rule in _ALL}
+PREFIX = "TIP"
+DOCUMENTATION = "https://flake8-inplace.readthedocs.io/en/stable/rules/{code}.html"
+"""Where the page of a rule stands on the web."""
+
 _CALLED = RULES["TIP107"]
 _BY_FORM = {rule.form: rule for rule in _ALL if rule.form} | {"renorm": RULES["TIP101"]}
+
+UPDATE = RULES["TIP106"]
+SILENT_FAMILY = "TIP3"
+"""The rules whose findings raise nothing: to fix one is to change what the program computes."""
 
 UNREADABLE = RULES["TIP000"]
 """What is reported where a file, or a part of it, could not be read."""
