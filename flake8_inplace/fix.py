@@ -7,7 +7,6 @@ somebody else was meant to see the overwriting; that decides the grade, and ``_S
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +17,8 @@ from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, Posi
 
 from .analysis import analyze
 from .finding import Edit, Finding, Fix, Place
-from .rules import SILENT_FAMILY, UPDATE
-from .torchfacts import ops
+from .rules import LEAF_FORMS, RULES, SILENT_FAMILY, UPDATE
+from .torchfacts import modules, ops
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 
@@ -32,6 +31,8 @@ _PROMOTING = frozenset(
     "add sub subtract mul multiply div divide true_divide floor_divide pow addcmul addcdiv remainder fmod atan2 "
     "hypot lerp addmm addmv addr baddbmm maximum minimum".split()
 )
+
+_VIEW_ATTRIBUTES = frozenset({"data", "T", "mT", "H", "mH", "real", "imag"})
 
 
 # Texts and edits
@@ -48,7 +49,7 @@ def apply(text: str, edits: Sequence[Edit]) -> str:
     def offset(place: Place) -> int:
         return starts[place.line - 1] + place.column
 
-    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end), reverse=True):
         newline = ends[edit.start.line - 1] if edit.start.line <= len(ends) else common
         text = text[: offset(edit.start)] + edit.text.replace("\n", newline) + text[offset(edit.end) :]
     return text
@@ -169,6 +170,31 @@ class _Module:
     def around(self, node: cst.CSTNode, kind: type[NodeT]) -> NodeT | None:
         return next((parent for parent in self.above(node) if isinstance(parent, kind)), None)
 
+    def fresh(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression surely makes a new tensor."""
+        if isinstance(node, (cst.BinaryOperation, cst.UnaryOperation)):
+            return True
+        if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or _argument(node, "inplace"):
+            return False
+        name = node.func.attr.value
+        if not _is_method(node):
+            return _is_fresh(_functions(name))
+        return _is_fresh(ops.lookup(f"Tensor.{name}")) or self._layer_is_fresh(name)
+
+    def _layer_is_fresh(self, name: str) -> bool:
+        """Whether every ``self.name = nn.Layer(...)`` of the file is of a layer that returns a new tensor."""
+        built = [
+            assign.value
+            for assign in self.of(cst.Assign)
+            for target in assign.targets
+            if isinstance(target.target, cst.Attribute) and target.target.attr.value == name
+        ]
+        for value in built:
+            fact = modules.lookup(f"torch.nn.{_name(value.func)}") if isinstance(value, cst.Call) else None
+            if fact is None or not _is_fresh([fact.op]) or _argument(cst.ensure_type(value, cst.Call), "inplace"):
+                return False
+        return bool(built)
+
     def replaced(self, node: cst.CSTNode, text: str) -> Edit:
         return Edit(self.start(node), self.end(node), text)
 
@@ -188,10 +214,14 @@ class _Form:
     def __init__(self, module: _Module, finding: Finding) -> None:
         self.module = module
         self.finding = finding
+        self.form = RULES[finding.code].form
         self.silent = finding.code.startswith(SILENT_FAMILY)
 
     def fixes(self) -> Iterator[Fix]:
         """Every form, the best first."""
+        if self.form == "snapshot":
+            yield from self.snapshots()
+            return
         place = self.finding.place
         for statement in self.module.of(cst.AugAssign):
             if self.module.start(statement.operator) == place:
@@ -251,7 +281,6 @@ class _Form:
             yield from self.method(call, statement)
         elif flag is None and out is None and isinstance(call.func, cst.Attribute):
             yield from self.discarded(call, statement)
-            yield from self.snapshot(call)
         if flag is None and out is None:
             yield from self.constructors()
 
@@ -265,8 +294,8 @@ class _Form:
         if len(edits) == len([link for link in links if _name(link.func).endswith("_")]):
             promotes = any(_name(link.func)[:-1] in _PROMOTING and not _numbers(link) for link in links)
             if isinstance(root, (cst.Call, cst.BinaryOperation, cst.UnaryOperation)) and root is base:
-                if _known_fresh(root) or not self.is_statement(outer, statement):
-                    yield Fix("use the out-of-place method", _known_fresh(root) and not promotes, tuple(edits))
+                if self.module.fresh(root) or not self.is_statement(outer, statement):
+                    yield Fix("use the out-of-place method", self.module.fresh(root) and not promotes, tuple(edits))
             else:
                 if detour:
                     edits.append(self.module.replaced(base, self.module.code(root)))
@@ -276,7 +305,12 @@ class _Form:
         yield from self.under_no_grad(_root(base), statement)
 
     def reassigned(
-        self, root: cst.BaseExpression, outer: cst.Call, statement: cst.BaseSmallStatement, edits: list[Edit], doubt: bool
+        self,
+        root: cst.BaseExpression,
+        outer: cst.Call,
+        statement: cst.BaseSmallStatement,
+        edits: list[Edit],
+        doubt: bool,
     ) -> Iterator[Fix]:
         """The out-of-place calls, with what they return bound to the name that was overwritten."""
         path = self.module.code(root)
@@ -300,7 +334,7 @@ class _Form:
         elif self.is_statement(call, statement):
             yield from self.reassigned(first, call, statement, edits, False)
         else:
-            temporary = _known_fresh(first)
+            temporary = self.module.fresh(first)
             rebound = isinstance(statement, cst.Assign) and any(
                 target.target.deep_equals(first) for target in statement.targets
             )
@@ -310,7 +344,7 @@ class _Form:
             yield Fix("drop `inplace=True`", safe and not self.silent, tuple(edits))
 
     def without_out(self, call: cst.Call, out: cst.Arg, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
-        root, detour = _stripped(out.value)
+        root, _ = _stripped(out.value)
         edits = [self.without(call, out)]
         path = self.module.code(root)
         start = self.module.start(statement)
@@ -329,19 +363,22 @@ class _Form:
             start, path = self.module.start(statement), self.module.code(root)
             yield Fix(f"assign the result to `{path}`", False, (Edit(start, start, f"{path} = "),))
 
-    def snapshot(self, call: cst.Call) -> Iterator[Fix]:
-        """``model.state_dict()`` that is kept."""
-        if _name(call.func) != "state_dict":
-            return
-        edits = [self.module.replaced(call, f"copy.deepcopy({self.module.code(call)})")]
-        imports = [node for node in self.module.of(cst.Import) if isinstance(node.names, Sequence)]
-        if not any(alias.evaluated_name == "copy" and not alias.asname for node in imports for alias in node.names):
-            lines = self.module.of(cst.SimpleStatementLine)
-            first = next(line for line in lines if isinstance(line.body[0], (cst.Import, cst.ImportFrom)))
-            future = isinstance(first.body[0], cst.ImportFrom) and _future(first.body[0])
-            place = self.module.end(first) if future else self.module.start(first)
-            edits.append(Edit(place, place, "\nimport copy" if future else "import copy\n"))
-        yield Fix("keep a deep copy", True, tuple(edits))
+    def snapshots(self) -> Iterator[Fix]:
+        """``model.state_dict()`` that is kept, wherever that is: the finding stands at the step that overwrites it."""
+        imports = self.imported("copy")
+        for call in self.module.of(cst.Call):
+            if _name(call.func) == "state_dict":
+                edit = self.module.replaced(call, f"copy.deepcopy({self.module.code(call)})")
+                yield Fix(f"keep a deep copy on line {edit.start.line}", True, (*imports, edit))
+
+    def imported(self, name: str) -> list[Edit]:
+        """What makes a module of the standard library known: nothing where it is, or else a line at the first import."""
+        if self.imports(name):
+            return []
+        lines = [line for line in self.module.of(cst.SimpleStatementLine) if _is_import(line.body[0])]
+        future = isinstance(lines[0].body[0], cst.ImportFrom) and _name_of(lines[0].body[0]) == "__future__"
+        place = self.module.end(lines[0]) if future else self.module.start(lines[0])
+        return [Edit(place, place, f"\nimport {name}" if future else f"import {name}\n")]
 
     def constructors(self) -> Iterator[Fix]:
         """``inplace=True`` dropped where a module that overwrites is built: one constructor, or all."""
@@ -363,17 +400,44 @@ class _Form:
 
     def clone_first(self, target: cst.BaseExpression, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
         """A copy bound to the same name just above: the write then goes to memory that nobody has kept."""
-        root = _root(target)
-        if not (self.can_rebind(root, statement) or (root is not target and self.subscripted_list(root))):
-            return
-        path, start = self.module.code(root), self.module.start(statement)
-        copy = f"{path} = {path}.clone()"
-        line = self.module.parents[statement]
-        alone = isinstance(line, cst.SimpleStatementLine) and line.body[0] is statement
+        source = self.source(statement)
+        for root in _layers(target):
+            if isinstance(statement, (cst.Assign, cst.AugAssign)) and root is target:
+                continue  # the assignment itself binds it
+            if not (self.subscripted_list(root) or self.can_rebind(root, statement)):
+                continue
+            if self.form == "dataset" and not isinstance(root, cst.Name):
+                continue  # the container belongs to the dataset as well
+            path, start = self.module.code(root), self.module.start(statement)
+            copy = f"{path} = {path}.{'copy' if self.form == 'numpy' else 'clone'}()"
+            title = f"write to a copy: `{copy}`"
+            safe = self.private(root, statement) and not _detours(target) and not self.silent
+            yield Fix(title, safe, (Edit(start, start, self.line_above(statement, copy)),))
+            if source is not None:
+                # What is written reads, and so keeps, the very tensor: it has to be computed before the copy is made.
+                value = self.unused("value")
+                first = self.line_above(statement, f"{value} = {self.module.code(source)}")
+                edit = Edit(start, start, first + self.line_above(statement, copy))
+                yield Fix(title, safe, (edit, self.module.replaced(source, value)))
+
+    def source(self, statement: cst.BaseSmallStatement) -> cst.BaseExpression | None:
+        """The expression whose value a statement writes, where it can be computed beforehand."""
+        if isinstance(statement, (cst.Assign, cst.AugAssign)):
+            return statement.value
+        call = statement.value if isinstance(statement, cst.Expr) else None
+        return call.args[0].value if isinstance(call, cst.Call) and len(call.args) == 1 else None
+
+    def line_above(self, statement: cst.BaseSmallStatement, code: str) -> str:
+        """What to put before a statement so that other code stands above it, or before it on its line."""
+        line, start = self.module.parents[statement], self.module.start(statement)
         indent = self.module.tree.code.split("\n")[start.line - 1][: start.column]
-        insertion = f"{copy}\n{indent}" if alone and not indent.strip() else f"{copy}; "
-        safe = self.private(root, statement) and not _detours(target)
-        yield Fix(f"write to a copy: `{copy}`", safe and not self.silent, (Edit(start, start, insertion),))
+        alone = isinstance(line, cst.SimpleStatementLine) and line.body[0] is statement and not indent.strip()
+        return f"{code}\n{indent}" if alone else f"{code}; "
+
+    def unused(self, name: str) -> str:
+        """A name that the file does not use yet."""
+        used = {node.value for node in self.module.of(cst.Name)}
+        return next(word for word in (name, *(f"{name}_{i}" for i in range(1, len(used) + 2))) if word not in used)
 
     def cloned_argument(self, call: cst.Call) -> Iterator[Fix]:
         """``x[1:].copy_(x[:-1])``."""
@@ -384,9 +448,11 @@ class _Form:
 
     def under_no_grad(self, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
         """A parameter that is meant to change. Tried last: gradients do not flow through it."""
+        if self.form not in LEAF_FORMS:
+            return
         line = self.module.parents[statement]
         start, end = self.module.start(statement), self.module.end(statement)
-        if not (isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1) or not self.imports_torch():
+        if not (isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1) or not self.imports("torch"):
             return
         if isinstance(root, cst.Name) and not self.scope(statement).given(root.value):
             return  # a tensor computed here is a value, and a value wants its gradient
@@ -469,9 +535,9 @@ class _Form:
             return Edit(self.module.start(argument), self.module.start(call.args[1]), "")
         return self.module.replaced(argument, "")
 
-    def imports_torch(self) -> bool:
+    def imports(self, name: str) -> bool:
         return any(
-            alias.evaluated_name == "torch" and not alias.asname
+            alias.evaluated_name == name and not alias.asname
             for node in self.module.of(cst.Import)
             for alias in node.names
         )
@@ -490,6 +556,8 @@ class _Form:
             return False
         scope = self.scope(statement)
         if not scope.binds(root.value) or scope.iterates(root.value):
+            return False
+        if self.form in LEAF_FORMS and scope.given(root.value):
             return False
         return self.read_after(root, statement) and not scope.part_of_another(root.value, statement)
 
@@ -541,9 +609,8 @@ class _Scope:
                 yield assign.value if isinstance(assign, cst.Assign) else None
             elif isinstance(parent, (cst.AnnAssign, cst.NamedExpr)) and parent.target is found:
                 yield parent.value
-            elif isinstance(parent, (cst.Param, cst.For, cst.CompFor, cst.AsName)) or self._in_target(found):
-                if not (isinstance(parent, cst.For) and parent.iter is found):
-                    yield None
+            elif isinstance(parent, (cst.Param, cst.AsName)) or self._in_target(found):
+                yield None
 
     def _in_target(self, name: cst.Name) -> bool:
         """Inside of ``a, (b, c) = ...`` or ``for a, b in ...``."""
@@ -562,8 +629,10 @@ class _Scope:
         return any(True for _ in self.bindings(name))
 
     def given(self, name: str) -> bool:
-        """Whether a name comes from outside, or from a loop over something: it names what others hold."""
-        return self.iterates(name) or not any(value is not None for value in self.bindings(name))
+        """Whether a name comes from outside or from a loop, or is bound to a parameter: it is to change as it is."""
+        values = list(self.bindings(name))
+        parameters = [value for value in values if isinstance(value, cst.Call) and _name(value.func) == "Parameter"]
+        return self.iterates(name) or bool(parameters) or not any(value is not None for value in values)
 
     def iterates(self, name: str) -> bool:
         for found in self.names.get(name, ()):
@@ -585,42 +654,42 @@ class _Scope:
             yield found
 
     def read_after(self, name: str, statement: cst.CSTNode) -> bool:
-        """Whether a name is read behind a statement, or in a next round of the loop around it."""
-        end = self.module.end(statement)
+        """Whether a name is read behind a statement, or in a next round of a loop around it."""
+        start, end = self.module.start(statement), self.module.end(statement)
         loops = [node for node in self.module.above(statement) if isinstance(node, (cst.For, cst.While))]
         inside = [loop for loop in loops if self.node in self.module.above(loop)]
         for use in self.uses(name):
-            start = self.module.start(use)
-            if start >= end:
+            place = self.module.start(use)
+            if place >= end:
                 return True
-            if any(self.module.start(loop) <= start < self.module.start(statement) for loop in inside[-1:]):
-                if not self._bound_first(name, inside[-1], statement):
-                    return True
-        return isinstance(self.node, cst.Module) and False
-
-    def _bound_first(self, name: str, loop: cst.CSTNode, statement: cst.CSTNode) -> bool:
-        """Whether each round of the loop binds the name anew before the statement."""
-        body = loop.body.body if isinstance(loop, (cst.For, cst.While)) and isinstance(loop.body, cst.IndentedBlock) else ()
-        for line in body:
-            if self.module.start(line) >= self.module.start(statement):
-                return False
-            if isinstance(line, cst.SimpleStatementLine):
-                for small in line.body:
-                    if isinstance(small, cst.Assign) and any(
-                        isinstance(target.target, cst.Name) and target.target.value == name for target in small.targets
-                    ):
-                        return True
+            if any(
+                self.module.start(loop.body) <= place < start and not self._bound_before(name, loop, use)
+                for loop in inside
+            ):
+                return True
         return False
+
+    def _bound_before(self, name: str, loop: cst.For | cst.While, use: cst.CSTNode) -> bool:
+        """Whether each round of a loop binds a name anew before a use of it."""
+        lines = loop.body.body if isinstance(loop.body, cst.IndentedBlock) else ()
+        return any(
+            isinstance(target.target, cst.Name) and target.target.value == name
+            for line in lines
+            if isinstance(line, cst.SimpleStatementLine) and self.module.end(line) <= self.module.start(use)
+            for small in line.body
+            if isinstance(small, cst.Assign)
+            for target in small.targets
+        )
 
     def part_of_another(self, name: str, statement: cst.CSTNode) -> bool:
         """Whether a name is a view of another that is read afterwards: a write to it was meant to reach that one."""
         for value in self.bindings(name):
             if isinstance(value, cst.Name) or value is None:
                 continue
-            root = _root(value)
-            if root is not value and isinstance(root, cst.Name) and root.value != name and not _known_fresh(value):
-                if self.read_after(root.value, statement):
-                    return True
+            root = _viewed(value)
+            other = root.value if root is not value and isinstance(root, cst.Name) else name
+            if other != name and self.read_after(other, statement):
+                return True
         return False
 
     def private(self, name: str, statement: cst.CSTNode) -> bool:
@@ -628,7 +697,7 @@ class _Scope:
         values = list(self.bindings(name))
         if not isinstance(self.node, cst.FunctionDef) or not values:
             return False
-        if not all(value is not None and (_known_fresh(value) or self._chains(name, value)) for value in values):
+        if not all(value is not None and (self.module.fresh(value) or self._chains(name, value)) for value in values):
             return False
         end = self.module.end(statement)
         loop = self.module.around(statement, cst.For) or self.module.around(statement, cst.While)
@@ -656,7 +725,7 @@ class _Scope:
                 return True
             if parent is statement or isinstance(parent, cst.AugAssign):
                 return True
-            if isinstance(parent, cst.Call) and _known_fresh(parent):
+            if isinstance(parent, cst.Call) and self.module.fresh(parent):
                 return True
             if isinstance(parent, cst.Subscript) and parent.value is not node:
                 return True
@@ -722,20 +791,56 @@ def _stripped(node: cst.BaseExpression) -> tuple[cst.BaseExpression, bool]:
 
 
 def _root(node: cst.BaseExpression) -> cst.BaseExpression:
-    """What a part or a view is a part of: ``x`` of ``x[0].view(-1)``; a dictionary's element is no part of it."""
+    """What a part or a view is a part of in the end: ``x`` of ``x[0].view(-1)``."""
+    return _layers(node)[-1]
+
+
+def _viewed(node: cst.BaseExpression) -> cst.BaseExpression:
+    """What an expression is surely a part or a view of."""
     while True:
         if isinstance(node, cst.Subscript):
-            index = node.slice[0].slice if len(node.slice) == 1 else None
-            if isinstance(index, cst.Index) and isinstance(index.value, cst.SimpleString):
+            node = node.value
+        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and _is_method(node):
+            found = ops.lookup(f"Tensor.{node.func.attr.value}")
+            if not any(out.kind != "fresh" for op in found for out in op.outs):
                 return node
-            node = node.value
-        elif isinstance(node, cst.Call) and _is_method(node):
-            assert isinstance(node.func, cst.Attribute)
             node = node.func.value
-        elif isinstance(node, cst.Attribute) and node.attr.value in ("data", "T", "mT", "real", "imag", "H", "mH"):
-            node = node.value
         else:
             return node
+
+
+def _layers(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What could be copied before a part of it is written, from the inside: ``x[i]`` and ``x`` of ``x[i][0]``."""
+    found: list[cst.BaseExpression] = []
+    while True:
+        inner = _stripped(node)[0]
+        if inner is not node:
+            node = inner
+        elif isinstance(node, cst.Subscript):
+            if _is_slot(node):
+                found.append(node)
+            if _is_key(node):
+                return found  # of a dictionary, which is no tensor
+            node = node.value
+        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and _is_method(node):
+            node = node.func.value
+        elif isinstance(node, cst.Attribute) and node.attr.value in _VIEW_ATTRIBUTES:
+            node = node.value
+        else:
+            return [*found, node]
+
+
+def _is_key(node: cst.Subscript) -> bool:
+    index = node.slice[0].slice
+    return isinstance(index, cst.Index) and isinstance(index.value, cst.SimpleString)
+
+
+def _is_slot(node: cst.Subscript) -> bool:
+    """``rows[i]`` or ``cache["h"]``, which may be an element of a container; with a slice or a mask it is none."""
+    index = node.slice[0].slice if len(node.slice) == 1 else None
+    if not isinstance(index, cst.Index) or not _is_path(node.value):
+        return False
+    return isinstance(index.value, (cst.Name, cst.Integer, cst.SimpleString, cst.BinaryOperation, cst.UnaryOperation))
 
 
 def _detours(node: cst.BaseExpression) -> bool:
@@ -760,16 +865,13 @@ def _numbers(call: cst.Call) -> bool:
     return all(_is_number(argument.value) for argument in call.args)
 
 
-def _known_fresh(node: cst.BaseExpression) -> bool:
-    """Whether an expression surely makes a new tensor."""
-    if isinstance(node, (cst.BinaryOperation, cst.UnaryOperation)):
-        return True
-    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
-        return False
-    name = node.func.attr.value
-    found = ops.lookup(f"Tensor.{name}") if _is_method(node) else _functions(name)
-    return bool(found) and all(out.kind == "fresh" for op in found for out in op.outs) and not _argument(node, "inplace")
+def _is_fresh(found: Sequence[ops.Op]) -> bool:
+    return bool(found) and all(out.kind == "fresh" for op in found for out in op.outs)
 
 
-def _future(node: cst.ImportFrom) -> bool:
-    return isinstance(node.module, cst.Name) and node.module.value == "__future__"
+def _is_import(node: cst.BaseSmallStatement) -> bool:
+    return isinstance(node, (cst.Import, cst.ImportFrom))
+
+
+def _name_of(node: cst.ImportFrom) -> str:
+    return node.module.value if isinstance(node.module, cst.Name) else ""

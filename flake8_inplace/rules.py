@@ -67,6 +67,7 @@ _CALLED = RULES["TIP107"]
 _BY_FORM = {rule.form: rule for rule in _ALL if rule.form} | {"renorm": RULES["TIP101"]}
 
 UPDATE = RULES["TIP106"]
+LEAF_FORMS = ("leaf", "leaf view")
 SILENT_FAMILY = "TIP3"
 """The rules whose findings raise nothing: to fix one is to change what the program computes."""
 

@@ -66,7 +66,9 @@ def parsed() -> argparse.ArgumentParser:
     parser.add_argument("--output-file", metavar="FILE", help="write the report there, over what it held")
     parser.add_argument("--baseline", metavar="FILE", help="report only what does not stand in this file")
     parser.add_argument("--write-baseline", action="store_true", help="write the findings to the file of --baseline")
-    parser.add_argument("--jobs", "-j", type=positive, default=os.cpu_count() or 1, help="processes; default: all cores")
+    parser.add_argument(
+        "--jobs", "-j", type=positive, default=os.cpu_count() or 1, help="processes; default: all cores"
+    )
     parser.add_argument("--statistics", action="store_true", help="count the findings of each rule on standard error")
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
     add_files(parser)
@@ -100,7 +102,7 @@ def lint(files: Project, jobs: int, fixes: bool) -> tuple[list[Entry], bool]:
     for source, examined in zip(sources, examine_all(sources, jobs, asked), strict=True):
         problems = [unreadable(place, reason) for place, reason in source.problems]
         both = [*problems, *examined.findings]
-        offers: list[Fix | None] = [None for _ in problems] + list(examined.fixes)
+        offers: list[Fix | None] = [*(None for _ in problems), *examined.fixes]
         rows = list(compress(zip(both, offers, strict=True), files.counts(source, both)))
         if rows:
             chosen, repairs = zip(*rows, strict=True)
