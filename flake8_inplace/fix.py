@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import libcst as cst
@@ -218,7 +218,11 @@ class _Form:
         self.silent = finding.code.startswith(SILENT_FAMILY)
 
     def fixes(self) -> Iterator[Fix]:
-        """Every form, the best first."""
+        """Every form, the best first. A program that raises nothing computes something else after any of them."""
+        for fix in self.forms():
+            yield replace(fix, safe=fix.safe and not self.silent)
+
+    def forms(self) -> Iterator[Fix]:
         if self.form == "snapshot":
             yield from self.snapshots()
             return
@@ -264,6 +268,7 @@ class _Form:
             value = statement.value
             if isinstance(value, cst.Subscript) and _root(value).deep_equals(_root(part)):
                 yield Fix("copy the source first", True, (self.module.replaced(value, self.cloned(value)),))
+            yield from self.rows(part, statement)
         yield from self.clone_first(part, statement)
         yield from self.under_no_grad(_root(part), statement)
 
@@ -283,6 +288,70 @@ class _Form:
             yield from self.discarded(call, statement)
         if flag is None and out is None:
             yield from self.constructors()
+
+    def rows(self, part: cst.Subscript, statement: cst.Assign) -> Iterator[Fix]:
+        """A table filled row by row, as a list that is stacked behind the loop: a copy in each round costs more.
+
+        Only where the shape is plain: ``t = zeros(n, ...)``, ``t[0] = first``, ``for i in range(1, n): t[i] = ...``
+        in one function, with the rows before read as ``t[i - 1]``, and nothing else done to the table until the end.
+        """
+        module, loop, table = self.module, self.module.around(statement, cst.For), part.value
+        if loop is None or not isinstance(table, cst.Name) or not isinstance(loop.target, cst.Name):
+            return
+        name, row, count = table.value, loop.target.value, _range_from_one(loop.iter)
+        block = module.parents[loop]
+        if (
+            count is None
+            or module.parents[module.parents[statement]] is not loop.body
+            or module.code(part) != f"{name}[{row}]"
+        ):
+            return
+        if not isinstance(block, cst.IndentedBlock) or block.body[-1] is loop:
+            return
+        before = block.body[: block.body.index(loop)]
+        built, first = self.assigned(before, name), self.assigned(before, f"{name}[0]")
+        if built is None or first is None or not self.sized(built.value, module.code(count)) or _is_number(first.value):
+            return
+        ours = (built.targets[0], first.targets[0].target, part)
+        others = [use for use in self.scope(statement).names[name] if module.parents[use] not in ours]
+        reads = [use for use in others if module.start(use) < module.end(loop)]
+        if any(module.code(module.parents[use]) != f"{name}[{row} - 1]" or self.written(use) for use in reads):
+            return  # read as a whole or in another row while it is filled, or written twice
+        rows, after = self.unused("rows"), module.start(block.body[len(before) + 1])
+        edits = [
+            Edit(Place(module.start(built).line, 0), Place(module.end(built).line + 1, 0), ""),
+            module.replaced(first, f"{rows} = [{module.code(first.value)}]"),
+            Edit(module.start(statement), module.start(statement.value), f"{rows}.append("),
+            *(module.replaced(use, rows) for use in reads),
+            Edit(module.end(statement), module.end(statement), ")"),
+            Edit(after, after, f"{name} = torch.stack({rows})\n{' ' * after.column}"),
+        ]
+        yield Fix(f"collect the rows in a list and stack them: `{rows}`", False, tuple(edits))
+
+    def written(self, use: cst.Name) -> bool:
+        """Whether ``use`` in ``use[i]`` is what a statement assigns to."""
+        return isinstance(self.module.parents[self.module.parents[use]], (cst.AssignTarget, cst.AugAssign))
+
+    def assigned(self, lines: Sequence[cst.CSTNode], target: str) -> cst.Assign | None:
+        """The only statement among some lines that assigns to a target."""
+        found = [
+            small
+            for line in lines
+            if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
+            for small in line.body
+            if isinstance(small, cst.Assign) and len(small.targets) == 1
+            if self.module.code(small.targets[0].target) == target
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def sized(self, value: cst.BaseExpression, count: str) -> bool:
+        """Whether an expression makes a table of ``count`` rows."""
+        if not isinstance(value, cst.Call) or not value.args or _first_name(value.func) != "torch":
+            return False
+        first = self.module.code(value.args[0].value)
+        if _name(value.func) in ("zeros_like", "empty_like", "ones_like"):
+            return count in (f"len({first})", f"{first}.shape[0]", f"{first}.size(0)")
+        return _name(value.func) in ("zeros", "empty", "ones") and first == count
 
     # Calls
 
@@ -341,7 +410,7 @@ class _Form:
             if not rebound and isinstance(first, cst.Name) and self.read_after(first, statement):
                 return  # somebody below reads the input, and was meant to read what was written into it
             safe = temporary or (rebound and self.private(first, statement))
-            yield Fix("drop `inplace=True`", safe and not self.silent, tuple(edits))
+            yield Fix("drop `inplace=True`", safe, tuple(edits))
 
     def without_out(self, call: cst.Call, out: cst.Arg, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
         root, _ = _stripped(out.value)
@@ -372,7 +441,7 @@ class _Form:
                 yield Fix(f"keep a deep copy on line {edit.start.line}", True, (*imports, edit))
 
     def imported(self, name: str) -> list[Edit]:
-        """What makes a module of the standard library known: nothing where it is, or else a line at the first import."""
+        """The import of a module of the standard library, beside the first import, if there is none yet."""
         if self.imports(name):
             return []
         lines = [line for line in self.module.of(cst.SimpleStatementLine) if _is_import(line.body[0])]
@@ -409,9 +478,10 @@ class _Form:
             if self.form == "dataset" and not isinstance(root, cst.Name):
                 continue  # the container belongs to the dataset as well
             path, start = self.module.code(root), self.module.start(statement)
-            copy = f"{path} = {path}.{'copy' if self.form == 'numpy' else 'clone'}()"
+            array = self.form == "numpy" or self.scope(statement).numpy()
+            copy = f"{path} = {path}.{'copy' if array else 'clone'}()"
             title = f"write to a copy: `{copy}`"
-            safe = self.private(root, statement) and not _detours(target) and not self.silent
+            safe = self.private(root, statement) and not _detours(target)
             yield Fix(title, safe, (Edit(start, start, self.line_above(statement, copy)),))
             if source is not None:
                 # What is written reads, and so keeps, the very tensor: it has to be computed before the copy is made.
@@ -480,7 +550,7 @@ class _Form:
         edits: Sequence[Edit],
         doubt: bool,
     ) -> Fix:
-        safe = not doubt and not self.silent and self.private(root, statement)
+        safe = not doubt and self.private(root, statement)
         return Fix(title, safe, tuple(edits))
 
     # Parts of the statement
@@ -559,7 +629,8 @@ class _Form:
             return False
         if self.form in LEAF_FORMS and scope.given(root.value):
             return False
-        return self.read_after(root, statement) and not scope.part_of_another(root.value, statement)
+        seen = self.read_after(root, statement) or scope.computed(root.value)  # or else the write was for the caller
+        return seen and not scope.part_of_another(root.value, statement)
 
     def is_parameter(self, name: str) -> bool:
         """Whether an attribute of that name is an ``nn.Parameter``, which refuses to be replaced by a tensor."""
@@ -692,12 +763,20 @@ class _Scope:
                 return True
         return False
 
+    def computed(self, name: str) -> bool:
+        """Whether a name is bound to new tensors only."""
+        values = list(self.bindings(name))
+        fresh = [value is not None and (self.module.fresh(value) or self._chains(name, value)) for value in values]
+        return bool(values) and all(fresh)
+
+    def numpy(self) -> bool:
+        """Whether it computes with numpy alone: arrays have ``copy`` and no ``clone``."""
+        used = {_first_name(node.func) for node in _walk(self.node) if isinstance(node, cst.Call)}
+        return bool(used & {"np", "numpy"}) and "torch" not in used
+
     def private(self, name: str, statement: cst.CSTNode) -> bool:
         """Whether nobody else holds the tensor: computed here, and so far only computed with."""
-        values = list(self.bindings(name))
-        if not isinstance(self.node, cst.FunctionDef) or not values:
-            return False
-        if not all(value is not None and (self.module.fresh(value) or self._chains(name, value)) for value in values):
+        if not isinstance(self.node, cst.FunctionDef) or not self.computed(name):
             return False
         end = self.module.end(statement)
         loop = self.module.around(statement, cst.For) or self.module.around(statement, cst.While)
@@ -763,11 +842,15 @@ def _is_method(call: cst.Call) -> bool:
     return isinstance(call.func, cst.Attribute) and not _is_library(call.func.value)
 
 
-def _is_library(node: cst.BaseExpression) -> bool:
-    """``torch``, ``F``, ``torch.nn.functional``."""
+def _first_name(node: cst.BaseExpression) -> str:
+    """``torch`` of ``torch.nn.functional``."""
     while isinstance(node, cst.Attribute):
         node = node.value
-    return isinstance(node, cst.Name) and node.value in ("torch", "F", "nn")
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def _is_library(node: cst.BaseExpression) -> bool:
+    return _first_name(node) in ("torch", "F", "nn")
 
 
 def _written(call: cst.Call) -> cst.BaseExpression | None:
@@ -867,6 +950,14 @@ def _numbers(call: cst.Call) -> bool:
 
 def _is_fresh(found: Sequence[ops.Op]) -> bool:
     return bool(found) and all(out.kind == "fresh" for op in found for out in op.outs)
+
+
+def _range_from_one(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """``n`` of ``range(1, n)``."""
+    if isinstance(node, cst.Call) and _name(node.func) == "range" and len(node.args) == 2:
+        first = node.args[0].value
+        return node.args[1].value if isinstance(first, cst.Integer) and first.value == "1" else None
+    return None
 
 
 def _is_import(node: cst.BaseSmallStatement) -> bool:
