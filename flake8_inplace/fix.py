@@ -127,7 +127,7 @@ class Repair:
 
     def _holds(self, finding: Finding, fix: Fix) -> bool:
         """Whether the fix removes its finding, brings none, and leaves a program that can be read."""
-        others = {moved(other.place, fix.edits) for other in self.found if other is not finding}
+        others = {moved(other.place, fix.edits) for other in self.found if other != finding}
         try:
             after = analyze(apply(self.text, fix.edits))
         except SyntaxError:
@@ -317,7 +317,7 @@ class _Form:
         reads = [use for use in others if module.start(use) < module.end(loop)]
         if any(module.code(module.parents[use]) != f"{name}[{row} - 1]" or self.written(use) for use in reads):
             return  # read as a whole or in another row while it is filled, or written twice
-        rows, after = self.unused("rows"), module.start(block.body[len(before) + 1])
+        rows, after = self.unused("rows", statement), module.start(block.body[len(before) + 1])
         edits = [
             Edit(Place(module.start(built).line, 0), Place(module.end(built).line + 1, 0), ""),
             module.replaced(first, f"{rows} = [{module.code(first.value)}]"),
@@ -485,7 +485,7 @@ class _Form:
             yield Fix(title, safe, (Edit(start, start, self.line_above(statement, copy)),))
             if source is not None:
                 # What is written reads, and so keeps, the very tensor: it has to be computed before the copy is made.
-                value = self.unused("value")
+                value = self.unused("value", statement)
                 first = self.line_above(statement, f"{value} = {self.module.code(source)}")
                 edit = Edit(start, start, first + self.line_above(statement, copy))
                 yield Fix(title, safe, (edit, self.module.replaced(source, value)))
@@ -504,9 +504,9 @@ class _Form:
         alone = isinstance(line, cst.SimpleStatementLine) and line.body[0] is statement and not indent.strip()
         return f"{code}\n{indent}" if alone else f"{code}; "
 
-    def unused(self, name: str) -> str:
-        """A name that the file does not use yet."""
-        used = {node.value for node in self.module.of(cst.Name)}
+    def unused(self, name: str, statement: cst.CSTNode) -> str:
+        """A name that the function does not use yet."""
+        used = self.scope(statement).names
         return next(word for word in (name, *(f"{name}_{i}" for i in range(1, len(used) + 2))) if word not in used)
 
     def cloned_argument(self, call: cst.Call) -> Iterator[Fix]:
@@ -524,8 +524,8 @@ class _Form:
         start, end = self.module.start(statement), self.module.end(statement)
         if not (isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1) or not self.imports("torch"):
             return
-        if isinstance(root, cst.Name) and not self.scope(statement).given(root.value):
-            return  # a tensor computed here is a value, and a value wants its gradient
+        if isinstance(root, cst.Name) and not self.scope(statement).holds_parameter(root.value):
+            return  # any other tensor is a value, and a value wants its gradient
         lines = self.module.tree.code.split("\n")[start.line - 1 : end.line]
         indent = lines[0][: start.column]
         if any('"""' in row or "'''" in row or row.endswith("\\") for row in lines):
@@ -625,9 +625,9 @@ class _Form:
         if not isinstance(root, cst.Name):
             return False
         scope = self.scope(statement)
-        if not scope.binds(root.value) or scope.iterates(root.value):
+        if not scope.binds(root.value) or scope.iterates(root.value) or scope.fills(root.value):
             return False
-        if self.form in LEAF_FORMS and scope.given(root.value):
+        if self.form in LEAF_FORMS and scope.holds_parameter(root.value):
             return False
         seen = self.read_after(root, statement) or scope.computed(root.value)  # or else the write was for the caller
         return seen and not scope.part_of_another(root.value, statement)
@@ -699,11 +699,21 @@ class _Scope:
     def binds(self, name: str) -> bool:
         return any(True for _ in self.bindings(name))
 
-    def given(self, name: str) -> bool:
-        """Whether a name comes from outside or from a loop, or is bound to a parameter: it is to change as it is."""
-        values = list(self.bindings(name))
-        parameters = [value for value in values if isinstance(value, cst.Call) and _name(value.func) == "Parameter"]
-        return self.iterates(name) or bool(parameters) or not any(value is not None for value in values)
+    def fills(self, name: str) -> bool:
+        """Whether a function is called for what it does to an argument: it hands nothing back and keeps nothing."""
+        given = any(isinstance(self.module.parents[found], cst.Param) for found in self.names.get(name, ()))
+        handed = any(
+            (isinstance(node, cst.Return) and node.value is not None)
+            or isinstance(node, cst.Yield)
+            or (isinstance(node, cst.Assign) and _mentions(node.value, name) and _keeps(node))
+            for node in _walk(self.node)
+        )
+        return given and not handed
+
+    def holds_parameter(self, name: str) -> bool:
+        """Whether the tensor itself is to change: one that is looped over, filled, or a new parameter."""
+        values = [value for value in self.bindings(name) if isinstance(value, cst.Call)]
+        return self.iterates(name) or self.fills(name) or any(_name(value.func) == "Parameter" for value in values)
 
     def iterates(self, name: str) -> bool:
         for found in self.names.get(name, ()):
@@ -950,6 +960,15 @@ def _numbers(call: cst.Call) -> bool:
 
 def _is_fresh(found: Sequence[ops.Op]) -> bool:
     return bool(found) and all(out.kind == "fresh" for op in found for out in op.outs)
+
+
+def _mentions(node: cst.CSTNode, name: str) -> bool:
+    return any(isinstance(part, cst.Name) and part.value == name for part in _walk(node))
+
+
+def _keeps(assign: cst.Assign) -> bool:
+    """Whether an assignment stores something in an object."""
+    return any(isinstance(target.target, cst.Attribute) for target in assign.targets)
 
 
 def _range_from_one(node: cst.BaseExpression) -> cst.BaseExpression | None:
