@@ -68,7 +68,7 @@ class Project:
         """Read flake8's configuration. ``arguments`` are those of flake8, paths included."""
         try:
             _, self.options = parse_args(arguments)
-        except Flake8Exception as error:
+        except (Flake8Exception, ValueError) as error:  # ValueError: a code that is none
             raise UsageError(" ".join(str(error).split())) from error
         # Run from a checkout, the plugin is not registered, and flake8 would not know that the prefix is wanted.
         self.options.extended_default_select = [*self.options.extended_default_select, PREFIX]

@@ -38,6 +38,17 @@ ORDER = [
     "analysis.interpreter",
     "analysis",
     "checker",
+    "fix",
+    "report",
+    "files",
+    "formatter",
+    "cli",
+    "commands",
+    "commands.common",
+    "commands.check",
+    "commands.fix",
+    "commands.explain",
+    "__main__",
 ]
 
 #: Rooms that know less than their place in the order would allow, imports for annotations apart.
@@ -55,7 +66,7 @@ DEVELOPMENT = {"torchfacts.recipes", "torchfacts.schemas", "torchfacts.execution
 OUTSIDE = {
     "torch": {"runtime", *DEVELOPMENT},
     "torchgen": DEVELOPMENT,
-    "flake8": {"checker"},
+    "flake8": {"files", "formatter"},
     "libcst": {"analysis", "fix"},
 }
 

@@ -86,7 +86,7 @@ def test_the_findings_of_the_plugin(path: str) -> None:
 def test_file_and_folder(tmp_path: Path) -> None:
     project(tmp_path, net=HAZARD, other=CLEAN)
     assert rows(run("check", "net.py", cwd=tmp_path, status=1)) == FOUND
-    assert rows(run("check", cwd=tmp_path, status=1)) == [f"./{FOUND[0]}"]
+    assert rows(run("check", cwd=tmp_path, status=1)) == FOUND
     assert rows(run("check", "other.py", cwd=tmp_path, status=0)) == []
 
 
@@ -100,7 +100,7 @@ def test_stdin(tmp_path: Path) -> None:
 def test_jobs(tmp_path: Path, jobs: str) -> None:
     project(tmp_path, **{f"net{number}": HAZARD for number in range(10)})
     found = rows(run("check", "--jobs", jobs, ".", cwd=tmp_path, status=1))
-    assert found == [f"./net{number}.py:6:7 TIP103" for number in range(10)]
+    assert found == [f"net{number}.py:6:7 TIP103" for number in range(10)]
 
 
 @pytest.mark.parametrize(
@@ -317,7 +317,7 @@ def test_baseline(tmp_path: Path) -> None:
     project(tmp_path, net=MOVED)
     assert rows(run("check", "--baseline=known.json", cwd=tmp_path, status=0)) == []
     project(tmp_path, more=HAZARD)
-    assert rows(run("check", "--baseline=known.json", cwd=tmp_path, status=1)) == ["./more.py:6:7 TIP103"]
+    assert rows(run("check", "--baseline=known.json", cwd=tmp_path, status=1)) == ["more.py:6:7 TIP103"]
     project(tmp_path, net=CLEAN, more=CLEAN)
     assert "1 of its findings are gone" in run("check", "--baseline=known.json", cwd=tmp_path, status=0).stderr
 
@@ -343,7 +343,7 @@ def test_notebook(tmp_path: Path) -> None:
         "%%time\nh += 1\nh.sum().backward()",
     )
     done = run("check", cwd=tmp_path, status=1)
-    assert rows(done) == ["./n.ipynb:cell_4:2:3 TIP103"]
+    assert rows(done) == ["n.ipynb:cell_4:2:3 TIP103"]
     [found] = json.loads(run("check", "--format=json", cwd=tmp_path, status=1).stdout)["findings"]
     assert (found["cell"], found["line"]) == (4, 2)
     assert found["saved"] == {"cell": 2, "line": 5, "column": 11}
@@ -352,7 +352,7 @@ def test_notebook(tmp_path: Path) -> None:
 
 def test_notebook_with_a_broken_cell(tmp_path: Path) -> None:
     notebook(tmp_path / "n.ipynb", "def (:", HAZARD)
-    assert rows(run("check", cwd=tmp_path, status=1)) == ["./n.ipynb:cell_1:1:1 TIP000", "./n.ipynb:cell_2:6:7 TIP103"]
+    assert rows(run("check", cwd=tmp_path, status=1)) == ["n.ipynb:cell_1:1:1 TIP000", "n.ipynb:cell_2:6:7 TIP103"]
 
 
 def test_notebook_noqa(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from ..cli import USAGE_ERROR
 from ..files import Project, Source, UsageError
 from ..finding import Finding, Fix
 from ..report import FORMATS, Entry, entries
-from ..rules import RULES
+from ..rules import RULES, UNREADABLE
 from .common import add_files, complain, project, read
 
 #: Formats that show what to write instead.
@@ -125,13 +125,20 @@ def examine(text: str, fixes: bool) -> Examined:
     found = tuple(findings(text))
     if not found:
         return Examined((), ())
-    offers: tuple[Fix | None, ...] = (None,) * len(found)
-    if fixes:
-        from ..fix import Repair
+    return Examined(found, tuple(proposals(text, found)) if fixes else (None,) * len(found))
 
+
+def proposals(text: str, found: Sequence[Finding]) -> list[Fix | None]:
+    """What to write instead of each finding, where there is something."""
+    from ..fix import Repair  # libcst, which a file without findings does not need
+
+    try:
         repair = Repair(text)
-        offers = tuple(repair.propose(finding) for finding in found)
-    return Examined(found, offers)
+        return [repair.propose(finding) for finding in found]
+    except Exception as error:  # the findings stand, whatever goes wrong with what to do about them
+        if any(finding.code != UNREADABLE.code for finding in found):
+            complain(f"no fixes are shown for one file: {type(error).__name__}: {' '.join(str(error).split())[:120]}")
+        return [None] * len(found)
 
 
 def progress(results: Iterable[Examined], total: int) -> Iterator[Examined]:

@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parent.parent
 def main(arguments: Sequence[str]) -> int:
     """Print the pages of the codes given, or the table of all."""
     parser = argparse.ArgumentParser("flake8-inplace explain", description="Show the page of a rule.")
-    parser.add_argument("codes", nargs="*", metavar="CODE", help="TIP103, or its name, saved-tensor-augmented")
+    parser.add_argument("codes", nargs="*", metavar="CODE", help="the code of a rule, or its name")
     parser.add_argument("--list", action="store_true", help="one line for each rule")
     given = parser.parse_args(arguments)
     if given.list:

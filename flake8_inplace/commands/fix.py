@@ -38,19 +38,19 @@ def main(arguments: Sequence[str]) -> int:
         try:
             document = Document.read(path)
             mended = mended_by(files, path, document, unsafe=given.unsafe_fixes or not writes)
-        except (OSError, ValueError, SyntaxError) as error:
-            complain(f"{path}: {getattr(error, 'strerror', None) or ' '.join(str(error).split())}")
+        except Exception as error:  # whatever is wrong with one file must not keep the others from being mended
+            reason = getattr(error, "strerror", None) or " ".join(str(error).split())[:120]
+            complain(f"{path}: {type(error).__name__}: {reason}")
             complete = False
             continue
         offered += len(mended.done)
         left += len(mended.left)
-        if writes and path != "-":
-            if mended.done:
-                Path(path).write_bytes(document.encoded(mended.text))
-        elif path == "-" and writes:
-            sys.stdout.buffer.write(document.encoded(mended.text))
-        else:
+        if not writes:
             print(diff(path, document.text, mended.text, sys.stdout.isatty()), end="")
+        elif path == "-":
+            sys.stdout.buffer.write(document.encoded(mended.text))
+        elif mended.done:
+            Path(path).write_bytes(document.encoded(mended.text))
         for finding, fix in mended.done:
             note(f"{path}:{finding.line}: {finding.code} ({grade(fix)}) {fix.title}")
         for finding in mended.left:
@@ -85,7 +85,8 @@ class Document:
     def read(cls, path: str) -> Document:
         """Raises OSError, SyntaxError (an encoding that Python does not know) or UnicodeDecodeError."""
         content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+        lines = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(lines).readline)
         return cls(content.decode(encoding), encoding)
 
     def encoded(self, text: str) -> bytes:
