@@ -17,7 +17,7 @@ from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, Posi
 
 from .analysis import analyze
 from .finding import Edit, Finding, Fix, Place
-from .rules import LEAF_FORMS, RULES, SILENT_FAMILY, UPDATE
+from .rules import LEAF_FORMS, RULES
 from .torchfacts import modules, ops
 
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
@@ -116,7 +116,7 @@ class Repair:
 
     def propose(self, finding: Finding, unsafe: bool = True) -> Fix | None:
         """The best fix that holds when the result is analysed again, or None."""
-        if finding not in self.found or finding.code == UPDATE.code:  # the order of training is for people to choose
+        if finding not in self.found or RULES[finding.code].fix == "never":
             return None
         if self._module is None:
             self._module = _Module(self.text)
@@ -215,12 +215,12 @@ class _Form:
         self.module = module
         self.finding = finding
         self.form = RULES[finding.code].form
-        self.silent = finding.code.startswith(SILENT_FAMILY)
 
     def fixes(self) -> Iterator[Fix]:
-        """Every form, the best first. A program that raises nothing computes something else after any of them."""
+        """Every form, the best first, none of a better grade than its rule allows."""
+        allowed = RULES[self.finding.code].fix == "safe"
         for fix in self.forms():
-            yield replace(fix, safe=fix.safe and not self.silent)
+            yield replace(fix, safe=fix.safe and allowed)
 
     def forms(self) -> Iterator[Fix]:
         if self.form == "snapshot":

@@ -16,23 +16,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. ``form`` is the form of writing that it reports."""
+    """One rule. ``form`` is the form of writing that it reports.
+
+    ``fix`` is the best grade that `flake8-inplace fix` gives: "safe", "unsafe" or "never". The page argues it.
+    """
 
     code: str
     name: str
     summary: str
     form: str = ""
     default_on: bool = True
+    fix: str = "unsafe"
 
 
 _ALL = (
-    Rule("TIP000", "unreadable", "this file could not be analysed"),
-    Rule("TIP101", "saved-tensor-method", "an in-place method overwrites a saved tensor", "op_"),
-    Rule("TIP102", "saved-tensor-inplace-argument", "`inplace=True` overwrites a saved tensor", "inplace"),
-    Rule("TIP103", "saved-tensor-augmented", "an augmented assignment overwrites a saved tensor", "augmented"),
-    Rule("TIP104", "saved-tensor-subscript", "an index or slice assignment overwrites a saved tensor", "subscript"),
+    Rule("TIP000", "unreadable", "this file could not be analysed", fix="never"),
+    Rule("TIP101", "saved-tensor-method", "an in-place method overwrites a saved tensor", "op_", fix="safe"),
+    Rule("TIP102", "saved-tensor-inplace-argument", "`inplace=True` overwrites a saved tensor", "inplace", fix="safe"),
+    Rule(
+        "TIP103", "saved-tensor-augmented", "an augmented assignment overwrites a saved tensor", "augmented", fix="safe"
+    ),
+    Rule(
+        "TIP104",
+        "saved-tensor-subscript",
+        "an index or slice assignment overwrites a saved tensor",
+        "subscript",
+        fix="safe",
+    ),
     Rule("TIP105", "saved-tensor-out", "`out=` overwrites a saved tensor", "out"),
-    Rule("TIP106", "parameter-update", "parameters are updated between a forward and its backward", "step"),
+    Rule(
+        "TIP106", "parameter-update", "parameters are updated between a forward and its backward", "step", fix="never"
+    ),
     Rule("TIP107", "saved-tensor-callee", "a called function overwrites a tensor that its caller had saved"),
     Rule("TIP201", "leaf", "an in-place write to a leaf that requires grad", "leaf"),
     Rule("TIP202", "leaf-view", "an in-place write to a view of a leaf that requires grad", "leaf view"),
@@ -66,10 +80,7 @@ DOCUMENTATION = "https://flake8-inplace.readthedocs.io/en/stable/rules/{code}.ht
 _CALLED = RULES["TIP107"]
 _BY_FORM = {rule.form: rule for rule in _ALL if rule.form} | {"renorm": RULES["TIP101"]}
 
-UPDATE = RULES["TIP106"]
 LEAF_FORMS = ("leaf", "leaf view")
-SILENT_FAMILY = "TIP3"
-"""The rules whose findings raise nothing: to fix one is to change what the program computes."""
 
 UNREADABLE = RULES["TIP000"]
 """What is reported where a file, or a part of it, could not be read."""

@@ -83,6 +83,14 @@ def test_headings(code: str) -> None:
 
 
 @each_rule
+def test_the_page_argues_the_grade_of_the_fix(code: str) -> None:
+    """In a word of its own: the grade that `flake8-inplace fix` gives at best."""
+    grades = {"safe": "**Safe**", "unsafe": "**Unsafe", "never": "**Never written:**"}
+    found = [grade for grade, word in grades.items() if word in sections(code)["Fix and its safety"]]
+    assert found == [RULES[code].fix]
+
+
+@each_rule
 def test_bad_program_fails(code: str) -> None:
     """As quoted, or, where PyTorch has nothing to say, in another gradient than the good one."""
     quoted = fenced(sections(code)["What PyTorch says"], "text")
