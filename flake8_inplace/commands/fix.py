@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
         offered += len(mended.done)
         left += len(mended.left)
         if not writes:
-            print(diff(path, document.text, mended.text, sys.stdout.isatty()), end="")
+            print(diff(path, document.text, mended.text, sys.stdout.isatty()), end="", flush=True)
         elif path == "-":
             sys.stdout.buffer.write(document.encoded(mended.text))
         elif mended.done:
