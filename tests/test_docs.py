@@ -5,6 +5,7 @@ README, and the titles of the rule pages.
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from flake8_inplace.rules import RULES
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
+COMMANDS = ROOT / "docs" / "commands.md"
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
 CONSOLE = re.compile(r"^```console\n\$ python (.+)\n((?:.*\n)*?)```$", re.MULTILINE)
 ROWS = re.compile(r"(?:^\| \[TIP\d+\].*\n)+", re.MULTILINE)
@@ -168,12 +170,15 @@ def test_example_ends_in_the_error(path: Path) -> None:
 
 def output(arguments: str) -> str:
     command = [sys.executable, *arguments.split()]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    plain = {**os.environ, "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, cwd=ROOT, env=plain, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120
+    )
     assert "Traceback" not in done.stdout
     return done.stdout
 
 
-@pytest.mark.parametrize(("command", "shown"), CONSOLE.findall(README.read_text()))
+@pytest.mark.parametrize(("command", "shown"), CONSOLE.findall(README.read_text() + COMMANDS.read_text()))
 def test_console_excerpts_are_real(command: str, shown: str) -> None:
     assert output(command) == shown
 
@@ -228,8 +233,10 @@ def all_between(family: str, first: str, last: str) -> str:
 
 
 def main() -> None:
-    text = ROWS.sub(lambda _: table_of_rules(), README.read_text())
-    README.write_text(CONSOLE.sub(lambda m: f"```console\n$ python {m[1]}\n{output(m[1])}```", text))
+    README.write_text(ROWS.sub(lambda _: table_of_rules(), README.read_text()))
+    for path in (README, COMMANDS):
+        text = path.read_text()
+        path.write_text(CONSOLE.sub(lambda m: f"```console\n$ python {m[1]}\n{output(m[1])}```", text))
     for path in (ROOT / "docs" / "rules").glob("*.md"):
         first, rest = path.read_text().split("\n", 1)
         path.write_text(f"{title(path.stem) if path.stem in RULES else first}\n{rest}")
