@@ -37,6 +37,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `flake8-inplace check | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except KeyboardInterrupt:
+        print("flake8-inplace: stopped", file=sys.stderr)
+        return USAGE_ERROR
 
 
 if __name__ == "__main__":

@@ -347,6 +347,11 @@ def test_notebook(tmp_path: Path) -> None:
     [found] = json.loads(run("check", "--format=json", cwd=tmp_path, status=1).stdout)["findings"]
     assert (found["cell"], found["line"]) == (4, 2)
     assert found["saved"] == {"cell": 2, "line": 5, "column": 11}
+    assert found["fix"] is None
+    project(tmp_path, net=HAZARD)
+    both = json.loads(run("check", "--format=json", cwd=tmp_path, status=1).stdout)["findings"]
+    assert [bool(finding["fix"]) for finding in both] == [False, True]
+    (tmp_path / "net.py").unlink()
     assert "cell 4, line 2" in run("check", "--format=github", cwd=tmp_path, status=1).stdout
 
 

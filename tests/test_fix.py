@@ -63,6 +63,16 @@ def test_fixed_program_runs(path: Path) -> None:
 
 
 @each_fixed
+def test_what_ran_still_runs(path: Path) -> None:
+    """`good()`, in the file with its fixes: classes and functions that it shares with `bad()` do what they did."""
+    before, after = (gradients(text, "good") for text in (path.read_text(), mended(path).text))
+    assert len(before[1]) == len(after[1])
+    assert all(close(one, other) for one, other in zip(before[1], after[1], strict=True))
+    if before[0]["RAISES"] == "silent" and after[0]["result"] is not None:
+        assert torch.allclose(*after[0]["result"])
+
+
+@each_fixed
 def test_fixed_program_computes_the_good_gradients(path: Path) -> None:
     names, fixed = gradients(mended(path).text, "bad")
     _, good = gradients(path.read_text(), "good")

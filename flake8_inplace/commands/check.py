@@ -97,9 +97,8 @@ def lint(files: Project, jobs: int, fixes: bool) -> tuple[list[Entry], bool]:
     """The entries that count, and whether every file could be read."""
     paths = files.paths()
     sources = [source for path in paths if (source := read(files, path)) is not None]
-    asked = fixes and not any(source.origins for source in sources)
     found: list[Entry] = []
-    for source, examined in zip(sources, examine_all(sources, jobs, asked), strict=True):
+    for source, examined in zip(sources, examine_all(sources, jobs, fixes), strict=True):
         problems = [unreadable(place, reason) for place, reason in source.problems]
         both = [*problems, *examined.findings]
         offers: list[Fix | None] = [*(None for _ in problems), *examined.fixes]
@@ -113,11 +112,12 @@ def lint(files: Project, jobs: int, fixes: bool) -> tuple[list[Entry], bool]:
 def examine_all(sources: Sequence[Source], jobs: int, fixes: bool) -> Iterator[Examined]:
     """Every source examined, in order, by as many processes as are worth starting."""
     texts = [source.text for source in sources]
+    asked = [fixes and not source.origins for source in sources]  # the edits would not be of the notebook's own lines
     if jobs == 1 or len(texts) < SEVERAL:
-        yield from progress((examine(text, fixes) for text in texts), len(texts))
+        yield from progress(map(examine, texts, asked), len(texts))
         return
     with ProcessPoolExecutor(min(jobs, len(texts))) as pool:
-        yield from progress(pool.map(examine, texts, [fixes] * len(texts), chunksize=4), len(texts))
+        yield from progress(pool.map(examine, texts, asked, chunksize=4), len(texts))
 
 
 def examine(text: str, fixes: bool) -> Examined:
