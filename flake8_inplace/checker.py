@@ -1,4 +1,4 @@
-"""The flake8 plugins. Only this room knows flake8."""
+"""The flake8 plugins, and the guard that every run of the analysis stands behind."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from flake8.exceptions import ExecutionError
 from . import __version__
 from .analysis import Result, analyze
 from .analysis.scan import FRAMEWORKS
+from .finding import Finding, Place
 from .rules import RULES, UNREADABLE
 from .torchfacts import ops
 
@@ -123,28 +124,31 @@ class Style:
 
 def check(plugin: Checker | Possible | Style, family: str) -> Iterator[Report]:
     """The findings of one plugin in one file: those of a family, or those that are on by default."""
-    try:
-        result = analysed("".join(plugin.lines), plugin.tree)
-    except Exception as error:  # whatever goes wrong here must not end the lint of all other files
-        reason = " ".join(str(error).split())[:120]
-        if not family:
-            yield 1, 0, unreadable(f"{type(error).__name__}: {reason}"), type(plugin)
-        return
-    if result.problem is not None and not family:
-        place, reason = result.problem
-        yield place.line, place.column, unreadable(reason), type(plugin)
-    for finding in result.findings:
+    for finding in findings("".join(plugin.lines), plugin.tree):
         if RULES[finding.code].family == family:
             yield finding.line, finding.column, f"{finding.code} {finding.message}", type(plugin)
 
 
-def analysed(source: str, tree: ast.Module) -> Result:
+def findings(text: str, tree: ast.Module | None = None) -> list[Finding]:
+    """What is found in the text of one file. What could not be read is a finding too: nothing is raised."""
+    try:
+        result = analysed(text, tree)
+    except SyntaxError as error:  # flake8 never hands such a file over; the command line does
+        return [unreadable(Place(error.lineno or 1, max((error.offset or 1) - 1, 0)), f"SyntaxError: {error.msg}")]
+    except Exception as error:  # whatever goes wrong here must not end the lint of all other files
+        reason = " ".join(str(error).split())[:120]
+        return [unreadable(Place(1, 0), f"{type(error).__name__}: {reason}")]
+    problems = [unreadable(*result.problem)] if result.problem is not None else []
+    return [*problems, *result.findings]
+
+
+def unreadable(place: Place, reason: str) -> Finding:
+    return Finding(UNREADABLE.code, place, f"{UNREADABLE.summary}: {reason}")
+
+
+def analysed(text: str, tree: ast.Module | None) -> Result:
     """Analyse a file; flake8 asks once for each plugin, one after the other."""
     settings = Checker.settings
-    if Checker.latest is None or Checker.latest[:2] != (source, settings):
-        Checker.latest = source, settings, analyze(source, tree, settings.frameworks, settings.extra)
+    if Checker.latest is None or Checker.latest[:2] != (text, settings):
+        Checker.latest = text, settings, analyze(text, tree, settings.frameworks, settings.extra)
     return Checker.latest[2]
-
-
-def unreadable(reason: str) -> str:
-    return f"{UNREADABLE.code} {UNREADABLE.summary}: {reason}"

@@ -1,4 +1,4 @@
-"""What the linter reports: the overwriting line, and the save that it destroys."""
+"""What the linter reports: the overwriting line, the save that it destroys, and what to write instead."""
 
 from __future__ import annotations
 
@@ -33,3 +33,21 @@ class Finding:
     @property
     def column(self) -> int:
         return self.place.column
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Text that takes the place of what stands from ``start`` up to ``end``."""
+
+    start: Place
+    end: Place
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits that remove one finding. ``safe``: nothing but the finding can tell the difference."""
+
+    title: str
+    safe: bool
+    edits: tuple[Edit, ...]

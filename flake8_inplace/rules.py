@@ -16,23 +16,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. ``form`` is the form of writing that it reports, ``family`` what has to be switched on for it."""
+    """One rule. ``form`` is the form of writing that it reports, ``family`` what has to be switched on for it.
+
+    ``fix`` is the best grade that `flake8-inplace fix` gives: "safe", "unsafe" or "never". The page argues it.
+    """
 
     code: str
     name: str
     summary: str
     form: str = ""
     family: str = ""
+    fix: str = "unsafe"
+
+    @property
+    def default_on(self) -> bool:
+        return not self.family
 
 
 _ALL = (
-    Rule("TIP000", "unreadable", "this file could not be analysed"),
-    Rule("TIP101", "saved-tensor-method", "an in-place method overwrites a saved tensor", "op_"),
-    Rule("TIP102", "saved-tensor-inplace-argument", "`inplace=True` overwrites a saved tensor", "inplace"),
-    Rule("TIP103", "saved-tensor-augmented", "an augmented assignment overwrites a saved tensor", "augmented"),
-    Rule("TIP104", "saved-tensor-subscript", "an index or slice assignment overwrites a saved tensor", "subscript"),
+    Rule("TIP000", "unreadable", "this file could not be analysed", fix="never"),
+    Rule("TIP101", "saved-tensor-method", "an in-place method overwrites a saved tensor", "op_", fix="safe"),
+    Rule("TIP102", "saved-tensor-inplace-argument", "`inplace=True` overwrites a saved tensor", "inplace", fix="safe"),
+    Rule(
+        "TIP103", "saved-tensor-augmented", "an augmented assignment overwrites a saved tensor", "augmented", fix="safe"
+    ),
+    Rule(
+        "TIP104",
+        "saved-tensor-subscript",
+        "an index or slice assignment overwrites a saved tensor",
+        "subscript",
+        fix="safe",
+    ),
     Rule("TIP105", "saved-tensor-out", "`out=` overwrites a saved tensor", "out"),
-    Rule("TIP106", "parameter-update", "parameters are updated between a forward and its backward", "step"),
+    Rule(
+        "TIP106", "parameter-update", "parameters are updated between a forward and its backward", "step", fix="never"
+    ),
     Rule("TIP107", "saved-tensor-callee", "a called function overwrites a tensor that its caller had saved"),
     Rule("TIP201", "leaf", "an in-place write to a leaf that requires grad", "leaf"),
     Rule("TIP202", "leaf-view", "an in-place write to a view of a leaf that requires grad", "leaf view"),
@@ -88,8 +106,14 @@ _ALL = (
     Rule("TIP905", "no-such-method", "an in-place method that tensors do not have", "style missing", "style"),
 )
 RULES = {rule.code: rule for rule in _ALL}
+PREFIX = "TIP"
+DOCUMENTATION = "https://flake8-inplace.readthedocs.io/en/stable/rules/{code}.html"
+"""Where the page of a rule stands on the web."""
+
 _CALLED = RULES["TIP107"]
 _BY_FORM = {rule.form: rule for rule in _ALL if rule.form} | {"renorm": RULES["TIP101"]}
+
+LEAF_FORMS = ("leaf", "leaf view")
 
 UNREADABLE = RULES["TIP000"]
 """What is reported where a file, or a part of it, could not be read."""

@@ -38,6 +38,19 @@ ORDER = [
     "analysis.interpreter",
     "analysis",
     "checker",
+    "fix.syntax",
+    "fix.scope",
+    "fix.forms",
+    "fix",
+    "report",
+    "files",
+    "formatter",
+    "cli",
+    "commands",
+    "commands.common",
+    "commands.check",
+    "commands.fix",
+    "commands.explain",
     "runtime.frames",
     "runtime.arrays",
     "runtime.report",
@@ -45,6 +58,7 @@ ORDER = [
     "runtime.verify",
     "runtime.pytest_plugin",
     "runtime",
+    "__main__",
 ]
 
 #: Rooms that know less than their place in the order would allow, imports for annotations apart.
@@ -62,7 +76,7 @@ DEVELOPMENT = {"torchfacts.recipes", "torchfacts.schemas", "torchfacts.execution
 OUTSIDE = {
     "torch": {"runtime", *DEVELOPMENT},
     "torchgen": DEVELOPMENT,
-    "flake8": {"checker"},
+    "flake8": {"checker", "files", "formatter"},
     "libcst": {"analysis", "fix"},
     "numpy": {"runtime.arrays"},
     "pytest": {"runtime.pytest_plugin"},

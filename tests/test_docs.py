@@ -5,6 +5,7 @@ README, and the titles of the rule pages.
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from flake8_inplace.rules import RULES
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
-PAGES = [README, ROOT / "docs" / "runtime.md", ROOT / "docs" / "verify.md"]
+PAGES = [README, *(ROOT / "docs" / f"{name}.md" for name in ("commands", "runtime", "verify"))]
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
 CONSOLE = re.compile(r"^```console\n\$ python (.+)\n((?:.*\n)*?)```$", re.MULTILINE)
 ROWS = re.compile(r"(?:^\| \[TIP\d+\].*\n)+", re.MULTILINE)
@@ -86,6 +87,14 @@ def test_headings(code: str) -> None:
     assert text.splitlines()[0] == title(code)
     assert list(sections(code)) == HEADINGS
     assert all(section.strip() for section in sections(code).values())
+
+
+@each_rule
+def test_the_page_argues_the_grade_of_the_fix(code: str) -> None:
+    """In a word of its own: the grade that `flake8-inplace fix` gives at best."""
+    grades = {"safe": "**Safe**", "unsafe": "**Unsafe", "never": "**Never written:**"}
+    found = [grade for grade, word in grades.items() if word in sections(code)["Fix and its safety"]]
+    assert found == [RULES[code].fix]
 
 
 @each_rule
@@ -166,7 +175,10 @@ def test_example_ends_in_the_error(path: Path) -> None:
 
 def output(arguments: str) -> str:
     command = [sys.executable, *arguments.split()]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    plain = {**os.environ, "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, cwd=ROOT, env=plain, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120
+    )
     assert "Traceback" not in done.stdout
     return done.stdout
 
@@ -226,8 +238,7 @@ def all_between(family: str, first: str, last: str) -> str:
 
 
 def main() -> None:
-    text = ROWS.sub(lambda _: table_of_rules(), README.read_text())
-    README.write_text(text)
+    README.write_text(ROWS.sub(lambda _: table_of_rules(), README.read_text()))
     for page in PAGES:
         page.write_text(CONSOLE.sub(lambda m: f"```console\n$ python {m[1]}\n{output(m[1])}```", page.read_text()))
     for path in (ROOT / "docs" / "rules").glob("*.md"):

@@ -1,0 +1,200 @@
+"""``flake8-inplace check``: the findings of the plugin, in every format."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from itertools import compress
+from pathlib import Path
+
+from ..checker import findings, unreadable
+from ..cli import USAGE_ERROR
+from ..files import Project, Source, UsageError
+from ..finding import Finding, Fix
+from ..report import FORMATS, Entry, entries
+from ..rules import RULES, UNREADABLE
+from .common import add_files, complain, project, read
+
+#: Formats that show what to write instead.
+WITH_FIXES = frozenset({"text", "json", "sarif"})
+
+#: Below this many files, starting processes costs more than it gains.
+SEVERAL = 8
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Lint, report, and return 0, 1 (something was found) or 2 (something could not be read)."""
+    parser = parsed()
+    given = parser.parse_args(arguments)
+    if given.write_baseline and not given.baseline:
+        parser.error("--write-baseline needs --baseline FILE")
+    try:
+        files = project(given)
+        known = {} if given.write_baseline or not given.baseline else read_baseline(given.baseline)
+        found, complete = lint(files, given.jobs, given.format in WITH_FIXES)
+    except UsageError as error:
+        complain(str(error))
+        return USAGE_ERROR
+    except BrokenProcessPool:
+        complain("a worker process died, perhaps for want of memory; try --jobs 1")
+        return USAGE_ERROR
+    if given.write_baseline:
+        write_baseline(given.baseline, found)
+        complain(f"{given.baseline}: {len(found)} findings written; they are not reported as long as they stand there")
+        return 0 if complete else USAGE_ERROR
+    fresh = [entry for entry in found if entry.fingerprint not in known]
+    gone = len(known.keys() - {entry.fingerprint for entry in found})
+    write(FORMATS[given.format](fresh, coloured(given.color, given.output_file)), given.output_file)
+    if given.baseline and gone:
+        complain(f"{given.baseline}: {gone} of its findings are gone; write it again to keep them from coming back")
+    if given.statistics:
+        print(statistics(fresh), end="", file=sys.stderr)
+    return USAGE_ERROR if not complete else int(bool(fresh))
+
+
+def parsed() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("flake8-inplace check", description="Lint files, notebooks or standard input.")
+    parser.add_argument("--format", choices=FORMATS, default="text")
+    parser.add_argument("--output-file", metavar="FILE", help="write the report there, over what it held")
+    parser.add_argument("--baseline", metavar="FILE", help="report only what does not stand in this file")
+    parser.add_argument("--write-baseline", action="store_true", help="write the findings to the file of --baseline")
+    parser.add_argument(
+        "--jobs", "-j", type=positive, default=os.cpu_count() or 1, help="processes; default: all cores"
+    )
+    parser.add_argument("--statistics", action="store_true", help="count the findings of each rule on standard error")
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    add_files(parser)
+    return parser
+
+
+def positive(word: str) -> int:
+    number = int(word)
+    if number < 1:
+        raise ValueError(word)
+    return number
+
+
+# Linting
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What one process says of one text. ``fixes`` run along with ``findings``."""
+
+    findings: tuple[Finding, ...]
+    fixes: tuple[Fix | None, ...]
+
+
+def lint(files: Project, jobs: int, fixes: bool) -> tuple[list[Entry], bool]:
+    """The entries that count, and whether every file could be read."""
+    paths = files.paths()
+    sources = [source for path in paths if (source := read(files, path)) is not None]
+    found: list[Entry] = []
+    for source, examined in zip(sources, examine_all(sources, jobs, fixes), strict=True):
+        problems = [unreadable(place, reason) for place, reason in source.problems]
+        both = [*problems, *examined.findings]
+        offers: list[Fix | None] = [*(None for _ in problems), *examined.fixes]
+        rows = list(compress(zip(both, offers, strict=True), files.counts(source, both)))
+        if rows:
+            chosen, repairs = zip(*rows, strict=True)
+            found += entries(source.path, source.text, chosen, source.origins, repairs)
+    return found, len(sources) == len(paths)
+
+
+def examine_all(sources: Sequence[Source], jobs: int, fixes: bool) -> Iterator[Examined]:
+    """Every source examined, in order, by as many processes as are worth starting."""
+    texts = [source.text for source in sources]
+    asked = [fixes and not source.origins for source in sources]  # the edits would not be of the notebook's own lines
+    if jobs == 1 or len(texts) < SEVERAL:
+        yield from progress(map(examine, texts, asked), len(texts))
+        return
+    with ProcessPoolExecutor(min(jobs, len(texts))) as pool:
+        yield from progress(pool.map(examine, texts, asked, chunksize=4), len(texts))
+
+
+def examine(text: str, fixes: bool) -> Examined:
+    """Analyse one text. Runs in a process of its own; what it takes and gives can be pickled."""
+    found = tuple(findings(text))
+    if not found:
+        return Examined((), ())
+    return Examined(found, tuple(proposals(text, found)) if fixes else (None,) * len(found))
+
+
+def proposals(text: str, found: Sequence[Finding]) -> list[Fix | None]:
+    """What to write instead of each finding, where there is something."""
+    from ..fix import Repair  # libcst, which a file without findings does not need
+
+    try:
+        repair = Repair(text)
+        return [repair.propose(finding) for finding in found]
+    except Exception as error:  # the findings stand, whatever goes wrong with what to do about them
+        if any(finding.code != UNREADABLE.code for finding in found):
+            complain(f"no fixes are shown for one file: {type(error).__name__}: {' '.join(str(error).split())[:120]}")
+        return [None] * len(found)
+
+
+def progress(results: Iterable[Examined], total: int) -> Iterator[Examined]:
+    """The same results; a run of some length counts them on a terminal."""
+    start, shown = time.monotonic(), False
+    for number, result in enumerate(results, 1):
+        yield result
+        if sys.stderr.isatty() and time.monotonic() - start > 2:
+            shown = True
+            print(f"\r{number}/{total} files", end="", file=sys.stderr, flush=True)
+    if shown:
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+# Baselines
+
+
+def read_baseline(path: str) -> dict[str, object]:
+    """The entries of a baseline by their fingerprints. Raises UsageError where it is none."""
+    try:
+        data = json.loads(Path(path).read_text("utf-8"))
+        return {row["fingerprint"]: row for row in data["findings"]}
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; --write-baseline makes one") from error
+    except (ValueError, LookupError, TypeError) as error:
+        raise UsageError(f"{path}: not a baseline of flake8-inplace ({type(error).__name__})") from error
+
+
+def write_baseline(path: str, found: Sequence[Entry]) -> None:
+    """One line a finding, in order, so that a review shows what comes and goes."""
+    rows = [
+        json.dumps({"fingerprint": e.fingerprint, "path": e.path, "code": e.code, "text": e.at.text.strip()})
+        for e in found
+    ]
+    Path(path).write_text('{"version": 1, "findings": [\n' + ",\n".join(rows) + "\n]}\n", "utf-8")
+
+
+# Writing
+
+
+def write(report: str, path: str | None) -> None:
+    if path:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(report, "utf-8")
+        return
+    sys.stdout.buffer.write(report.encode())  # whatever the terminal's encoding: the report is UTF-8
+    sys.stdout.flush()
+
+
+def coloured(choice: str, path: str | None) -> bool:
+    if choice == "auto":
+        return path is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return choice == "always"
+
+
+def statistics(found: Sequence[Entry]) -> str:
+    """How often each rule was found, the most frequent first."""
+    counts = Counter(entry.code for entry in found)
+    return "".join(f"{count:>5} {code} {RULES[code].summary}\n" for code, count in counts.most_common())

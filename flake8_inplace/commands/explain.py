@@ -1,0 +1,46 @@
+"""``flake8-inplace explain``: the documentation of the rules in the terminal."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..cli import USAGE_ERROR
+from ..rules import DOCUMENTATION, RULES
+from .common import complain
+
+PACKAGE = Path(__file__).parent.parent
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the pages of the codes given, or the table of all."""
+    parser = argparse.ArgumentParser("flake8-inplace explain", description="Show the page of a rule.")
+    parser.add_argument("codes", nargs="*", metavar="CODE", help="the code of a rule, or its name")
+    parser.add_argument("--list", action="store_true", help="one line for each rule")
+    given = parser.parse_args(arguments)
+    if given.list:
+        width = max(len(rule.name) for rule in RULES.values())
+        for rule in RULES.values():
+            print(f"{rule.code}  {rule.name:<{width}}  {rule.summary}{'' if rule.default_on else ' (off by default)'}")
+        return 0
+    if not given.codes:
+        parser.error("name a code, or say --list")
+    names = {rule.name: code for code, rule in RULES.items()}
+    status = 0
+    for word in given.codes:
+        code = names.get(word.lower(), word.upper())
+        if code not in RULES:
+            complain(f"{word}: no such rule; `flake8-inplace explain --list` shows all")
+            status = USAGE_ERROR
+            continue
+        print(page(code).rstrip("\n"))
+        print(f"\n{DOCUMENTATION.format(code=code)}")
+    return status
+
+
+def page(code: str) -> str:
+    """The page of a rule: packed into the wheel, and in a checkout where it is written."""
+    packed, written = PACKAGE / "pages", PACKAGE.parent / "docs" / "rules"
+    folder = packed if packed.is_dir() else written
+    return (folder / f"{code}.md").read_text("utf-8")

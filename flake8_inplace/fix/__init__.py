@@ -1,0 +1,120 @@
+"""What to write instead: a finding becomes edits of the text, graded safe or unsafe.
+
+The forms to try stand in `forms`, best first. None is offered on trust: the text with the edits is analysed again,
+and a form that leaves its finding, or brings a new one, is passed over. What the analysis cannot see is whether
+somebody else was meant to see the overwriting; that decides the grade, and `scope` decides it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..analysis import analyze
+from ..finding import Edit, Finding, Fix, Place
+from ..rules import RULES
+from .forms import Form
+from .syntax import Module
+
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+# Texts and edits
+
+
+def apply(text: str, edits: Sequence[Edit]) -> str:
+    """The text with the edits made. Each line keeps its own end; new lines end like the one they are put into."""
+    starts, ends = [0], []
+    for match in _LINE_END.finditer(text):
+        starts.append(match.end())
+        ends.append(match[0])
+    common = ends[0] if ends else "\n"
+
+    def offset(place: Place) -> int:
+        return starts[place.line - 1] + place.column
+
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end), reverse=True):
+        newline = ends[edit.start.line - 1] if edit.start.line <= len(ends) else common
+        text = text[: offset(edit.start)] + edit.text.replace("\n", newline) + text[offset(edit.end) :]
+    return text
+
+
+def moved(place: Place, edits: Sequence[Edit]) -> Place:
+    """Where a place that no edit touches stands afterwards."""
+    line, column = place.line, place.column
+    for edit in edits:
+        if edit.end <= place:
+            added = edit.text.split("\n")
+            line += len(added) - 1 - (edit.end.line - edit.start.line)
+            if edit.end.line == place.line:
+                kept = edit.start.column if len(added) == 1 else 0
+                column += kept + len(added[-1]) - edit.end.column
+    return Place(line, column)
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """A text after its fixes, with each finding that was removed and how, and those that are left."""
+
+    text: str
+    done: tuple[tuple[Finding, Fix], ...]
+    left: tuple[Finding, ...]
+
+
+def mend(text: str, wanted: Callable[[str, Sequence[Finding]], Sequence[bool]], unsafe: bool) -> Mended:
+    """Fix one finding after the other until none is left that can be fixed.
+
+    ``wanted`` says which findings in a text count: what is silenced is not touched.
+    """
+    done: list[tuple[Finding, Fix]] = []
+    refused: set[Place] = set()
+    while True:
+        repair = Repair(text)
+        counted = [finding for finding, yes in zip(repair.found, wanted(text, repair.found), strict=True) if yes]
+        for finding in counted:
+            if finding.place in refused:
+                continue
+            fix = repair.propose(finding, unsafe)
+            if fix is not None:
+                break
+            refused.add(finding.place)
+        else:
+            return Mended(text, tuple(done), tuple(counted))
+        text = apply(text, fix.edits)
+        refused = {moved(place, fix.edits) for place in refused}
+        done.append((finding, fix))
+
+
+# Proposals
+
+
+class Repair:
+    """What can be done about the findings of one text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = _LINE_END.sub("\n", text)
+        result = analyze(self.text)
+        self.found = result.findings
+        self._problem = result.problem
+        self._module: Module | None = None
+
+    def propose(self, finding: Finding, unsafe: bool = True) -> Fix | None:
+        """The best fix that holds when the result is analysed again, or None."""
+        if finding not in self.found or RULES[finding.code].fix == "never":
+            return None
+        if self._module is None:
+            self._module = Module(self.text)
+        for fix in Form(self._module, finding).fixes():
+            if (fix.safe or unsafe) and self._holds(finding, fix):
+                return fix
+        return None
+
+    def _holds(self, finding: Finding, fix: Fix) -> bool:
+        """Whether the fix removes its finding, brings none, and leaves a program that can be read."""
+        others = {moved(other.place, fix.edits) for other in self.found if other != finding}
+        try:
+            after = analyze(apply(self.text, fix.edits))
+        except SyntaxError:
+            return False
+        return after.problem == self._problem and {left.place for left in after.findings} <= others

@@ -1,0 +1,247 @@
+"""A parsed text: nodes, their positions and parents, and what an expression is by its looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+import libcst as cst
+from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
+
+from ..finding import Edit, Place
+from ..torchfacts import modules, ops
+
+NodeT = TypeVar("NodeT", bound=cst.CSTNode)
+
+_VIEW_ATTRIBUTES = frozenset({"data", "T", "mT", "H", "mH", "real", "imag"})
+
+
+class Module:
+    """A parsed text: positions, parents, and the node that a finding points at."""
+
+    def __init__(self, text: str) -> None:
+        wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
+        self.tree = wrapper.module
+        self.ranges = wrapper.resolve(PositionProvider)
+        self.parents = wrapper.resolve(ParentNodeProvider)
+        self.nodes = list(walk(self.tree))
+
+    def start(self, node: cst.CSTNode) -> Place:
+        position = self._range(node).start
+        return Place(position.line, position.column)
+
+    def end(self, node: cst.CSTNode) -> Place:
+        position = self._range(node).end
+        return Place(position.line, position.column)
+
+    def _range(self, node: cst.CSTNode) -> CodeRange:
+        found = self.ranges[node]
+        assert isinstance(found, CodeRange)
+        return found
+
+    def code(self, node: cst.CSTNode) -> str:
+        return self.tree.code_for_node(node)
+
+    def above(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+        """The nodes around a node, from the inside."""
+        while node is not self.tree:
+            node = self.parents[node]
+            yield node
+
+    def around(self, node: cst.CSTNode, kind: type[NodeT]) -> NodeT | None:
+        return next((parent for parent in self.above(node) if isinstance(parent, kind)), None)
+
+    def fresh(self, node: cst.BaseExpression) -> bool:
+        """Whether an expression surely makes a new tensor."""
+        if isinstance(node, (cst.BinaryOperation, cst.UnaryOperation)):
+            return True
+        if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or keyword(node, "inplace"):
+            return False
+        name = node.func.attr.value
+        if not is_method(node):
+            return is_fresh(functions_called(name))
+        return is_fresh(ops.lookup(f"Tensor.{name}")) or self._layer_is_fresh(name)
+
+    def _layer_is_fresh(self, name: str) -> bool:
+        """Whether every ``self.name = nn.Layer(...)`` of the file is of a layer that returns a new tensor."""
+        built = [
+            assign.value
+            for assign in self.of(cst.Assign)
+            for target in assign.targets
+            if isinstance(target.target, cst.Attribute) and target.target.attr.value == name
+        ]
+        for value in built:
+            fact = modules.lookup(f"torch.nn.{last_name(value.func)}") if isinstance(value, cst.Call) else None
+            if fact is None or not is_fresh([fact.op]) or keyword(cst.ensure_type(value, cst.Call), "inplace"):
+                return False
+        return bool(built)
+
+    def replaced(self, node: cst.CSTNode, text: str) -> Edit:
+        return Edit(self.start(node), self.end(node), text)
+
+    def of(self, kind: type[NodeT]) -> list[NodeT]:
+        return [node for node in self.nodes if isinstance(node, kind)]
+
+
+def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    yield node
+    for child in node.children:
+        yield from walk(child)
+
+
+def last_name(node: cst.BaseExpression) -> str:
+    """The last name of a dotted path."""
+    if isinstance(node, cst.Attribute):
+        return node.attr.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def is_path(node: cst.BaseExpression) -> bool:
+    """``x``, ``self.h``, ``self.states.h``: reading it twice does nothing twice."""
+    while isinstance(node, cst.Attribute):
+        node = node.value
+    return isinstance(node, cst.Name)
+
+
+def keyword(call: cst.Call, name: str) -> cst.Arg | None:
+    return next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == name), None)
+
+
+def is_method(call: cst.Call) -> bool:
+    """``x.relu_()``, not ``torch.relu_(x)``."""
+    return isinstance(call.func, cst.Attribute) and not is_library(call.func.value)
+
+
+def first_name(node: cst.BaseExpression) -> str:
+    """``torch`` of ``torch.nn.functional``."""
+    while isinstance(node, cst.Attribute):
+        node = node.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def is_library(node: cst.BaseExpression) -> bool:
+    return first_name(node) in ("torch", "F", "nn")
+
+
+def overwritten(call: cst.Call) -> cst.BaseExpression | None:
+    """The tensor that an in-place call overwrites."""
+    if is_method(call):
+        assert isinstance(call.func, cst.Attribute)
+        return call.func.value
+    return call.args[0].value if call.args else None
+
+
+def functions_called(name: str) -> tuple[ops.Op, ...]:
+    return ops.lookup(f"torch.{name}") or ops.lookup(f"torch.nn.functional.{name}")
+
+
+def stripped(node: cst.BaseExpression) -> tuple[cst.BaseExpression, bool]:
+    """``x`` of ``x.data`` and ``x.detach()``, and whether there was a detour."""
+    inner = node.func if isinstance(node, cst.Call) and not node.args else node
+    if isinstance(inner, cst.Attribute) and inner.attr.value in (("data",) if inner is node else ("detach",)):
+        return stripped(inner.value)[0], True
+    return node, False
+
+
+def root_of(node: cst.BaseExpression) -> cst.BaseExpression:
+    """What a part or a view is a part of in the end: ``x`` of ``x[0].view(-1)``."""
+    return layers_of(node)[-1]
+
+
+def viewed_root(node: cst.BaseExpression) -> cst.BaseExpression:
+    """What an expression is surely a part or a view of."""
+    while True:
+        if isinstance(node, cst.Subscript):
+            node = node.value
+        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and is_method(node):
+            found = ops.lookup(f"Tensor.{node.func.attr.value}")
+            if not any(out.kind != "fresh" for op in found for out in op.outs):
+                return node
+            node = node.func.value
+        else:
+            return node
+
+
+def layers_of(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """What could be copied before a part of it is written, from the inside: ``x[i]`` and ``x`` of ``x[i][0]``."""
+    found: list[cst.BaseExpression] = []
+    while True:
+        inner = stripped(node)[0]
+        if inner is not node:
+            node = inner
+        elif isinstance(node, cst.Subscript):
+            if is_slot(node):
+                found.append(node)
+            if is_key(node):
+                return found  # of a dictionary, which is no tensor
+            node = node.value
+        elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and is_method(node):
+            node = node.func.value
+        elif isinstance(node, cst.Attribute) and node.attr.value in _VIEW_ATTRIBUTES:
+            node = node.value
+        else:
+            return [*found, node]
+
+
+def is_key(node: cst.Subscript) -> bool:
+    index = node.slice[0].slice
+    return isinstance(index, cst.Index) and isinstance(index.value, cst.SimpleString)
+
+
+def is_slot(node: cst.Subscript) -> bool:
+    """``rows[i]`` or ``cache["h"]``, which may be an element of a container; with a slice or a mask it is none."""
+    index = node.slice[0].slice if len(node.slice) == 1 else None
+    if not isinstance(index, cst.Index) or not is_path(node.value):
+        return False
+    return isinstance(index.value, (cst.Name, cst.Integer, cst.SimpleString, cst.BinaryOperation, cst.UnaryOperation))
+
+
+def detours(node: cst.BaseExpression) -> bool:
+    """Whether a view goes around autograd."""
+    return any(isinstance(part, cst.Name) and part.value in ("data", "detach", "numpy") for part in walk(node))
+
+
+def is_number(node: cst.BaseExpression) -> bool:
+    """Arithmetic with numbers alone, which changes no tensor's type."""
+    if isinstance(node, (cst.BinaryOperation,)):
+        return is_number(node.left) and is_number(node.right)
+    if isinstance(node, cst.UnaryOperation):
+        return is_number(node.expression)
+    if isinstance(node, cst.Attribute):
+        return isinstance(node.value, cst.Name) and node.value.value == "math"
+    if isinstance(node, cst.Call):
+        return isinstance(node.func, cst.Attribute) and is_number(node.func)
+    return isinstance(node, (cst.Integer, cst.Float))
+
+
+def numbers(call: cst.Call) -> bool:
+    return all(is_number(argument.value) for argument in call.args)
+
+
+def is_fresh(found: Sequence[ops.Op]) -> bool:
+    return bool(found) and all(out.kind == "fresh" for op in found for out in op.outs)
+
+
+def mentions(node: cst.CSTNode, name: str) -> bool:
+    return any(isinstance(part, cst.Name) and part.value == name for part in walk(node))
+
+
+def keeps(assign: cst.Assign) -> bool:
+    """Whether an assignment stores something in an object."""
+    return any(isinstance(target.target, cst.Attribute) for target in assign.targets)
+
+
+def range_from_one(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """``n`` of ``range(1, n)``."""
+    if isinstance(node, cst.Call) and last_name(node.func) == "range" and len(node.args) == 2:
+        first = node.args[0].value
+        return node.args[1].value if isinstance(first, cst.Integer) and first.value == "1" else None
+    return None
+
+
+def is_import(node: cst.BaseSmallStatement) -> bool:
+    return isinstance(node, (cst.Import, cst.ImportFrom))
+
+
+def source_of(node: cst.ImportFrom) -> str:
+    return node.module.value if isinstance(node.module, cst.Name) else ""

@@ -1,0 +1,337 @@
+"""How findings are shown: to people, and to the tools that read them."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import zip_longest
+from pathlib import Path, PurePath
+from typing import Any
+from urllib.parse import quote
+
+from . import __version__
+from .finding import Finding, Fix, Place
+from .rules import DOCUMENTATION, RULES, UNREADABLE
+
+TOOL = "flake8-inplace"
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A position as it is shown: line and column from 1, in a notebook the cell as well, and the text of the line."""
+
+    line: int
+    column: int
+    text: str = ""
+    cell: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One finding in one file. ``fingerprint`` stays the same while the lines around it come and go."""
+
+    path: str
+    code: str
+    message: str
+    at: Spot
+    saved: Spot | None = None
+    fingerprint: str = ""
+    fix: Fix | None = None
+
+
+def entries(
+    path: str,
+    source: str,
+    findings: Sequence[Finding],
+    origins: Sequence[tuple[int, int]] = (),
+    fixes: Sequence[Fix | None] = (),
+) -> list[Entry]:
+    """The entries of one file; ``fixes`` run along with the findings, ``origins`` (of a notebook) with the lines."""
+    lines = source.split("\n")
+
+    def spot(place: Place) -> Spot:
+        text = lines[place.line - 1] if place.line <= len(lines) else ""
+        cell, line = origins[place.line - 1] if place.line <= len(origins) else (None, place.line)
+        return Spot(line, place.column + 1, text, cell)
+
+    relative = relative_path(path)
+    result = []
+    for finding, scope, fix in zip_longest(findings, scopes(source, findings), fixes):
+        at = spot(finding.place)
+        saved = spot(finding.saved_at) if finding.saved_at else None
+        mark = fingerprint(relative, finding.code, scope, at.text)
+        result.append(Entry(relative, finding.code, finding.message, at, saved, mark, fix))
+    return numbered(result)
+
+
+def scopes(text: str, found: Sequence[Finding]) -> Iterator[str]:
+    """The qualified name of the function or class that each finding stands in."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):  # reported as unreadable already
+        tree = ast.Module([], [])
+    spans: list[tuple[int, int, str]] = []
+
+    def collect(node: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                name = f"{prefix}{child.name}"
+                spans.append((child.lineno, child.end_lineno or child.lineno, name))
+                collect(child, f"{name}.")
+            else:
+                collect(child, prefix)
+
+    collect(tree, "")
+    for finding in found:
+        inside = [span for span in spans if span[0] <= finding.line <= span[1]]
+        yield max(inside)[2] if inside else ""
+
+
+def fingerprint(*parts: str) -> str:
+    """A name for a finding that does not hold its line: path, code, function and the text without its spacing."""
+    return hashlib.sha256("\0".join(" ".join(part.split()) for part in parts).encode()).hexdigest()[:32]
+
+
+def numbered(found: Sequence[Entry]) -> list[Entry]:
+    """Tell apart the entries that would have the same fingerprint, by their order."""
+    seen: Counter[str] = Counter()
+    result = []
+    for entry in found:
+        seen[entry.fingerprint] += 1
+        count = seen[entry.fingerprint]
+        unique = entry.fingerprint if count == 1 else fingerprint(entry.fingerprint, str(count))
+        result.append(replace(entry, fingerprint=unique))
+    return result
+
+
+def relative_path(path: str) -> str:
+    """A path as seen from the working directory where it lies below it, with forward slashes."""
+    pure = PurePath(path)
+    if pure.is_absolute() and pure.is_relative_to(Path.cwd()):
+        pure = pure.relative_to(Path.cwd())
+    return pure.as_posix()
+
+
+# For people
+
+
+_COLOURS = {"path": "1", "code": "1;31", "rule": "34", "write": "31", "save": "36", "fix": "32"}
+
+
+def text(found: Sequence[Entry], colour: bool = False) -> str:
+    """Each finding with the overwriting line, the line that saved, and the fix if there is one."""
+
+    def paint(part: str, kind: str) -> str:
+        return f"\033[{_COLOURS[kind]}m{part}\033[0m" if colour else part
+
+    def excerpt(spot: Spot, note: str, kind: str, width: int) -> list[str]:
+        pad = "".join(character if character == "\t" else " " * columns(character) for character in before(spot))
+        bar = paint("|", "rule")
+        number = paint(f"{spot.line:>{width}}", "rule")
+        return [f"{number} {bar} {spot.text}", f"{' ' * width} {bar} {pad}{paint(f'^ {note}', kind)}"]
+
+    blocks = []
+    for entry in found:
+        place = f"{entry.at.line}:{entry.at.column}"
+        cell = "" if entry.at.cell is None else f"cell_{entry.at.cell}:"
+        rows = [f"{paint(entry.path, 'path')}:{cell}{place}: {paint(entry.code, 'code')} {entry.message}"]
+        if entry.at.text:
+            shown = [(entry.at, "overwritten here" if entry.saved else "here", "write")]
+            if entry.saved and entry.saved.text:
+                shown.append((entry.saved, "saved here", "save"))
+                shown.sort(key=lambda item: (item[0].cell or 0, item[0].line, item[0].column))
+            width = max(len(str(spot.line)) for spot, _, _ in shown)
+            previous = None
+            for spot, note, kind in shown:
+                if previous is not None and (previous.cell, previous.line + 1) < (spot.cell, spot.line):
+                    rows.append(paint("...", "rule"))
+                lines = excerpt(spot, note, kind, width)
+                same = previous is not None and (previous.cell, previous.line) == (spot.cell, spot.line)
+                rows += lines[1:] if same else lines
+                previous = spot
+        if entry.fix:
+            rows.append(f"{paint('fix', 'fix')} ({grade(entry.fix)}): {entry.fix.title}")
+        blocks.append("\n".join(rows) + "\n")
+    return "\n".join(blocks)
+
+
+def grade(fix: Fix) -> str:
+    return "safe" if fix.safe else "unsafe"
+
+
+def before(spot: Spot) -> str:
+    return spot.text[: spot.column - 1]
+
+
+def columns(character: str) -> int:
+    """How many columns of a terminal a character takes."""
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+# For tools
+
+
+def as_json(found: Sequence[Entry], colour: bool = False) -> str:
+    """One object: the findings in order, each with its positions, its fingerprint and its fix."""
+    rows = []
+    for entry in found:
+        row: dict[str, Any] = {"path": entry.path, "code": entry.code, "name": rule_name(entry.code)}
+        row |= {"message": entry.message, **position(entry.at), "fingerprint": entry.fingerprint}
+        row["saved"] = position(entry.saved) if entry.saved else None
+        row["fix"] = asdict(entry.fix) if entry.fix else None
+        rows.append(row)
+    return dump({"version": 1, "tool": {"name": TOOL, "version": __version__}, "findings": rows})
+
+
+def position(spot: Spot) -> dict[str, int]:
+    cell = {} if spot.cell is None else {"cell": spot.cell}
+    return {**cell, "line": spot.line, "column": spot.column}
+
+
+def rule_name(code: str) -> str:
+    return RULES[code].name if code in RULES else code
+
+
+def sarif(found: Sequence[Entry], colour: bool = False) -> str:
+    """SARIF 2.1.0, as code scanning services read it."""
+    codes = sorted({entry.code for entry in found} | set(RULES))
+    run = {
+        "tool": {
+            "driver": {
+                "name": TOOL,
+                "version": __version__,
+                "informationUri": DOCUMENTATION.partition("rules/")[0],
+                "rules": [sarif_rule(code) for code in codes],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "The directory that the linter was run in."}}},
+        "results": [sarif_result(entry, codes.index(entry.code)) for entry in found],
+    }
+    schema = "https://json.schemastore.org/sarif-2.1.0.json"
+    return dump({"$schema": schema, "version": "2.1.0", "runs": [run]})
+
+
+def sarif_rule(code: str) -> dict[str, Any]:
+    if code not in RULES:  # of another plugin, by way of the formatter
+        return {"id": code}
+    rule, page = RULES[code], DOCUMENTATION.format(code=code)
+    return {
+        "id": code,
+        "name": rule.name,
+        "shortDescription": {"text": rule.summary},
+        "help": {"text": f"{rule.summary}. See {page}", "markdown": f"{rule.summary}. [More]({page})"},
+        "helpUri": page,
+        "defaultConfiguration": {"level": level(code), "enabled": rule.default_on},
+    }
+
+
+def level(code: str) -> str:
+    return "error" if code in RULES and code != UNREADABLE.code else "warning"
+
+
+def sarif_result(entry: Entry, index: int) -> dict[str, Any]:
+    cell = "" if entry.at.cell is None else f"Cell {entry.at.cell}, line {entry.at.line}: "
+    result: dict[str, Any] = {
+        "ruleId": entry.code,
+        "ruleIndex": index,
+        "level": level(entry.code),
+        "message": {"text": cell + entry.message},
+        "locations": [sarif_location(entry.path, entry.at)],
+        "partialFingerprints": {"inplace/v1": entry.fingerprint},
+    }
+    if entry.saved:
+        saved = sarif_location(entry.path, entry.saved)
+        result["relatedLocations"] = [{"id": 1, **saved, "message": {"text": "saved here"}}]
+    if entry.fix and entry.at.cell is None:
+        replacements = [
+            {
+                "deletedRegion": {
+                    "startLine": edit.start.line,
+                    "startColumn": edit.start.column + 1,
+                    "endLine": edit.end.line,
+                    "endColumn": edit.end.column + 1,
+                },
+                "insertedContent": {"text": edit.text},
+            }
+            for edit in entry.fix.edits
+        ]
+        change = {"artifactLocation": artifact(entry.path), "replacements": replacements}
+        title = f"{entry.fix.title} ({grade(entry.fix)})"
+        result["fixes"] = [{"description": {"text": title}, "artifactChanges": [change]}]
+    return result
+
+
+def sarif_location(path: str, spot: Spot) -> dict[str, Any]:
+    """Of a notebook, the file and the cell: its lines are not those of the file that holds it."""
+    physical: dict[str, Any] = {"artifactLocation": artifact(path)}
+    if spot.cell is not None:
+        return {"physicalLocation": physical, "logicalLocations": [{"name": f"cell {spot.cell}, line {spot.line}"}]}
+    physical["region"] = {"startLine": spot.line, "startColumn": spot.column}
+    if spot.text:
+        physical["region"]["snippet"] = {"text": spot.text}
+    return {"physicalLocation": physical}
+
+
+def artifact(path: str) -> dict[str, str]:
+    if PurePath(path).is_absolute():
+        return {"uri": PurePath(path).as_uri()}
+    return {"uri": quote(path.removeprefix("./")), "uriBaseId": "%SRCROOT%"}
+
+
+def github(found: Sequence[Entry], colour: bool = False) -> str:
+    """GitHub's workflow commands: each finding becomes an annotation at its line."""
+    rows = []
+    for entry in found:
+        values = {"file": entry.path, "title": f"{entry.code} {rule_name(entry.code)}"}
+        message = entry.message
+        if entry.at.cell is None:
+            values |= {"line": str(entry.at.line), "col": str(entry.at.column)}
+        else:
+            message = f"cell {entry.at.cell}, line {entry.at.line}: {message}"
+        properties = ",".join(f"{key}={escaped(value, ':,')}" for key, value in values.items())
+        kind = level(entry.code)
+        rows.append(f"::{kind} {properties}::{escaped(message)}\n")
+    return "".join(rows)
+
+
+def escaped(value: str, more: str = "") -> str:
+    for character in "%\r\n" + more:
+        value = value.replace(character, f"%{ord(character):02X}")
+    return value
+
+
+def gitlab(found: Sequence[Entry], colour: bool = False) -> str:
+    """GitLab's code quality report."""
+    return dump(
+        [
+            {
+                "description": f"{entry.code} {entry.message}",
+                "check_name": entry.code,
+                "fingerprint": entry.fingerprint,
+                "severity": "minor" if level(entry.code) == "warning" else "major",
+                "location": {"path": entry.path.removeprefix("./"), "lines": {"begin": entry.at.line}},
+            }
+            for entry in found
+        ]
+    )
+
+
+def dump(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+FORMATS: dict[str, Callable[[Sequence[Entry], bool], str]] = {
+    "text": text,
+    "json": as_json,
+    "sarif": sarif,
+    "github": github,
+    "gitlab": gitlab,
+}

@@ -1,0 +1,484 @@
+"""`flake8-inplace` as people run it, in processes of its own, and what each of its formats holds."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flake8_inplace.cli import COMMANDS, main
+from flake8_inplace.report import FORMATS, fingerprint
+from flake8_inplace.rules import RULES
+
+ROOT = Path(__file__).parent.parent
+SCHEMA = Path(__file__).parent / "data" / "sarif-2.1.0-rtm.5.json"
+
+HAZARD = """\
+import torch
+
+
+def gate(w: torch.nn.Parameter):
+    h = torch.sigmoid(w)
+    h += 1
+    return h
+"""
+FOUND = ["net.py:6:7 TIP103"]
+CLEAN = HAZARD.replace("h += 1", "h = h + 1")
+#: The same finding, under another name and between other lines.
+MOVED = HAZARD.replace("import torch\n", "import torch\n\nN = 3\n\n\n# more\n")
+
+
+def run(*arguments: str, cwd: Path, stdin: str | None = None, status: int | None = None) -> Any:
+    command = [sys.executable, "-m", "flake8_inplace", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(
+        command, cwd=cwd, input=stdin, env=environment, capture_output=True, text=True, timeout=120, encoding="utf-8"
+    )
+    assert "Traceback" not in done.stderr + done.stdout, done.stderr
+    if status is not None:
+        assert done.returncode == status, done.stderr
+    return done
+
+
+def rows(done: Any) -> list[str]:
+    found = re.findall(r"^(\S+?:(?:cell_\d+:)?\d+:\d+): (TIP\d+) ", done.stdout, re.MULTILINE)
+    return [" ".join(row) for row in found]
+
+
+def project(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
+    return folder
+
+
+def notebook(path: Path, *cells: str | tuple[str, str]) -> None:
+    made = []
+    for cell in cells:
+        kind, text = cell if isinstance(cell, tuple) else ("code", cell)
+        made.append({"cell_type": kind, "metadata": {}, "source": text.splitlines(keepends=True)})
+    path.write_text(json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+
+
+# check: the same findings as the plugin
+
+
+@pytest.mark.parametrize("path", ["docs/examples", "tests/cases"])
+def test_the_findings_of_the_plugin(path: str) -> None:
+    plugin = subprocess.run(
+        [sys.executable, "-m", "flake8", "--isolated", "--select=TIP", path],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert plugin.stdout
+    done = run("check", "--isolated", "--format=json", path, cwd=ROOT, status=1)
+    found = json.loads(done.stdout)["findings"]
+    lines = [f"{f['path']}:{f['line']}:{f['column']}: {f['code']} {f['message']}" for f in found]
+    assert sorted(lines) == sorted(plugin.stdout.splitlines())
+
+
+def test_file_and_folder(tmp_path: Path) -> None:
+    project(tmp_path, net=HAZARD, other=CLEAN)
+    assert rows(run("check", "net.py", cwd=tmp_path, status=1)) == FOUND
+    assert rows(run("check", cwd=tmp_path, status=1)) == FOUND
+    assert rows(run("check", "other.py", cwd=tmp_path, status=0)) == []
+
+
+def test_stdin(tmp_path: Path) -> None:
+    assert rows(run("check", "-", cwd=tmp_path, stdin=HAZARD, status=1)) == ["stdin:6:7 TIP103"]
+    named = run("check", "--stdin-display-name=net.py", "-", cwd=tmp_path, stdin=HAZARD, status=1)
+    assert rows(named) == FOUND
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_jobs(tmp_path: Path, jobs: str) -> None:
+    project(tmp_path, **{f"net{number}": HAZARD for number in range(10)})
+    found = rows(run("check", "--jobs", jobs, ".", cwd=tmp_path, status=1))
+    assert found == [f"net{number}.py:6:7 TIP103" for number in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("option", "status"),
+    [
+        ("--select=TIP", 1),
+        ("--select=E", 0),
+        ("--extend-ignore=TIP1", 0),
+        ("--per-file-ignores=net.py:TIP103", 0),
+        ("--per-file-ignores=other.py:TIP103", 1),
+        ("--exclude=net.py", 0),
+        ("--isolated", 1),
+    ],
+)
+def test_options_of_flake8(tmp_path: Path, option: str, status: int) -> None:
+    run("check", option, "net.py", cwd=project(tmp_path, net=HAZARD), status=status)
+
+
+@pytest.mark.parametrize("name", [".flake8", "setup.cfg", "tox.ini"])
+def test_configuration_of_flake8(tmp_path: Path, name: str) -> None:
+    project(tmp_path, net=HAZARD)
+    (tmp_path / name).write_text("[flake8]\nextend-ignore = TIP103\n")
+    run("check", cwd=tmp_path, status=0)
+    run("check", "--isolated", cwd=tmp_path, status=1)
+
+
+@pytest.mark.parametrize("comment", ["# noqa", "# noqa: TIP103", "# noqa: TIP"])
+def test_noqa(tmp_path: Path, comment: str) -> None:
+    project(tmp_path, net=HAZARD.replace("+= 1", f"+= 1  {comment}"))
+    run("check", cwd=tmp_path, status=0)
+    run("check", "--disable-noqa", cwd=tmp_path, status=1)
+
+
+def test_noqa_of_a_file(tmp_path: Path) -> None:
+    run("check", cwd=project(tmp_path, net=f"# flake8: noqa\n{HAZARD}"), status=0)
+
+
+# check: what goes wrong
+
+
+def test_trouble_with_a_file_is_one_line_and_the_run_goes_on(tmp_path: Path) -> None:
+    project(tmp_path, a="def (:\n", net=HAZARD)
+    (tmp_path / "b.ipynb").write_text("{}")
+    done = run("check", "a.py", "b.ipynb", "missing.py", "net.py", cwd=tmp_path, status=2)
+    assert rows(done) == ["a.py:1:5 TIP000", *FOUND]
+    assert done.stderr.splitlines() == [
+        "flake8-inplace: b.ipynb: not a notebook of version 4: KeyError: 'cells'",
+        "flake8-inplace: missing.py: No such file or directory",
+    ]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "--format=xml"],
+        ["check", "--jobs=0"],
+        ["check", "--write-baseline"],
+        ["check", "--baseline=missing.json"],
+        ["check", "--config=missing.cfg"],
+        ["check", "--extend-ignore=nonsense"],
+        ["explain"],
+        ["explain", "TIP999"],
+        ["nonsense"],
+        [],
+    ],
+    ids=" ".join,
+)
+def test_usage_errors(tmp_path: Path, arguments: list[str]) -> None:
+    project(tmp_path, net=CLEAN)
+    if arguments == ["check", "--extend-ignore=nonsense"]:
+        (tmp_path / ".flake8").write_text("[flake8]\nextend-ignore = nonsense\n")
+        arguments = ["check"]
+    done = run(*arguments, cwd=tmp_path, status=2)
+    assert done.stderr.strip()
+    assert done.stdout == ""
+
+
+# check: formats
+
+
+def documents(tmp_path: Path, form: str, *more: str) -> str:
+    project(tmp_path, net=HAZARD, clean=CLEAN)
+    return str(run("check", f"--format={form}", *more, "net.py", "clean.py", cwd=tmp_path, status=1).stdout)
+
+
+def test_text(tmp_path: Path) -> None:
+    assert documents(tmp_path, "text") == (
+        "net.py:6:7: TIP103 `h += 1` overwrites a tensor that sigmoid saved (its result, 1 line above); "
+        "write `h = h + ...` instead\n"
+        "5 |     h = torch.sigmoid(w)\n"
+        "  |               ^ saved here\n"
+        "6 |     h += 1\n"
+        "  |       ^ overwritten here\n"
+        "fix (safe): write `h = h + ...`\n"
+    )
+
+
+def test_text_points_at_characters_not_at_bytes(tmp_path: Path) -> None:
+    project(tmp_path, net=HAZARD.replace("    h += 1", "\té = '漢'; h += 1").replace("    ", "\t"))
+    done = run("check", "net.py", cwd=tmp_path, status=1)
+    assert "6 | \té = '漢'; h += 1\n  | \t            ^ overwritten here\n" in done.stdout
+
+
+def test_colour(tmp_path: Path) -> None:
+    coloured = documents(tmp_path, "text", "--color=always")
+    assert "\033[" in coloured
+    assert re.sub(r"\033\[[\d;]*m", "", coloured) == documents(tmp_path, "text", "--color=auto")
+
+
+def test_json(tmp_path: Path) -> None:
+    [found] = json.loads(documents(tmp_path, "json"))["findings"]
+    assert (found["path"], found["code"], found["line"], found["column"]) == ("net.py", "TIP103", 6, 7)
+    assert found["saved"] == {"line": 5, "column": 15}
+    assert found["fix"]["safe"] is True
+    assert found["fix"]["edits"][0]["text"] == "h = h + 1"
+
+
+def test_sarif(tmp_path: Path) -> None:
+    [run_] = json.loads(documents(tmp_path, "sarif"))["runs"]
+    [result] = run_["results"]
+    driver = run_["tool"]["driver"]
+    assert [rule["id"] for rule in driver["rules"]] == sorted(RULES)
+    assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "TIP103"
+    assert all(rule["helpUri"].startswith("https://") for rule in driver["rules"])
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": "net.py", "uriBaseId": "%SRCROOT%"}
+    assert (place["region"]["startLine"], place["region"]["startColumn"]) == (6, 7)
+    assert result["relatedLocations"][0]["physicalLocation"]["region"]["startLine"] == 5
+    [replacement] = result["fixes"][0]["artifactChanges"][0]["replacements"]
+    assert replacement["insertedContent"] == {"text": "h = h + 1"}
+    assert result["partialFingerprints"]
+
+
+def validated(text: str) -> dict[str, Any]:
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
+    document = json.loads(text)
+    jsonschema.validate(document, json.loads(SCHEMA.read_text()))
+    return dict(document)
+
+
+@pytest.mark.parametrize("path", ["docs/examples", "tests/cases"])
+def test_sarif_is_valid(path: str) -> None:
+    done = run("check", "--isolated", "--format=sarif", path, cwd=ROOT, status=1)
+    [run_] = validated(done.stdout)["runs"]
+    assert run_["results"]
+
+
+def test_sarif_of_nothing_and_of_odd_names_is_valid(tmp_path: Path) -> None:
+    project(tmp_path, clean=CLEAN)
+    assert validated(run("check", "--format=sarif", cwd=tmp_path, status=0).stdout)["runs"][0]["results"] == []
+    (tmp_path / "a b%ü.py").write_text(HAZARD)
+    notebook(tmp_path / "n.ipynb", HAZARD)
+    document = validated(run("check", "--format=sarif", cwd=tmp_path, status=1).stdout)
+    places = [result["locations"][0]["physicalLocation"] for result in document["runs"][0]["results"]]
+    assert [place["artifactLocation"]["uri"] for place in places] == ["a%20b%25%C3%BC.py", "n.ipynb"]
+
+
+def test_github(tmp_path: Path) -> None:
+    text = documents(tmp_path, "github")
+    assert re.fullmatch(r"::error file=net.py,title=TIP103 saved-tensor-augmented,line=6,col=7::[^\n]+\n", text)
+    (tmp_path / "a,b%.py").write_text(HAZARD)
+    assert "file=a%2Cb%25.py," in run("check", "--format=github", "a,b%.py", cwd=tmp_path).stdout
+
+
+def test_gitlab(tmp_path: Path) -> None:
+    [row] = json.loads(documents(tmp_path, "gitlab"))
+    assert row.keys() == {"description", "check_name", "fingerprint", "severity", "location"}
+    assert row["location"] == {"path": "net.py", "lines": {"begin": 6}}
+    assert row["severity"] == "major"
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_output_file(tmp_path: Path, form: str) -> None:
+    """Written over: a second run must not append to the first."""
+    expected = documents(tmp_path, form)
+    for _ in range(2):
+        assert documents(tmp_path, form, "--output-file=reports/out") == ""
+        assert (tmp_path / "reports" / "out").read_text() == expected
+
+
+def test_statistics(tmp_path: Path) -> None:
+    project(tmp_path, net=HAZARD, more=HAZARD)
+    done = run("check", "--statistics", "--format=json", cwd=tmp_path, status=1)
+    assert done.stderr == f"    2 TIP103 {RULES['TIP103'].summary}\n"
+    assert len(json.loads(done.stdout)["findings"]) == 2
+
+
+# Fingerprints and baselines
+
+
+def fingerprints(folder: Path) -> list[str]:
+    done = run("check", "--format=json", cwd=folder)
+    return [found["fingerprint"] for found in json.loads(done.stdout)["findings"]]
+
+
+def test_fingerprints_survive_moved_lines(tmp_path: Path) -> None:
+    before = fingerprints(project(tmp_path, net=HAZARD))
+    assert fingerprints(project(tmp_path, net=MOVED)) == before
+    assert fingerprints(project(tmp_path, net=HAZARD.replace("gate", "door"))) != before
+    assert fingerprints(project(tmp_path, net=HAZARD.replace("+= 1", "+= 2"))) != before
+
+
+def test_fingerprints_are_unique(tmp_path: Path) -> None:
+    twice = HAZARD.replace("    h += 1\n", "    h += 1\n    h = torch.sigmoid(h)\n    h += 1\n")
+    found = fingerprints(project(tmp_path, net=twice))
+    assert len(set(found)) == len(found) == 2
+    assert fingerprint("a", "b") != fingerprint("ab", "")
+
+
+def test_baseline(tmp_path: Path) -> None:
+    project(tmp_path, net=HAZARD)
+    written = run("check", "--baseline=known.json", "--write-baseline", cwd=tmp_path, status=0)
+    assert written.stdout == ""
+    project(tmp_path, net=MOVED)
+    assert rows(run("check", "--baseline=known.json", cwd=tmp_path, status=0)) == []
+    project(tmp_path, more=HAZARD)
+    assert rows(run("check", "--baseline=known.json", cwd=tmp_path, status=1)) == ["more.py:6:7 TIP103"]
+    project(tmp_path, net=CLEAN, more=CLEAN)
+    assert "1 of its findings are gone" in run("check", "--baseline=known.json", cwd=tmp_path, status=0).stderr
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"findings": [1]}', "{}"])
+def test_broken_baseline(tmp_path: Path, text: str) -> None:
+    project(tmp_path, net=HAZARD)
+    (tmp_path / "known.json").write_text(text)
+    done = run("check", "--baseline=known.json", cwd=tmp_path, status=2)
+    assert done.stderr.startswith("flake8-inplace: known.json: not a baseline")
+
+
+# Notebooks
+
+
+def test_notebook(tmp_path: Path) -> None:
+    notebook(
+        tmp_path / "n.ipynb",
+        "import torch\nw = torch.ones(3, requires_grad=True)",
+        ("markdown", "h += 1"),
+        "%matplotlib inline\n!pip install x\nfiles = !ls\n?torch\nh = torch.sigmoid(w)",
+        "%%bash\nh += 1",
+        "%%time\nh += 1\nh.sum().backward()",
+    )
+    done = run("check", cwd=tmp_path, status=1)
+    assert rows(done) == ["n.ipynb:cell_4:2:3 TIP103"]
+    [found] = json.loads(run("check", "--format=json", cwd=tmp_path, status=1).stdout)["findings"]
+    assert (found["cell"], found["line"]) == (4, 2)
+    assert found["saved"] == {"cell": 2, "line": 5, "column": 11}
+    assert found["fix"] is None
+    project(tmp_path, net=HAZARD)
+    both = json.loads(run("check", "--format=json", cwd=tmp_path, status=1).stdout)["findings"]
+    assert [bool(finding["fix"]) for finding in both] == [False, True]
+    (tmp_path / "net.py").unlink()
+    assert "cell 4, line 2" in run("check", "--format=github", cwd=tmp_path, status=1).stdout
+
+
+def test_notebook_with_a_broken_cell(tmp_path: Path) -> None:
+    notebook(tmp_path / "n.ipynb", "def (:", HAZARD)
+    assert rows(run("check", cwd=tmp_path, status=1)) == ["n.ipynb:cell_1:1:1 TIP000", "n.ipynb:cell_2:6:7 TIP103"]
+
+
+def test_notebook_noqa(tmp_path: Path) -> None:
+    notebook(tmp_path / "n.ipynb", HAZARD.replace("+= 1", "+= 1  # noqa: TIP103"))
+    run("check", cwd=tmp_path, status=0)
+
+
+# The formatter for plain flake8
+
+
+def test_formatter(tmp_path: Path) -> None:
+    project(tmp_path, net=f"x = 1 \n{HAZARD}")
+    command = [sys.executable, "-m", "flake8", "--format=inplace-sarif", "--output-file=out.sarif", "net.py"]
+    listed = subprocess.run(
+        [sys.executable, "-m", "flake8", "--help"], capture_output=True, text=True, timeout=60, check=True
+    )
+    if "inplace-sarif" not in listed.stdout:
+        pytest.skip("the installed flake8-inplace does not register the formatter")
+    for _ in range(2):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stderr) == (1, "")
+        [run_] = validated((tmp_path / "out.sarif").read_text())["runs"]
+    results = {result["ruleId"]: result for result in run_["results"]}
+    assert set(results) == {"W291", "E402", "TIP103"}
+    assert results["TIP103"]["relatedLocations"][0]["physicalLocation"]["region"]["startLine"] == 6
+    own = json.loads(run("check", "--format=sarif", "net.py", cwd=tmp_path, status=1).stdout)["runs"][0]["results"]
+    assert results["TIP103"]["partialFingerprints"] == own[0]["partialFingerprints"]
+
+
+# fix
+
+
+def test_fix_shows_a_diff(tmp_path: Path) -> None:
+    project(tmp_path, net=HAZARD)
+    done = run("fix", "net.py", cwd=tmp_path, status=1)
+    assert done.stdout.splitlines()[:2] == ["--- a/net.py", "+++ b/net.py"]
+    assert "-    h += 1\n+    h = h + 1\n" in done.stdout
+    assert (tmp_path / "net.py").read_text() == HAZARD
+
+
+def test_fix_writes_what_is_safe(tmp_path: Path) -> None:
+    unsafe = HAZARD.replace("w: torch.nn.Parameter", "w: torch.nn.Parameter, y").replace("+= 1", "+= y")
+    project(tmp_path, net=HAZARD, unsafe=unsafe)
+    run("fix", "--fix", cwd=tmp_path, status=1)
+    assert (tmp_path / "net.py").read_text() == CLEAN
+    assert (tmp_path / "unsafe.py").read_text() == unsafe
+    run("fix", "--unsafe-fixes", cwd=tmp_path, status=0)
+    assert (tmp_path / "unsafe.py").read_text() == unsafe.replace("h += y", "h = h + y")
+    again = run("fix", "--unsafe-fixes", cwd=tmp_path, status=0)
+    assert "0 fixes made; 0 findings left" in again.stderr
+
+
+@pytest.mark.parametrize("newline", [b"\n", b"\r\n", b"\r"], ids=["lf", "crlf", "cr"])
+@pytest.mark.parametrize(
+    ("start", "encoding"), [(b"", "utf-8"), (b"\xef\xbb\xbf", "utf-8"), (b"# -*- coding: latin-1 -*-\n", "latin-1")]
+)
+def test_bytes_in_bytes_out(tmp_path: Path, newline: bytes, start: bytes, encoding: str) -> None:
+    def content(text: str) -> bytes:
+        return (start + text.replace("    ", "\t").replace("gate", "gaté").encode(encoding)).replace(b"\n", newline)
+
+    (tmp_path / "net.py").write_bytes(content(HAZARD))
+    run("fix", "--fix", "net.py", cwd=tmp_path, status=0)
+    assert (tmp_path / "net.py").read_bytes() == content(CLEAN)
+
+
+def test_fix_of_stdin(tmp_path: Path) -> None:
+    assert run("fix", "--fix", "-", cwd=tmp_path, stdin=HAZARD, status=0).stdout == CLEAN
+
+
+def test_fix_leaves_what_is_silenced(tmp_path: Path) -> None:
+    silenced = HAZARD.replace("+= 1", "+= 1  # noqa: TIP103")
+    project(tmp_path, net=silenced)
+    run("fix", "--unsafe-fixes", cwd=tmp_path, status=0)
+    assert (tmp_path / "net.py").read_text() == silenced
+
+
+def test_fix_trouble(tmp_path: Path) -> None:
+    project(tmp_path, a="def (:\n", net=HAZARD)
+    (tmp_path / "b.py").write_bytes(b"x = '\xff'\n")
+    done = run("fix", "--fix", ".", "missing.py", cwd=tmp_path, status=2)
+    assert (tmp_path / "net.py").read_text() == CLEAN
+    assert len([line for line in done.stderr.splitlines() if line.startswith("flake8-inplace: ")]) == 3
+
+
+# explain
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_explain(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", code.lower()]) == 0
+    page = (ROOT / "docs" / "rules" / f"{code}.md").read_text().rstrip("\n")
+    assert capsys.readouterr().out.startswith(f"{page}\n\nhttps://")
+    assert main(["explain", RULES[code].name]) == 0
+
+
+def test_explain_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(RULES)
+
+
+def test_pages_are_packed() -> None:
+    """The pages are written once, in docs/rules; a wheel carries them as `flake8_inplace.pages`."""
+    text = (ROOT / "pyproject.toml").read_text()
+    assert '"flake8_inplace.pages" = "docs/rules"' in text
+    packages = set(re.findall(r'^    "(flake8_inplace[\w.]*)",$', text, re.MULTILINE)) - {"flake8_inplace.pages"}
+    there = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "flake8_inplace").rglob("__init__.py")}
+    assert packages == there
+
+
+# The commands
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help(command: str, tmp_path: Path) -> None:
+    assert run(command, "--help", cwd=tmp_path, status=0).stdout.startswith(f"usage: flake8-inplace {command}")
+    assert command in run("--help", cwd=tmp_path, status=0).stdout
+
+
+def test_commands_are_imported_when_called(tmp_path: Path) -> None:
+    code = "import sys, flake8_inplace.cli; print(*({'torch', 'libcst', 'flake8'} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert (done.stdout.strip(), done.stderr) == ("", "")

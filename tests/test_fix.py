@@ -1,0 +1,337 @@
+"""What the fixes do to a text, and that the fixed programs compute what they should: PyTorch runs them.
+
+Every program of tests/cases is fixed and executed; its gradients are laid beside those of the good version that stands
+in the same file.
+"""
+
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from flake8_inplace.analysis import analyze
+from flake8_inplace.finding import Edit, Finding, Place
+from flake8_inplace.fix import Mended, Repair, apply, mend, moved
+from flake8_inplace.rules import RULES
+
+CASES = sorted(Path(__file__).with_name("cases").glob("*.py"))
+PAGES = Path(__file__).parent.parent / "docs" / "rules"
+
+
+def every(text: str, findings: Sequence[Finding]) -> list[bool]:
+    return [True] * len(findings)
+
+
+@cache
+def mended(path: Path) -> Mended:
+    return mend(path.read_text(), every, unsafe=True)
+
+
+FIXED = [path for path in CASES if mended(path).done]
+each_fixed = pytest.mark.parametrize("path", FIXED, ids=lambda path: path.stem)
+
+
+# Proof by execution
+
+
+#: Cases whose good version is another program than the bad one with its write taken away, and in which way.
+OTHER_PROGRAM = {
+    "er_net_residual_iadd.py": "adds before the activation",
+    "layer_norm_keeps_the_residual_stream.py": "returns the normalised stream",
+    "mmdet_fpn_topdown_list.py": "has one more level",
+    "recurrent_table_beside_masks_and_counters.py": "doubles the table",
+    "relu_in_place_of_a_softmax.py": "subtracts a constant",
+    "shortcut_added_after_in_place_relu.py": "adds before the activation",
+    "squared_then_bias_added_in_place.py": "adds where it squares",
+}
+
+
+@each_fixed
+def test_fixed_program_runs(path: Path) -> None:
+    """`bad()` does what it could not: it runs its backward, or computes the value that it should."""
+    fixed, _ = gradients(mended(path).text, "bad")
+    if fixed["RAISES"] == "silent":
+        actual, expected = fixed["result"]
+        assert torch.allclose(actual, expected)
+
+
+@each_fixed
+def test_what_ran_still_runs(path: Path) -> None:
+    """`good()`, in the file with its fixes: classes and functions that it shares with `bad()` do what they did."""
+    before, after = (gradients(text, "good") for text in (path.read_text(), mended(path).text))
+    assert len(before[1]) == len(after[1])
+    assert all(close(one, other) for one, other in zip(before[1], after[1], strict=True))
+    if before[0]["RAISES"] == "silent" and after[0]["result"] is not None:
+        assert torch.allclose(*after[0]["result"])
+
+
+@each_fixed
+def test_fixed_program_computes_the_good_gradients(path: Path) -> None:
+    names, fixed = gradients(mended(path).text, "bad")
+    _, good = gradients(path.read_text(), "good")
+    if names["RAISES"] == "silent":
+        pytest.skip("bad() compares the values itself")
+    agree = [any(close(one, other) for other in good) for one in fixed]
+    assert fixed
+    assert all(agree) == (path.name not in OTHER_PROGRAM), f"{agree.count(False)} of {len(fixed)} differ"
+
+
+def close(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return one.shape == other.shape and torch.allclose(one, other, rtol=1e-4, atol=1e-6)
+
+
+def gradients(text: str, function: str) -> tuple[dict[str, Any], list[torch.Tensor]]:
+    """Run one function of a program and keep what each backward left in the leaves of its graph."""
+    torch.manual_seed(0)
+    names: dict[str, Any] = {"__name__": "case"}
+    kept: list[torch.Tensor] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(compile(text, "<case>", "exec"), names)
+        with watched(kept):
+            names["result"] = names[function]()
+    return names, kept
+
+
+@contextmanager
+def watched(kept: list[torch.Tensor]) -> Iterator[None]:
+    original = torch.autograd.backward
+
+    def backward(tensors: Any, *arguments: Any, **options: Any) -> None:
+        roots = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+        leaves = list(leaves_of(roots))
+        original(tensors, *arguments, **options)
+        kept.extend(leaf.grad.detach().clone() for leaf in leaves if leaf.grad is not None)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.autograd, "backward", backward)
+        yield
+
+
+def leaves_of(roots: list[torch.Tensor]) -> Iterator[torch.Tensor]:
+    seen: set[Any] = set()
+    waiting = [root.grad_fn for root in roots if root.grad_fn is not None]
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            yield node.variable
+        waiting += [below for below, _ in node.next_functions if below is not None]
+
+
+@pytest.mark.parametrize("code", [code for code in RULES if code != "TIP000"])
+def test_bad_program_of_the_page(code: str) -> None:
+    """Fixed, it does what the good program of the page does: none of the gradients differs."""
+    text = (PAGES / f"{code}.md").read_text()
+    bad, good = (
+        str(re.search(rf"^## {heading}\n.*?^```python\n(.*?)^```", text, re.M | re.S)[1])  # type: ignore[index]
+        for heading in ("Bad", "Good")
+    )
+    done = mend(bad, every, unsafe=True)
+    if code in NO_FIX_ON_THE_PAGE:
+        assert not done.done
+        return
+    assert not done.left
+    runs(done.text)
+    runs(good)
+
+
+#: Rules whose page shows a program that the fix leaves alone, and why.
+NO_FIX_ON_THE_PAGE = {
+    "TIP106": "the order of training is for people to choose",
+    "TIP204": "the write is the last thing done to the name, which is a view of another",
+    "TIP206": "the write is the last thing done to the name, which is a view of another",
+    "TIP208": "the write is the last thing done to the name",
+    "TIP302": "the write is the last thing done to the array",
+    "TIP404": "the tensor is kept on ctx: where to keep it is for people to choose",
+}
+
+
+def runs(text: str) -> None:
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(compile(text, "<page>", "exec"), {"__name__": "page"})
+
+
+# What is fixed how
+
+
+HEAD = "import torch\nimport torch.nn.functional as F\n\n\ndef f(w: torch.nn.Parameter, z: torch.Tensor):\n"
+
+FORMS = {
+    "augmented": ("h = torch.sigmoid(w)\nh += 1\nreturn h", "h = torch.sigmoid(w)\nh = h + 1\nreturn h", True),
+    "augmented tensor": ("h = torch.sigmoid(w)\nh += z\nreturn h", "h = torch.sigmoid(w)\nh = h + z\nreturn h", False),
+    "precedence": (
+        "h = torch.sigmoid(w)\nh *= 1 + 2\nreturn h",
+        "h = torch.sigmoid(w)\nh = h * (1 + 2)\nreturn h",
+        True,
+    ),
+    "conditional": (
+        "h = torch.sigmoid(w)\nh -= z if len(z) else 1\nreturn h",
+        "h = torch.sigmoid(w)\nh = h - (z if len(z) else 1)\nreturn h",
+        False,
+    ),
+    "method": ("h = torch.exp(w)\nh.relu_()\nreturn h", "h = torch.exp(w)\nh = h.relu()\nreturn h", True),
+    "chain": (
+        "h = torch.exp(w)\nh.mul_(2).add_(1)\nreturn h",
+        "h = torch.exp(w)\nh = h.mul(2).add(1)\nreturn h",
+        True,
+    ),
+    "returned": ("h = torch.exp(w)\nreturn h.mul_(2)", "h = torch.exp(w)\nreturn h.mul(2)", True),
+    "reassigned": ("h = torch.exp(w)\nh = h.mul_(2)\nreturn h", "h = torch.exp(w)\nh = h.mul(2)\nreturn h", True),
+    "two names": (
+        "h = torch.exp(w)\ny = h.mul_(2)\nreturn h + y",
+        "h = torch.exp(w)\nh = y = h.mul(2)\nreturn h + y",
+        True,
+    ),
+    "function": ("h = torch.exp(w)\ntorch.relu_(h)\nreturn h", "h = torch.exp(w)\nh = torch.relu(h)\nreturn h", True),
+    "flag": (
+        "h = torch.exp(w)\nh = F.relu(h, inplace=True)\nreturn h",
+        "h = torch.exp(w)\nh = F.relu(h)\nreturn h",
+        True,
+    ),
+    "flag as a statement": (
+        "h = torch.exp(w)\nF.relu(h, inplace=True)\nreturn h",
+        "h = torch.exp(w)\nh = F.relu(h)\nreturn h",
+        True,
+    ),
+    "slice": (
+        "h = torch.exp(w)\nh[0] = 0\nreturn h",
+        "h = torch.exp(w)\nh = h.clone()\nh[0] = 0\nreturn h",
+        True,
+    ),
+    "view": (
+        "h = torch.exp(w)\nh.view(-1).zero_()\nreturn h",
+        "h = torch.exp(w)\nh = h.clone()\nh.view(-1).zero_()\nreturn h",
+        True,
+    ),
+    "behind a colon": (
+        "h = torch.exp(w)\nif len(z): h[0] = 0\nreturn h",
+        "h = torch.exp(w)\nif len(z): h = h.clone(); h[0] = 0\nreturn h",
+        True,
+    ),
+    "out": (
+        "n = torch.empty_like(z)\nh = w * n\ntorch.mul(z, 2, out=n)\nreturn h * n",
+        "n = torch.empty_like(z)\nh = w * n\nn = torch.mul(z, 2)\nreturn h * n",
+        False,
+    ),
+    "a list's element": (
+        "rows = [torch.exp(w), torch.exp(w)]\nrows[0] += 1\nreturn rows",
+        "rows = [torch.exp(w), torch.exp(w)]\nrows[0] = rows[0] + 1\nreturn rows",
+        False,
+    ),
+    "another name": (
+        "h = torch.exp(w)\nkept = [h]\nh += 1\nreturn h, kept",
+        "h = torch.exp(w)\nkept = [h]\nh = h + 1\nreturn h, kept",
+        False,
+    ),
+    "loop": (
+        "h = torch.exp(w)\nfor _ in range(3):\n    h *= 2\n    h = torch.exp(h)\nreturn h",
+        "h = torch.exp(w)\nfor _ in range(3):\n    h = h * 2\n    h = torch.exp(h)\nreturn h",
+        True,
+    ),
+}
+
+#: A new tensor under the same name would not do what the write did, or would do it for nobody.
+LEFT_ALONE = {
+    "the caller's tensor": "def g(x):\n    x += 1\ny = torch.exp(w)\ng(y)\nreturn y",
+    "what out= was a part of": "o = torch.exp(w)\ny = o.detach()\ntorch.mul(z, 2, out=y)\nreturn o",
+    "a part of another": "h = torch.exp(w)\nrow = h[0]\nrow += 1\nreturn h",
+    "a loop's element": "h = torch.exp(w)\nfor row in h.detach():\n    row.mul_(2)\nreturn h",
+    "a lambda": "h = torch.exp(w)\ng = lambda: h.mul_(2)\nreturn h + g()",
+}
+
+
+def indented(body: str) -> str:
+    return HEAD + "".join(f"    {line}\n" if line else "\n" for line in body.split("\n"))
+
+
+@pytest.mark.parametrize(("before", "after", "safe"), FORMS.values(), ids=FORMS)
+def test_forms(before: str, after: str, safe: bool) -> None:
+    done = mend(indented(before), every, unsafe=True)
+    assert done.text == indented(after)
+    assert [fix.safe for _, fix in done.done] == [safe]
+    assert done.left == ()
+    assert (mend(indented(before), every, unsafe=False).text == done.text) is safe
+
+
+@pytest.mark.parametrize("body", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_left_alone(body: str) -> None:
+    text = indented(body)
+    assert analyze(text).findings
+    assert mend(text, every, unsafe=True).text == text
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_fixing_again_changes_nothing(path: Path) -> None:
+    again = mend(mended(path).text, every, unsafe=True)
+    assert again.text == mended(path).text
+    assert not again.done
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_every_proposal_removes_its_finding_and_brings_none(path: Path) -> None:
+    text = path.read_text()
+    repair = Repair(text)
+    for finding in repair.found:
+        fix = repair.propose(finding)
+        if fix is None:
+            continue
+        spans = sorted((edit.start, edit.end) for edit in fix.edits)
+        assert all(one[1] <= other[0] for one, other in pairwise(spans)), "overlapping edits"
+        left = analyze(apply(text, fix.edits)).findings
+        assert len(left) < len(repair.found)
+        assert {f.place for f in left} <= {moved(f.place, fix.edits) for f in repair.found if f is not finding}
+
+
+def test_silenced_findings_are_not_touched() -> None:
+    text = indented("h = torch.exp(w)\nh += 1\nreturn h")
+    assert mend(text, lambda text, findings: [False] * len(findings), unsafe=True) == Mended(text, (), ())
+
+
+def test_a_form_that_does_not_help_is_withdrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second analysis decides, not the form."""
+    text = indented("h = torch.exp(w)\nh += 1\nreturn h")
+    [finding] = analyze(text).findings
+    assert Repair(text).propose(finding)
+    monkeypatch.setattr("flake8_inplace.fix.apply", lambda text, edits: text)
+    assert Repair(text).propose(finding) is None
+    monkeypatch.setattr("flake8_inplace.fix.apply", lambda text, edits: "def (")
+    assert Repair(text).propose(finding) is None
+
+
+# Edits
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_newlines_stay(newline: str) -> None:
+    text = indented("h = torch.exp(w)\nh[0] = 0\nreturn h").replace("\n", newline)
+    after = mend(text, every, unsafe=True).text
+    assert after == indented("h = torch.exp(w)\nh = h.clone()\nh[0] = 0\nreturn h").replace("\n", newline)
+
+
+def test_mixed_newlines_and_form_feeds_stay() -> None:
+    text = indented("h = torch.exp(w)\nh[0] = 0\nreturn h").replace("h[0] = 0\n", "h[0] = 0\r\n") + "\f\nx = '\x85'\n"
+    after = mend(text, every, unsafe=True).text
+    assert after == text.replace("    h[0]", "    h = h.clone()\r\n    h[0]")
+
+
+def test_tabs_and_other_letters_stay() -> None:
+    text = HEAD + "\té = torch.exp(w)  # ü\n\té[0] = 0\n\treturn é\n"
+    assert mend(text, every, unsafe=True).text == text.replace("\té[0]", "\té = é.clone()\n\té[0]")
+
+
+def test_moved() -> None:
+    edits = [Edit(Place(2, 0), Place(2, 0), "one\ntwo "), Edit(Place(3, 4), Place(3, 6), "")]
+    places = {Place(1, 3): Place(1, 3), Place(2, 5): Place(3, 9), Place(3, 8): Place(4, 6), Place(4, 1): Place(5, 1)}
+    assert {place: moved(place, edits) for place in places} == places
