@@ -1,0 +1,1 @@
+"""What runs beside a program, and needs PyTorch."""
