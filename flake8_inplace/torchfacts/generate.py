@@ -275,7 +275,8 @@ def constructor(name: str) -> dict[str, Any]:
 def built(name: str, **options: Any) -> torch.nn.Module:
     recipe = recipes.MODULES[name]
     torch.manual_seed(0)
-    return getattr(torch.nn, name)(*recipe.args, **recipe.kwargs, **options)  # type: ignore[no-any-return]
+    module: torch.nn.Module = getattr(torch.nn, name)(*recipe.args, **recipe.kwargs, **options)
+    return module
 
 
 def module_overloads(name: str, device: str = "cpu") -> dict[str, Overload]:
