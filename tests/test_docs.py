@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 import traceback
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,8 @@ import torch
 import flake8_inplace
 from flake8_inplace.analysis import analyze
 from flake8_inplace.rules import RULES
+from flake8_inplace.runtime import conformance
+from flake8_inplace.runtime.conformance import fenced, sections
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -46,30 +47,15 @@ HEADINGS = [
 each_rule = pytest.mark.parametrize("code", RULES)
 
 
-def fenced(text: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-
-
 # The page of each rule
 
 
-def sections(code: str) -> dict[str, str]:
-    text = (ROOT / "docs" / "rules" / f"{code}.md").read_text()
-    return {part.partition("\n")[0]: part.partition("\n")[2] for part in re.split("^## ", text, flags=re.MULTILINE)[1:]}
+def page(code: str) -> Path:
+    return conformance.PAGES / f"{code}.md"
 
 
-def program(code: str, heading: str) -> str:
-    [source] = fenced(sections(code)[heading], "python")
-    return str(source)
-
-
-def execute(source: str) -> dict[str, Any]:
-    torch.manual_seed(0)
-    names: dict[str, Any] = {"__name__": "documentation"}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch only warns of a write to expanded memory
-        exec(compile(source, "<documentation>", "exec"), names)
-    return names
+def example(code: str, device: torch.device) -> conformance.Example:
+    return conformance.try_rule(RULES[code], conformance.read_page(page(code)), device)
 
 
 def family(code: str) -> frozenset[str]:
@@ -83,10 +69,10 @@ def test_every_rule_has_a_page_and_every_page_a_rule() -> None:
 
 @each_rule
 def test_headings(code: str) -> None:
-    text = (ROOT / "docs" / "rules" / f"{code}.md").read_text()
-    assert text.splitlines()[0] == title(code)
-    assert list(sections(code)) == HEADINGS
-    assert all(section.strip() for section in sections(code).values())
+    found = sections(page(code))
+    assert page(code).read_text().splitlines()[0] == title(code)
+    assert list(found) == HEADINGS
+    assert all(section.strip() for section in found.values())
 
 
 @each_rule
@@ -98,23 +84,15 @@ def test_the_page_argues_the_grade_of_the_fix(code: str) -> None:
 
 
 @each_rule
-def test_bad_program_fails(code: str) -> None:
+def test_bad_program_fails(code: str, device: torch.device) -> None:
     """As quoted, or, where PyTorch has nothing to say, in another gradient than the good one."""
-    quoted = fenced(sections(code)["What PyTorch says"], "text")
-    if quoted:
-        with pytest.raises((RuntimeError, AttributeError)) as raised:
-            execute(program(code, "Bad"))
-        assert " ".join(quoted[0].split()) in " ".join(str(raised.value).split())
-    elif code == "TIP000" or code.startswith("TIP9"):  # a ban needs no failure
-        execute(program(code, "Bad"))
-    else:
-        bad, good = execute(program(code, "Bad"))["x"], execute(program(code, "Good"))["x"]
-        assert not torch.allclose(bad.grad, good.grad)
+    found = example(code, device)
+    assert found.bad_confirmed, found
 
 
 @each_rule
 def test_bad_program_is_reported(code: str) -> None:
-    result = analyze(program(code, "Bad"), extra=family(code))
+    result = analyze(conformance.read_page(page(code)).bad, extra=family(code))
     codes = [finding.code for finding in result.findings]
     if code == "TIP000":
         assert result.problem is not None
@@ -124,9 +102,14 @@ def test_bad_program_is_reported(code: str) -> None:
 
 
 @each_rule
-def test_good_program(code: str) -> None:
-    execute(program(code, "Good"))
-    result = analyze(program(code, "Good"), extra=family(code))
+def test_good_program_runs(code: str, device: torch.device) -> None:
+    found = example(code, device)
+    assert found.good_clean, found
+
+
+@each_rule
+def test_good_program_is_not_reported(code: str) -> None:
+    result = analyze(conformance.read_page(page(code)).good, extra=family(code))
     assert (result.findings, result.problem) == ((), None)
 
 
@@ -146,25 +129,27 @@ def test_example_is_found_where_it_says(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example_does_what_it_says(path: Path) -> None:
+def test_example_does_what_it_says(path: Path, device: torch.device) -> None:
     """Everything in it that is called broken raises, and everything that is called fixed does not."""
     names: dict[str, Any] = {"__name__": path.stem}
-    exec(compile(path.read_text(), str(path), "exec"), names)
+    with device:
+        exec(compile(path.read_text(), str(path), "exec"), names)
     broken = [value for name, value in names.items() if name.lower().endswith("broken")]
     fixed = [value for name, value in names.items() if name.lower().endswith("fixed")]
     assert broken
     assert fixed
     for value in broken:
-        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        with device, pytest.raises(RuntimeError, match="modified by an inplace operation"):
             names["train"](value)
     for value in fixed:
-        names["train"](value)
+        with device:
+            names["train"](value)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example_ends_in_the_error(path: Path) -> None:
+def test_example_ends_in_the_error(path: Path, device: torch.device) -> None:
     """Run as a script, it is done with the fixed version and stops at the broken one."""
-    with pytest.raises(RuntimeError) as raised:
+    with device, pytest.raises(RuntimeError) as raised:
         exec(compile(path.read_text(), str(path), "exec"), {"__name__": "__main__"})
     calls = [frame.line for frame in traceback.extract_tb(raised.tb) if frame.filename == str(path)]
     assert "roken)" in str(calls[0])

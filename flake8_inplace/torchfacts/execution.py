@@ -99,6 +99,11 @@ def tensors_in(value: Any) -> list[torch.Tensor]:
     return [leaf for leaf in tree_flatten(value)[0] if isinstance(leaf, torch.Tensor)]
 
 
+def moved(value: Any, device: str) -> Any:
+    """The same arguments with their tensors on a device."""
+    return tree_map(lambda leaf: leaf.to(device) if isinstance(leaf, torch.Tensor) else leaf, value)
+
+
 def is_float(t: torch.Tensor) -> bool:
     """May a tensor of this dtype require grad?"""
     return bool(t.dtype.is_floating_point or t.dtype.is_complex)

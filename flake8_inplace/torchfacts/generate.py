@@ -11,8 +11,9 @@ Where a fact comes from:
 - In-place writes and aliases come from the schemas where there is one; what an executed output aliases, and whether it
   requires grad, is measured. A slot counts as saved for sure if most samples save it, since some ask for odd options.
 
-Only the CPU is measured. Composites that choose another kernel on CUDA may save more there: cuDNN's recurrent layers
-keep their output, attention with dropout keeps query, key, value and output.
+Only the CPU is measured here; `runtime.conformance` runs the same calls on another device and tells where it differs.
+Composites that choose another kernel on CUDA may save more there: cuDNN's recurrent layers keep their output, attention
+with dropout keeps query, key, value and output.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
 from . import recipes
-from .execution import Overload, measure, measured_outs, measured_saves
+from .execution import Overload, measure, measured_outs, measured_saves, moved
 from .ops import FORMAT, TABLE, Op, Out, Param, format_op, parse_op
 from .schemas import callable_for, python_params, python_table, schema_table, split_options
 
@@ -52,7 +53,8 @@ def build(verbose: bool = False) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)  # the tensors are tiny
     overloads = overload_table()
-    run_samples(overloads)
+    for sample in calls(overloads):
+        measure(*sample)
     if verbose:
         report(overloads)
     table = {name: [parse_op(row) for row in rows] for name, rows in recipes.ROWS.items()}
@@ -107,19 +109,26 @@ def report(overloads: dict[str, list[Overload]]) -> None:
 # -- samples
 
 
-def run_samples(table: dict[str, list[Overload]]) -> None:
-    for names, calls in samples(table):
+Sample = tuple[list[Overload], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+
+def calls(table: dict[str, list[Overload]]) -> Iterator[Sample]:
+    """What `measure` takes, call by call. Measure each before the next is asked for: the last ones are for overloads
+    that no sample has run."""
+    for names, chosen in samples(table):
         # torch.sin and Tensor.sin are the same rows.
         for name in {tuple(map(id, table[name])): name for name in reversed(names)}.values():
-            for args, kwargs in calls:
+            for args, kwargs in chosen:
                 kwargs = given(name, kwargs)
-                measure(table[name], callable_for(name), args, kwargs)
+                yield table[name], callable_for(name), args, kwargs
                 if table[name][0].op.inplace:
-                    measure(table[f"{name}(inplace)"], callable_for(name), args, {**kwargs, "inplace": True})
+                    yield table[f"{name}(inplace)"], callable_for(name), args, {**kwargs, "inplace": True}
     for name, overloads in table.items():
         for o in overloads:
-            if not o.runs:
-                any(measure([o], callable_for(name), args, kwargs) for args, kwargs in improvised_calls(o.op))
+            for args, kwargs in improvised_calls(o.op):
+                if o.runs:
+                    break
+                yield [o], callable_for(name), args, kwargs
 
 
 def given(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -244,16 +253,12 @@ def sibling_outs(o: Overload, siblings: Sequence[Overload], index: int) -> Itera
 
 def module_facts() -> dict[str, dict[str, Any]]:
     facts = {}
-    for name, recipe in recipes.MODULES.items():
-        cls = getattr(torch.nn, name)
-        torch.manual_seed(0)
-        module = cls(*recipe.args, **recipe.kwargs)
+    for name in recipes.MODULES:
+        module = built(name)
         entry = constructor(name)
         entry["parameters"] = " ".join(n for n, _ in module.named_parameters())
         entry["buffers"] = " ".join(n for n, _ in module.named_buffers())
-        entry["op"] = format_op(module_op(name, module, recipe))
-        if name in recipes.INPLACE_MODULES:
-            entry["inplace"] = format_op(module_op(name, cls(*recipe.args, **recipe.kwargs, inplace=True), recipe))
+        entry |= {form: format_op(finish(overload)) for form, overload in module_overloads(name).items()}
         facts[f"torch.nn.{name}"] = entry
     for name, model in recipes.LIKE.items():
         facts[f"torch.nn.{name}"] = {**facts[f"torch.nn.{model}"], **constructor(name)}
@@ -267,15 +272,32 @@ def constructor(name: str) -> dict[str, Any]:
     return {"init": " ".join(init), "defaults": constants}
 
 
-def module_op(name: str, module: torch.nn.Module, recipe: recipes.Module) -> Op:
+def built(name: str, **options: Any) -> torch.nn.Module:
+    recipe = recipes.MODULES[name]
+    torch.manual_seed(0)
+    module: torch.nn.Module = getattr(torch.nn, name)(*recipe.args, **recipe.kwargs, **options)
+    return module
+
+
+def module_overloads(name: str, device: str = "cpu") -> dict[str, Overload]:
+    """What a module does when it runs: as "op", and as "inplace" where it can be built so."""
+    overloads = {"op": module_overload(name, built(name), device)}
+    if name in recipes.INPLACE_MODULES:
+        overloads["inplace"] = module_overload(name, built(name, inplace=True), device)
+    return overloads
+
+
+def module_overload(name: str, module: torch.nn.Module, device: str) -> Overload:
     """Run a module as a function of its inputs and of the tensors it holds."""
+    recipe = recipes.MODULES[name]
+    module = module.to(device)
     forward = parse_op(f"x|{recipe.forward}").params if recipe.forward else python_params(type(module).forward)[1:]
     held = module_tensors(module)
     overload = Overload(Op(name, (*forward, *(Param(n, "tensor", kwonly=True) for n in held))), False)
     torch.manual_seed(0)
     for args, kwargs in recipe.calls():
-        measure([overload], module_function(module), args, {**kwargs, **held})
-    return finish(overload)
+        measure([overload], module_function(module), moved(args, device), {**moved(kwargs, device), **held})
+    return overload
 
 
 def module_tensors(module: torch.nn.Module) -> dict[str, torch.Tensor]:

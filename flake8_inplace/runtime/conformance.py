@@ -1,0 +1,343 @@
+"""The facts and the rules, executed on a device: `flake8-inplace ops --verify [--device cuda] [--json FILE]`.
+
+Two questions are put to the PyTorch of this environment:
+
+- Does every rule's page say what happens? Its bad program has to raise what the page quotes, or to end with another
+  gradient than the good one; the good one has to run.
+- Does every row of `ops.json`, measured on the CPU, hold on this device? Each call that the facts were made from is
+  made again, and what autograd keeps, what is overwritten and what the outputs alias is held against the row. A call
+  is first made on the CPU, and what fails there is not tried elsewhere: a failed assertion inside a CUDA kernel ends
+  the process's use of the device.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import warnings
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..rules import RULES, UNREADABLE, Rule
+from ..torchfacts import ops
+from ..torchfacts.ops import format_op, parse_op
+from .device import DeviceMissing, device_of, environment, progress
+
+PAGES = Path(__file__).parents[2] / "docs" / "rules"
+"""The rule pages of a checkout. A wheel does not hold them."""
+
+
+# -- the rules
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a rule's page claims: two programs, and the error of the bad one, None where PyTorch says nothing."""
+
+    bad: str
+    good: str
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """What the two programs of a page did, in words, and whether it is what the page says."""
+
+    bad: str
+    bad_confirmed: bool
+    good: str
+    good_clean: bool
+
+    @property
+    def as_expected(self) -> bool:
+        return self.bad_confirmed and self.good_clean
+
+
+def sections(path: Path) -> dict[str, str]:
+    """The text under each heading of a page."""
+    parts = re.split("^## ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    return {heading: text for heading, _, text in (part.partition("\n") for part in parts)}
+
+
+def fenced(text: str, language: str) -> list[str]:
+    """The blocks of a language in a Markdown text."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def read_page(path: Path) -> Page:
+    """The claims of the page at a path."""
+    found = sections(path)
+    [bad], [good] = fenced(found["Bad"], "python"), fenced(found["Good"], "python")
+    return Page(bad, good, next(iter(fenced(found["What PyTorch says"], "text")), None))
+
+
+def execute(source: str, device: torch.device) -> dict[str, Any]:
+    """Run a program whose new tensors are made on a device; the names it leaves behind."""
+    torch.manual_seed(0)
+    names: dict[str, Any] = {"__name__": "documentation"}
+    with warnings.catch_warnings(), torch.device(device):
+        warnings.simplefilter("ignore")  # torch only warns of a write to expanded memory
+        exec(compile(source, "<documentation>", "exec"), names)
+    return names
+
+
+def try_rule(rule: Rule, page: Page, device: torch.device) -> Example:
+    """Run both programs of a page and compare with what it says."""
+    good = attempt(page.good, device)
+    bad = attempt(page.bad, device)
+    if any(isinstance(ran, TypeError) and "device type tensor to numpy" in str(ran) for ran in (good, bad)):
+        nothing = "does not apply: numpy has no memory there"
+        return Example(nothing, True, nothing, True)
+    did, confirmed = judge_bad(rule, page, bad, good)
+    return Example(did, confirmed, say(good) if isinstance(good, Exception) else "runs", isinstance(good, dict))
+
+
+def attempt(source: str, device: torch.device) -> dict[str, Any] | Exception:
+    """What a program leaves behind, or the exception that ended it."""
+    try:
+        return execute(source, device)
+    except Exception as error:
+        return error
+
+
+def judge_bad(
+    rule: Rule, page: Page, bad: dict[str, Any] | Exception, good: dict[str, Any] | Exception
+) -> tuple[str, bool]:
+    """What the bad program did, and whether it should have."""
+    if page.error is not None:
+        if not isinstance(bad, Exception):
+            return "runs, though it should raise", False
+        as_quoted = isinstance(bad, RuntimeError | AttributeError) and plain(page.error) in plain(str(bad))
+        return ("raises, as quoted", True) if as_quoted else (say(bad), False)
+    if isinstance(bad, Exception):
+        return say(bad), False
+    if rule is UNREADABLE or rule.family == "style":
+        return "runs: nothing to confirm", True
+    if isinstance(good, Exception):
+        return "runs, and there is no good gradient to compare with", False
+    try:
+        differs = not torch.allclose(bad["x"].grad, good["x"].grad)
+    except Exception as error:  # no x, no gradient, or a device that holds no values
+        return say(error), False
+    return ("another gradient", True) if differs else ("the same gradient as the good one", False)
+
+
+def plain(text: str) -> str:
+    """An error without line breaks and without the device in the names of tensor types."""
+    return re.sub(r"torch\.\w+\.(\w*Tensor)", r"torch.\1", " ".join(text.split()))
+
+
+def say(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
+
+
+def try_rules(pages: Path, device: torch.device) -> dict[str, Example]:
+    """Every rule's example, by code."""
+    examples = {}
+    for done, (code, rule) in enumerate(RULES.items(), 1):
+        examples[code] = try_rule(rule, read_page(pages / f"{code}.md"), device)
+        progress(done, len(RULES), "rules")
+    return examples
+
+
+# -- the facts
+
+
+class NotMeasured(RuntimeError):
+    """The facts cannot be measured here; the text is one line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A row that does not hold on the device. Both rows are in the notation of `ops.parse_op`."""
+
+    names: tuple[str, ...]
+    fact: str | None  # None: the table has no such overload; the PyTorch here is another one
+    here: str
+
+    def fields(self) -> Iterator[tuple[str, str, str]]:
+        """What differs: the field, what the fact says, what was seen here."""
+        titles = ("name", "parameters", "saves", "writes", "outputs", "inplace")
+        fact, here = ([*row.split("|"), *[""] * 6] for row in (self.fact or "", self.here))
+        yield from ((title, a, b) for title, a, b in zip(titles, fact, here, strict=False) if a != b)
+
+
+@dataclass(frozen=True, slots=True)
+class Operators:
+    """What became of the rows of operators and modules. torch.sin and Tensor.sin are one row, and count once."""
+
+    held: int
+    differences: tuple[Difference, ...]
+    only_on_cpu: tuple[str, ...]  # names of overloads of which calls ran on the CPU and none on the device
+    no_call: tuple[
+        str, ...
+    ]  # names of overloads that take tensors and that no call runs; their facts are PyTorch's own
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An overload of a name: what the facts say, and what its calls showed on the device, None if none of them ran."""
+
+    name: str
+    fact: str | None
+    here: str | None
+    on_cpu: bool = True  # some call ran on the CPU
+
+
+def try_operators(device: torch.device, only: Collection[str] | None = None) -> Operators:
+    """Hold the rows of `ops.json`, or those of some names, against a device. Raises NotMeasured."""
+    try:
+        from ..torchfacts import generate  # noqa: F401
+    except ImportError as error:
+        raise NotMeasured(f"the operators are not verified: what runs them needs {error.name}") from error
+    names: dict[tuple[str | None, str], list[str]] = {}
+    not_run: list[Measured] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for row in chain(measured_operators(device, only), measured_modules(device, only)):
+            if row.here is None:
+                not_run.append(row)
+            else:
+                names.setdefault((row.fact, row.here), []).append(row.name)
+    return Operators(
+        sum(here == fact for fact, here in names),
+        tuple(Difference(tuple(found), fact, here) for (fact, here), found in names.items() if here != fact),
+        tuple(row.name for row in not_run if row.on_cpu),
+        tuple(row.name for row in not_run if not row.on_cpu),
+    )
+
+
+def measured_operators(device: torch.device, only: Collection[str] | None) -> Iterator[Measured]:
+    """The overloads that the generator of the facts runs, run on a device."""
+    from ..torchfacts import generate
+    from ..torchfacts.execution import Overload, measure, moved
+
+    table = generate.overload_table()
+    if only is not None:  # torch.nn.functional.dropout comes with torch.nn.functional.dropout(inplace)
+        table = {name: group for name, group in table.items() if name.partition("(")[0] in only}
+    every = {id(o): o for group in table.values() for o in group}
+    for o in every.values():
+        o.exact = False  # executed too where the fact comes from a formula
+    there = every if device.type == "cpu" else {key: Overload(o.op, exact=False) for key, o in every.items()}
+    visited: set[int] = set()
+    for group, function, args, kwargs in generate.calls(table):
+        visited.update(map(id, group))
+        progress(len(visited), len(every), "operators")
+        if measure(group, function, args, kwargs) and there is not every:
+            measure([there[id(o)] for o in group], function, moved(args, str(device)), moved(kwargs, str(device)))
+            still_there(device, group[0].op.name)
+    rows = ops.table()["rows"]
+    for name, group in table.items():
+        facts = {parse_op(rows[i]).params: rows[i] for i in ops.table()["names"].get(name, ())}
+        twins = [there[id(o)] for o in group]
+        finished = {generate.finish(twin, twins): o for o, twin in zip(group, twins, strict=True)}
+        for op in generate.distinct(list(finished)):
+            if any(p.kind != "other" for p in op.params):
+                o = finished[op]
+                here = format_op(op) if there[id(o)].runs else None
+                yield Measured(name, facts.get(op.params), here, bool(o.runs))
+
+
+def measured_modules(device: torch.device, only: Collection[str] | None) -> Iterator[Measured]:
+    """The modules of torch.nn that have a recipe, run on a device."""
+    from ..torchfacts import generate, recipes
+
+    known = ops.table()["modules"]
+    for done, short in enumerate(recipes.MODULES, 1):
+        progress(done, len(recipes.MODULES), "modules")
+        name = f"torch.nn.{short}"
+        if only is None or name in only:
+            for form, overload in generate.module_overloads(short, str(device)).items():
+                here = format_op(generate.finish(overload)) if overload.runs else None
+                yield Measured(name, known.get(name, {}).get(form), here)
+            still_there(device, name)
+
+
+def still_there(device: torch.device, name: str) -> None:
+    """A failed assertion inside a CUDA kernel shows at the next synchronization, and nothing runs after it."""
+    if device.type == "cuda":
+        try:
+            torch.cuda.synchronize(device)
+        except RuntimeError as error:
+            raise NotMeasured(f"the device stopped at {name}: {str(error).partition(chr(10))[0]}") from error
+
+
+# -- the report
+
+
+def report(examples: dict[str, Example], operators: Operators | None) -> str:
+    """The tables, as text."""
+    lines = [f"{'rule':<8}{'bad program':<45}good program"] if examples else []
+    for code, example in examples.items():
+        mark = "" if example.as_expected else "  <- not as the page says"
+        lines.append(f"{code:<8}{example.bad[:43]:<45}{example.good[:43]}{mark}")
+    if examples:
+        expected = sum(example.as_expected for example in examples.values())
+        lines += ["", f"{expected} of {len(examples)} rules: both programs do what the page says"]
+    if operators is not None:
+        lines += [
+            f"{operators.held} rows of operators and modules hold, {len(operators.differences)} differ; "
+            f"{len(operators.only_on_cpu)} ran on the CPU only, {len(operators.no_call)} have no call"
+        ]
+        for difference in operators.differences:
+            lines += ["", ", ".join(difference.names)]
+            lines += [f"  {field}: {fact!r} in the facts, {here!r} here" for field, fact, here in difference.fields()]
+        if operators.only_on_cpu:
+            lines += ["", "ran on the CPU only: " + ", ".join(operators.only_on_cpu)]
+    return "\n".join(lines)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Exit status: 0 all as expected, 1 something differs, 2 wrong usage or no such device."""
+    parser = argparse.ArgumentParser(
+        prog="flake8-inplace ops --verify", description="Execute the facts and the examples of the rules on a device."
+    )
+    parser.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1, ... (default: cpu)")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write the result to a file, too")
+    parser.add_argument("--pages", metavar="FOLDER", type=Path, default=PAGES, help="the rule pages of a checkout")
+    parser.add_argument("--rules-only", action="store_true", help="leave the operators out, which take a minute")
+    options = parser.parse_args(argv)
+    try:
+        device = device_of(options.device)
+    except DeviceMissing as error:
+        print(error, file=sys.stderr)
+        return 2
+    about = environment(device, "flake8_inplace.runtime.conformance", argv)
+    print(f"{about['device']} ({about['device_name']}), torch {about['torch']}, Python {about['python']}")
+    if ops.torch_version() != torch.__version__.partition("+")[0]:
+        print(f"the facts are those of torch {ops.torch_version()}")
+    examples: dict[str, Example] = {}
+    if options.pages.is_dir():
+        examples = try_rules(options.pages, device)
+    else:
+        print(f"the rules are not verified: no pages at {options.pages}; a checkout has them, a wheel does not")
+    operators = None
+    failed = False
+    if not options.rules_only:
+        try:
+            operators = try_operators(device)
+        except NotMeasured as error:
+            print(error)
+            failed = True
+    print(report(examples, operators))
+    if options.json is not None:
+        result = {
+            **about,
+            "facts": {"torch": ops.torch_version(), "devices": ops.devices()},
+            "rules": {code: {**asdict(e), "as_expected": e.as_expected} for code, e in examples.items()},
+            "operators": operators and asdict(operators),
+        }
+        options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    differs = any(not e.as_expected for e in examples.values()) or bool(operators and operators.differences)
+    return int(failed or differs)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
