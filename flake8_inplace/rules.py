@@ -62,7 +62,7 @@ _ALL = (
     Rule("TIP208", "overlapping-operand", "an in-place operator reads its own memory in another order", "overlap"),
     Rule("TIP209", "backward-hook", "an in-place write beside a module with a full backward hook", "hook"),
     Rule("TIP210", "inference-tensor", "a tensor made in inference mode is written outside of it", "inference"),
-    Rule("TIP211", "unbatched", "a batched value is written to an unbatched tensor under `vmap`", "vmap"),
+    Rule("TIP211", "unbatched", "a batched value is written to an unbatched tensor under `vmap`", "vmap", fix="never"),
     Rule("TIP301", "saved-tensor-data", "`.data` overwrites a saved tensor without the version counter", "data"),
     Rule("TIP302", "saved-tensor-numpy", "a numpy array overwrites the memory of a saved tensor", "numpy"),
     Rule("TIP303", "stale-read", "a value is read after it was overwritten under another name", "read"),
@@ -72,7 +72,13 @@ _ALL = (
     Rule("TIP307", "state-by-reference", "a `state_dict()` is kept without a copy while training goes on", "snapshot"),
     Rule("TIP308", "dataset-element", "`__getitem__` changes in place what the dataset keeps", "dataset"),
     Rule("TIP309", "expanded-mask", "a masked write to expanded memory changes every row that shares it", "expanded"),
-    Rule("TIP310", "fused-step", "a fused optimizer updates parameters between a forward and its backward", "fused"),
+    Rule(
+        "TIP310",
+        "fused-step",
+        "a fused optimizer updates parameters between a forward and its backward",
+        "fused",
+        fix="never",
+    ),
     Rule("TIP311", "hooked-save", "a saved tensor that hooks keep without a copy is overwritten", "hooked"),
     Rule("TIP312", "rescaled-data", "a computed tensor is multiplied through `.data` and used on", "rescaled"),
     Rule("TIP401", "dirty-input", "a custom forward overwrites its input without `mark_dirty`", "dirty"),
@@ -85,16 +91,25 @@ _ALL = (
         "a tensor that code not shown here may have saved is overwritten",
         "argument of",
         "possible",
+        fix="never",
     ),
-    Rule("TIP502", "possibly-overwritten", "code not shown here may overwrite a saved tensor", "possible", "possible"),
-    Rule("TIP901", "in-place-method", "an in-place method or function", "style op_", "style"),
-    Rule("TIP902", "in-place-argument", "`inplace=True`", "style inplace", "style"),
+    Rule(
+        "TIP502",
+        "possibly-overwritten",
+        "code not shown here may overwrite a saved tensor",
+        "possible",
+        "possible",
+        fix="never",
+    ),
+    Rule("TIP901", "in-place-method", "an in-place method or function", "style op_", "style", fix="never"),
+    Rule("TIP902", "in-place-argument", "`inplace=True`", "style inplace", "style", fix="never"),
     Rule(
         "TIP903",
         "in-place-augmented",
         "an augmented assignment to a tensor that may require grad",
         "style augmented",
         "style",
+        fix="never",
     ),
     Rule(
         "TIP904",
@@ -102,8 +117,11 @@ _ALL = (
         "an in-place write under vmap, torch.compile or jit.script",
         "style compiled",
         "style",
+        fix="never",
     ),
-    Rule("TIP905", "no-such-method", "an in-place method that tensors do not have", "style missing", "style"),
+    Rule(
+        "TIP905", "no-such-method", "an in-place method that tensors do not have", "style missing", "style", fix="never"
+    ),
 )
 RULES = {rule.code: rule for rule in _ALL}
 PREFIX = "TIP"

@@ -79,7 +79,7 @@ def test_headings(code: str) -> None:
 def test_the_page_argues_the_grade_of_the_fix(code: str) -> None:
     """In a word of its own: the grade that `flake8-inplace fix` gives at best."""
     grades = {"safe": "**Safe**", "unsafe": "**Unsafe", "never": "**Never written:**"}
-    found = [grade for grade, word in grades.items() if word in sections(code)["Fix and its safety"]]
+    found = [grade for grade, word in grades.items() if word in sections(page(code))["Fix and its safety"]]
     assert found == [RULES[code].fix]
 
 
