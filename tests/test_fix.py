@@ -154,6 +154,7 @@ NO_FIX_ON_THE_PAGE = {
     "TIP302": "the write is the last thing done to the array",
     "TIP404": "the tensor is kept on ctx: where to keep it is for people to choose",
 }
+NO_FIX_ON_THE_PAGE |= {code: "no fix is ever written" for code, rule in RULES.items() if rule.fix == "never"}
 
 
 def runs(text: str) -> None:
