@@ -78,4 +78,4 @@ def test_fingerprint(run) -> None:  # type: ignore[no-untyped-def]
 
 def test_torch_is_not_imported_without_the_option(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("import sys\n\n\ndef test_it():\n    assert 'torch' not in sys.modules\n")
-    pytester.runpytest_subprocess("-p", PLUGIN).assert_outcomes(passed=1)
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)

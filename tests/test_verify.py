@@ -204,6 +204,8 @@ def test_two_processes(project: Path, change: str, status: int, line: str) -> No
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     command = [*launch, "-m", "flake8_inplace.runtime.verify", "--patience", "10", "train.py"]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
+    if "connectFullMesh failed" in done.stderr:
+        pytest.skip("the two processes could not connect by gloo")
     assert (done.returncode != 0) == (status != 0), done.stderr
     assert done.stdout.count("1 finding in 2 files") == 1, done.stderr
     assert line in done.stdout
