@@ -301,6 +301,7 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1, ... (default: cpu)")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the result to a file, too")
+    parser.add_argument("--verify", action="store_true", help="execute them; the only thing there is to do")
     parser.add_argument("--pages", metavar="FOLDER", type=Path, default=PAGES, help="the rule pages of a checkout")
     parser.add_argument("--rules-only", action="store_true", help="leave the operators out, which take a minute")
     options = parser.parse_args(argv)
