@@ -51,7 +51,7 @@ from .machine import (
     Site,
     Start,
 )
-from .scan import Piece, Scan
+from .scan import Piece, Scan, wraps
 from .transfer import (
     AUGMENTED,
     condition,
@@ -1045,4 +1045,4 @@ def callers_first(file: Scan) -> list[Piece]:
     for piece in file.worth:
         if piece not in seen:
             visit(piece)
-    return [piece for piece in order if piece.definition]
+    return [piece for piece in order if piece.definition and not wraps(piece, file)]

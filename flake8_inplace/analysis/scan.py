@@ -22,6 +22,9 @@ FRAMEWORKS = frozenset({"torch", "torchvision", "torchaudio", "functorch", "ligh
 """Packages whose import says that a file handles tensors."""
 
 _STEPS = frozenset({"step", "load_state_dict", "reset_parameters", "data"})
+_PLAIN = frozenset({"dict", "list", "tuple", "set", "int", "float", "str", "bool", "len", "range", "isinstance"})
+"""Builtins that a function may call and still compute nothing."""
+_MORE = (ast.BinOp, ast.For, ast.While, ast.With, ast.comprehension, ast.Lambda, ast.ClassDef, ast.Yield)
 _OTHERS = frozenset({"add_", "apply_", "copy_", "log_", "map_", "put_", "random_", "set_"})
 """In-place methods whose out-of-place name is mostly a method of something else, such as a set or a logger."""
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -29,7 +32,10 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 @dataclass(slots=True, eq=False)
 class Piece:
-    """A top-level statement: its source, the names that it binds and mentions, and whether it writes in place."""
+    """A top-level statement: its source, the names that it binds and mentions, and whether it writes in place.
+
+    ``passes`` are, for a function that makes one call and computes nothing, the names in its body.
+    """
 
     source: str
     line: int
@@ -37,6 +43,7 @@ class Piece:
     mentions: frozenset[str]
     writes: bool
     definition: bool
+    passes: frozenset[str] | None = None
     _module: libcst.Module | None = None
     _positions: Any = None
 
@@ -83,6 +90,16 @@ def scan(source: str, tree: ast.Module, frameworks: frozenset[str] = FRAMEWORKS)
     return result
 
 
+def wraps(piece: Piece, file: Scan) -> bool:
+    """Whether a function only calls one other of the file, with nothing of the file's that the other could not assume.
+
+    Read on its own, the other one shows as much.
+    """
+    if piece.passes is None:
+        return False
+    return sum(any(other.definition for other in file.binders.get(name, ())) for name in piece.passes) < 2
+
+
 def _imports(tree: ast.Module, frameworks: frozenset[str]) -> bool:
     for node in ast.walk(tree):
         names: list[str] = []
@@ -99,18 +116,25 @@ def _piece(statement: ast.stmt, lines: list[str]) -> Piece:
     first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
     end = statement.end_lineno or statement.lineno
     text = "".join(lines[first - 1 : end])
-    mentions, writes = set(), False
+    mentions, writes, calls = set(), False, 0
     for node in ast.walk(statement):
         if isinstance(node, ast.Name):
             mentions.add(node.id)
         elif isinstance(node, ast.Attribute):
             mentions.add(node.attr)
+        elif isinstance(node, ast.Call):
+            calls += not isinstance(node.func, ast.Name) or node.func.id not in _PLAIN
+        elif isinstance(node, _MORE):
+            calls += 2
         writes = writes or _writes(node)
     if isinstance(statement, ast.ClassDef):
         writes = writes or _registers_inplace(statement)
-    return Piece(
-        text, first, frozenset(_binds(statement)), frozenset(mentions), writes, isinstance(statement, _DEFINITIONS)
-    )
+    passes = None
+    if isinstance(statement, ast.FunctionDef) and not writes and calls < 2:
+        body = (node for line in statement.body for node in ast.walk(line))
+        passes = frozenset(node.id for node in body if isinstance(node, ast.Name))
+    binds = frozenset(_binds(statement))
+    return Piece(text, first, binds, frozenset(mentions), writes, isinstance(statement, _DEFINITIONS), passes)
 
 
 def _writes(node: ast.AST) -> bool:
