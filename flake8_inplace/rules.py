@@ -63,6 +63,7 @@ _ALL = (
     Rule("TIP209", "backward-hook", "an in-place write beside a module with a full backward hook", "hook"),
     Rule("TIP210", "inference-tensor", "a tensor made in inference mode is written outside of it", "inference"),
     Rule("TIP211", "unbatched", "a batched value is written to an unbatched tensor under `vmap`", "vmap", fix="never"),
+    Rule("TIP212", "split-base", "the base of several views is written before one of them is used", "base"),
     Rule("TIP301", "saved-tensor-data", "`.data` overwrites a saved tensor without the version counter", "data"),
     Rule("TIP302", "saved-tensor-numpy", "a numpy array overwrites the memory of a saved tensor", "numpy"),
     Rule("TIP303", "stale-read", "a value is read after it was overwritten under another name", "read"),
@@ -187,6 +188,8 @@ _REFUSED = {
     "style augmented": "writes in place to a tensor that may require grad; write `x = x + y`",
     "style compiled": "writes in place under vmap, torch.compile or torch.jit.script; use the out-of-place form",
     "style missing": "is no method of a tensor; use the out-of-place form",
+    "base": "writes to what was split into several views, of which one is used afterwards, which torch refuses; write "
+    "before the split, or to a `clone()`",
     "shift": "copies a slice onto an overlapping one and reads what it has overwritten, silently; `clone()` the source",
     "snapshot": "leaves nothing to go back to: the `state_dict()` that is loaded later refers to the parameters that "
     "training overwrites; keep `copy.deepcopy(model.state_dict())`",

@@ -148,10 +148,10 @@ class Tensor:
     ``view`` is "" for a base, "view", "views" (one of several outputs), "expand", "no_grad" or "hook" (beside a full
     backward hook); ``contiguous`` is False after a transposition; ``dims`` is the number of dimensions, where known;
     ``origin`` is "op" where an operator of this program computed it, "maybe" where it may be the tensor that it was
-    made of, "cast" where that hangs on a dtype.
+    made of, "cast" where that hangs on a dtype; ``time`` when one of several outputs was made.
     """
 
-    __slots__ = ("cell", "contiguous", "dims", "origin", "storage", "view")
+    __slots__ = ("cell", "contiguous", "dims", "origin", "storage", "time", "view")
 
     def __init__(
         self,
@@ -163,6 +163,7 @@ class Tensor:
     ) -> None:
         self.dims = dims
         self.origin = ""
+        self.time = 0
         self.storage = storage or Storage()
         self.cell = cell or Cell()
         self.view = view

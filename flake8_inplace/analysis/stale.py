@@ -288,6 +288,10 @@ def differentiated(m: Machine, tensor: Tensor) -> None:
     site = m.rescaled.get((tensor.storage,))
     if site is not None and m.grad(tensor) is Grad.YES:
         m.refuse("rescaled", site)
+    if tensor.view == "views" and m.grad(tensor) is Grad.YES:
+        for event in since(m, tensor, tensor.time):
+            if event.tensor.view != "views":
+                m.refuse("base", event.site)
 
 
 def read_twice(m: Machine, getter: Function, instance: Value, site: Site) -> None:

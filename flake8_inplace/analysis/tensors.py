@@ -62,6 +62,8 @@ def view(m: Machine, base: Tensor, kind: str = "view", contiguous: bool = True) 
         kind, cell = "expand" if "expand" in (base.view, kind) else "no_grad", Cell(base=base.cell)
     part = Tensor(base.storage, cell, kind, base.contiguous and contiguous and kind != "expand")
     part.origin = "cast" if base.origin == "cast" else ""
+    if kind == "views":
+        part.time = base.time or m.tick()
     if base in m.batched:
         m.batched.add(part)
     return part
