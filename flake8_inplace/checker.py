@@ -80,49 +80,42 @@ class Checker:
         yield from check(self, "")
 
 
-class Possible:
-    """What code that is not shown may do; off until `enable-extensions` names it."""
+class Extension:
+    """A family of rules that is off until `enable-extensions` names it."""
+
+    version = __version__
+    off_by_default = True
+    family: str
+
+    def __init__(self, tree: ast.Module, lines: list[str]) -> None:
+        self.tree = tree
+        self.lines = lines
+
+    @classmethod
+    def parse_options(cls, options: argparse.Namespace) -> None:
+        """Called by flake8 where this family is switched on, and only there."""
+        Checker.settings = replace(Checker.settings, extra=Checker.settings.extra | {cls.family})
+
+    def run(self) -> Iterator[Report]:
+        """As `Checker.run`."""
+        yield from check(self, self.family)
+
+
+class Possible(Extension):
+    """What code that is not shown may do."""
 
     name = "flake8-inplace-possible"
-    version = __version__
-    off_by_default = True
-
-    def __init__(self, tree: ast.Module, lines: list[str]) -> None:
-        self.tree = tree
-        self.lines = lines
-
-    @staticmethod
-    def parse_options(options: argparse.Namespace) -> None:
-        """Called by flake8 where this family is switched on, and only there."""
-        Checker.settings = replace(Checker.settings, extra=Checker.settings.extra | {"possible"})
-
-    def run(self) -> Iterator[Report]:
-        """As `Checker.run`."""
-        yield from check(self, "possible")
+    family = "possible"
 
 
-class Style:
-    """Bans for teams that want them; off until `enable-extensions` names them."""
+class Style(Extension):
+    """Bans for teams that want them."""
 
     name = "flake8-inplace-style"
-    version = __version__
-    off_by_default = True
-
-    def __init__(self, tree: ast.Module, lines: list[str]) -> None:
-        self.tree = tree
-        self.lines = lines
-
-    @staticmethod
-    def parse_options(options: argparse.Namespace) -> None:
-        """Called by flake8 where this family is switched on, and only there."""
-        Checker.settings = replace(Checker.settings, extra=Checker.settings.extra | {"style"})
-
-    def run(self) -> Iterator[Report]:
-        """As `Checker.run`."""
-        yield from check(self, "style")
+    family = "style"
 
 
-def check(plugin: Checker | Possible | Style, family: str) -> Iterator[Report]:
+def check(plugin: Checker | Extension, family: str) -> Iterator[Report]:
     """The findings of one plugin in one file: those of a family, or those that are on by default."""
     for finding in findings("".join(plugin.lines), plugin.tree):
         if RULES[finding.code].family == family:
