@@ -67,7 +67,7 @@ _ALL = (
     Rule("TIP301", "saved-tensor-data", "`.data` overwrites a saved tensor without the version counter", "data"),
     Rule("TIP302", "saved-tensor-numpy", "a numpy array overwrites the memory of a saved tensor", "numpy"),
     Rule("TIP303", "stale-read", "a value is read after it was overwritten under another name", "read"),
-    Rule("TIP304", "callers-tensor", "a function overwrites its caller's tensor and hands it back", "argument"),
+    Rule("TIP304", "callers-tensor", "a function overwrites a tensor that its caller goes on to read", "argument"),
     Rule("TIP305", "discarded-result", "the result of an out-of-place method is thrown away", "discarded"),
     Rule("TIP306", "overlapping-shift", "a slice is copied onto an overlapping one, and partly onto itself", "shift"),
     Rule("TIP307", "state-by-reference", "a `state_dict()` is kept without a copy while training goes on", "snapshot"),
