@@ -29,6 +29,8 @@ ORDER = [
     "analysis.machine",
     "rules",
     "analysis.stale",
+    "analysis.kept",
+    "analysis.slices",
     "analysis.tensors",
     "analysis.classes",
     "analysis.containers",

@@ -319,6 +319,28 @@ def gate(w):
     own.shift_(h)
     return h
 """
+OWN_MODULE = """\
+import own
+import torch
+
+
+def gate(w: torch.nn.Parameter):
+    h = torch.exp(w)
+    own.Act(True)(h)
+    own.Act()(h)
+    return h
+"""
+MODULES = {
+    "format": 1,
+    "modules": {
+        "own.Act": {
+            "init": "inplace",
+            "defaults": {"inplace": False},
+            "op": "act|input:T|result<input||fresh",
+            "inplace": "act_|input:T|result<input|input|same(input)",
+        }
+    },
+}
 OPS = {
     "format": 1,
     "rows": ["gate|x:T|result<x||fresh", "shift_|x:T||x|same(x)"],
@@ -346,6 +368,12 @@ def test_own_operators(tmp_path: Path) -> None:
     (tmp_path / "own.json").write_text(json.dumps(OPS))
     (tmp_path / ".flake8").write_text("[flake8]\ninplace-ops = own.json\ninplace-frameworks = own, other\n")
     assert found(run("-j1", "net.py", cwd=tmp_path)) == ["6:9 TIP101"]
+
+
+def test_own_modules(tmp_path: Path) -> None:
+    write(tmp_path, net=OWN_MODULE)
+    (tmp_path / "own.json").write_text(json.dumps(MODULES))
+    assert found(run("--isolated", "--inplace-ops=own.json", "net.py", cwd=tmp_path)) == ["7:5 TIP102"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..torchfacts import modules
 from ..torchfacts import ops as facts
-from . import classes, containers, custom, stale, tensors
+from . import classes, containers, custom, kept, tensors
 from .classes import STRANGER
 from .domain import (
     ITEMS,
@@ -108,7 +108,7 @@ def call(m: Machine, callee: Value, args: list[Value], kwargs: dict[str, Value],
             made = classes.instantiate(m, callee, args, kwargs, site)
             getter = classes.member(callee, "__getitem__")
             if isinstance(getter, Function) and any(classes.inherits(callee, name) for name in classes.DATASETS):
-                stale.read_twice(m, getter, made, site)
+                kept.read_twice(m, getter, made, site)
             return made
         case Partial():
             return call(m, callee.function, [*callee.args, *args], {**callee.kwargs, **kwargs}, site)
@@ -266,9 +266,9 @@ _STRING_METHODS = frozenset("startswith endswith lower upper strip split replace
 def _states(m: Machine, module: Unknown, name: str, args: list[Value], site: Site) -> Value:
     """``state_dict`` and ``load_state_dict`` of something unknown."""
     if name == "state_dict":
-        return stale.snapshot(m, module, site)
+        return kept.snapshot(m, module, site)
     if module in m.modules:
-        stale.restored(m, module, args[0] if args else NONE)
+        kept.restored(m, module, args[0] if args else NONE)
     return Unknown(scalar=True)
 
 
@@ -328,9 +328,9 @@ def object_method(
     if classes.optimizes(instance.cls):
         return NONE
     if name == "state_dict":
-        return stale.snapshot(m, instance, site)
+        return kept.snapshot(m, instance, site)
     if name == "load_state_dict":
-        stale.restored(m, instance, args[0] if args else NONE)
+        kept.restored(m, instance, args[0] if args else NONE)
         for tensor in classes.held(m, instance, set()):
             if m.cell(tensor).leaf:
                 m.write(tensor.storage, "step", site)
@@ -385,7 +385,7 @@ def optimizer_step(m: Machine, optimizer: Object, args: list[Value], site: Site)
         return optimizer_step(m, first, [], site)  # GradScaler.step(optimizer)
     stepping = m.state.modes.get("backward", False)  # without gradients a step leaves every parameter alone
     if stepping and "params" in contents:
-        stale.updated(m, site)
+        kept.updated(m, site)
     form = "fused" if constant(contents.get("fused", NONE)) is True else "step"
     if stepping and "params" in contents:
         for tensor in classes.parameters(m, contents["params"]):
@@ -455,14 +455,19 @@ def _packing(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
 
 def _transformed(m: Machine, transform: Transform, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """``vmap(f)(x)`` and ``grad(f)(x)``: the function runs, with batched arguments, or with ones that require grad."""
-    if transform.kind == "vmap":
-        dims = m.see(transform.dims)
-        for index, arg in enumerate(args):
-            mapped = m.see(dims.items[index]) != NONE if isinstance(dims, Tuple) and index < len(dims.items) else True
-            for tensor in tensors.tensors_in(m, m.promote(arg)) if mapped else ():
-                m.batched.add(tensor)
-        return call(m, transform.function, [m.promote(arg) for arg in args], kwargs, site)
     inputs = [m.promote(arg) for arg in args]
+    if transform.kind == "vmap":
+        dims, outside = m.see(transform.dims), m.batched
+        axes = dims.items if isinstance(dims, Tuple) else ()
+        m.batched = set(outside)
+        for index, arg in enumerate(inputs):
+            if isinstance(arg, Tensor) and (index >= len(axes) or m.see(axes[index]) != NONE):
+                row = Tensor(arg.storage, arg.cell, arg.view, arg.contiguous)
+                inputs[index] = row
+                m.batched.add(row)
+        result = call(m, transform.function, inputs, kwargs, site)
+        m.batched = outside
+        return result
     if inputs and isinstance(inputs[0], Tensor):
         leaf = Tensor(cell=Cell(Grad.YES, leaf=False))
         if inputs[0] in m.batched:

@@ -9,7 +9,7 @@ from typing import Any
 import libcst as cst
 
 from ..torchfacts import ops as facts
-from . import calls, classes, containers, custom, stale, tensors
+from . import calls, classes, containers, custom, kept, slices, stale, tensors
 from .calls import GradMode, Packing
 from .classes import NAMED_TUPLE
 from .domain import (
@@ -206,7 +206,7 @@ def _assign(m: Machine, node: cst.Assign, frame: Frame) -> bool:
     value = evaluate(m, node.value, frame)
     for target in node.targets:
         _shift(m, target.target, node.value, frame)
-        stale.swap(m, target.target, node.value, value, Site(frame.piece, target.target, target.target))
+        slices.swap(m, target.target, node.value, value, Site(frame.piece, target.target, target.target))
         bind(m, target.target, value, frame)
     return True
 
@@ -214,7 +214,7 @@ def _assign(m: Machine, node: cst.Assign, frame: Frame) -> bool:
 def _shift(m: Machine, target: cst.BaseExpression, source: cst.BaseExpression, frame: Frame) -> None:
     if isinstance(target, cst.Subscript) and isinstance(source, cst.Subscript):
         base = m.see(quietly(m, target.value, frame))
-        stale.shift(m, target, source, base, Site(frame.piece, target.lbracket, target))
+        slices.shift(m, target, source, base, Site(frame.piece, target.lbracket, target))
 
 
 def _annotated(m: Machine, node: cst.AnnAssign, frame: Frame) -> bool:
@@ -464,7 +464,7 @@ def _enter(m: Machine, items: list[cst.WithItem], body: cst.BaseSuite, frame: Fr
     value = m.see(evaluate(m, items[0].item, frame))
     if isinstance(value, Managed):
         return _managed(m, value, items, body, frame)
-    m.state.set(modes, "expecting", not isinstance(value, (GradMode, Packing)))
+    m.state.set(modes, "expecting", before["expecting"] or not isinstance(value, (GradMode, Packing)))
     if isinstance(value, GradMode):
         m.state.set(modes, "grad", value.on)
         m.state.set(modes, "inference", value.inference or before["inference"])
@@ -878,7 +878,7 @@ def call_class(m: Machine, cls: Class) -> None:
             call_entry(m, member, instance_entry(m, cls))
     getter = classes.member(cls, "__getitem__")
     if isinstance(getter, Function) and any(classes.inherits(cls, name) for name in classes.DATASETS):
-        stale.read_twice(m, getter, instance_entry(m, cls), Site(getter.piece, getter.node, getter.node))
+        kept.read_twice(m, getter, instance_entry(m, cls), Site(getter.piece, getter.node, getter.node))
 
 
 def _likely_caller(item: tuple[str, Value]) -> tuple[bool, bool]:
@@ -936,7 +936,7 @@ def fresh_entry(m: Machine) -> None:
     m.pending = {}
     m.entry_steps = 0
     m.symbols, m.promoted = {}, {}
-    m.events, m.stored, m.returned, m.rescaled = {}, {}, {}, {}
+    m.events, m.stored, m.returned, m.rescaled, m.updates = {}, {}, {}, {}, {}
 
 
 def load(m: Machine, piece: Piece, module: Frame) -> None:

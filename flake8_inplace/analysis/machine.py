@@ -246,6 +246,7 @@ class Machine:
     mentions: dict[cst.CSTNode | None, tuple[str, ...]] = field(default_factory=dict)
     rescaled: dict[Any, Site] = field(default_factory=dict)
     batched: set[Tensor] = field(default_factory=set)
+    updates: dict[str, Any] = field(default_factory=dict)  # "all": moments and places of updates of parameters
     modules: set[Value] = field(default_factory=set)
     snapshots: dict[Value, tuple[Value, Site, int]] = field(default_factory=dict)
     returned: dict[Any, bool] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from typing import Any
 import libcst as cst
 
 from .domain import Choice, Dict, Grad, Guard, List, Object, Ref, Tensor, Tuple, Unknown, Value, compatible
-from .machine import Frame, Function, Machine, Site
+from .machine import Frame, Machine, Site
 
 METADATA = frozenset(
     "shape size dim ndim dtype device layout numel nelement stride is_contiguous is_floating_point requires_grad grad "
@@ -292,104 +292,3 @@ def differentiated(m: Machine, tensor: Tensor) -> None:
         for event in since(m, tensor, tensor.time):
             if event.tensor.view != "views":
                 m.refuse("base", event.site)
-
-
-def read_twice(m: Machine, getter: Function, instance: Value, site: Site) -> None:
-    """Read one element of a dataset twice: what the first reading converted in place, the second converts again."""
-    mark, index = m.state.mark(), Unknown(scalar=True)
-    begin = m.tick()
-    m.run(getter, [instance, index], {}, site)
-    again_from = m.tick()
-    m.run(getter, [instance, index], {}, site)
-    for writes in [found for key, found in m.events.items() if key != _UPDATES]:
-        ours = [event for event in writes if event.time > begin and _converts(event)]
-        first = {event.site.expression for event in ours if event.time < again_from}
-        for event in ours:
-            if event.time > again_from and event.site.expression in first:
-                m.refuse("dataset", event.site)
-    m.state.rollback(mark)
-
-
-def _converts(event: Event) -> bool:
-    """Whether a write makes new values of the old ones, others each time that it is repeated."""
-    node = event.site.expression
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _IDEMPOTENT:
-        return False
-    return event.alone if event.form == "subscript" else not event.filled
-
-
-_IDEMPOTENT = frozenset("clamp_ clamp_min_ clamp_max_ clip_ relu_ abs_ masked_fill_ floor_ ceil_ round_".split())
-
-
-def snapshot(m: Machine, module: Value, site: Site) -> Value:
-    """``module.state_dict()``: the parameters themselves, not copies of them."""
-    taken_now = Unknown()
-    m.snapshots[taken_now] = (module, site, m.tick())
-    return taken_now
-
-
-def updated(m: Machine, site: Site | None) -> None:
-    """Parameters are updated: by the optimizer step at ``site``, or after a backward, by code that this file hides."""
-    before = m.events.get(_UPDATES, ())
-    m.state.set(m.events, _UPDATES, (*before[1 - EVENTS :], (m.tick(), site)))
-
-
-def restored(m: Machine, module: Value, states: Value) -> None:
-    """``module.load_state_dict(states)``: where the states are the parameters, nothing is brought back."""
-    states = m.see(states)
-    for option in [option for _, option in states.options] if isinstance(states, Choice) else [states]:
-        owner, site, time = m.snapshots.get(option, (None, None, 0))
-        since_then = [where for moment, where in m.events.get(_UPDATES, ()) if moment > time]
-        if site is not None and owner is module and since_then:
-            m.refuse("snapshot", next((where for where in since_then if where is not None), site))
-
-
-_UPDATES = "updates"
-
-
-def shift(m: Machine, target: cst.CSTNode, source: cst.CSTNode, base: Value, site: Site) -> None:
-    """``x[:, n:] = x[:, :-n]`` reads elements that it has overwritten before.
-
-    Measured: torch refuses it in the first dimension of contiguous memory, and in others says nothing and gets a move
-    to higher indices wrong. A move to lower indices came out right on a CPU.
-    """
-    if not isinstance(target, cst.Subscript) or not isinstance(source, cst.Subscript) or not isinstance(base, Tensor):
-        return
-    if not target.value.deep_equals(source.value) or len(target.slice) != len(source.slice):
-        return
-    pairs = list(zip(target.slice, source.slice, strict=True))
-    differing = [index for index, (one, other) in enumerate(pairs) if not one.slice.deep_equals(other.slice)]
-    if len(differing) != 1:
-        return
-    where = differing[0]
-    moved = _moved(pairs[where][0].slice, pairs[where][1].slice)
-    if moved and where == 0 and base.view == "" and base.contiguous:
-        m.refuse("overlap", site)
-    elif moved > 0 and where > 0:
-        m.refuse("shift", site)
-
-
-def swap(m: Machine, targets: cst.CSTNode, sources: cst.CSTNode, values: Value, site: Site) -> None:
-    """``x[i], x[j] = x[j], x[i]``: the right side are views, and the first assignment changes the second."""
-    if not isinstance(targets, cst.Tuple) or not isinstance(sources, cst.Tuple) or not isinstance(values, Tuple):
-        return
-    left, right = ([element.value for element in side.elements] for side in (targets, sources))
-    views = [item.storage for item in map(m.see, values.items) if isinstance(item, Tensor) and item.view]
-    crossed = len(left) == len(right) == len(views) == 2 and views[0] is views[1]
-    if crossed and left[0].deep_equals(right[1]) and left[1].deep_equals(right[0]):
-        m.refuse("read", site)
-
-
-def _moved(target: cst.BaseSlice, source: cst.BaseSlice) -> int:
-    """1 where ``source`` is moved to higher indices, -1 to lower ones, 0 where that is not plain."""
-    if not isinstance(target, cst.Slice) or not isinstance(source, cst.Slice) or target.step or source.step:
-        return 0
-    for one, other, sign in ((target, source, 1), (source, target, -1)):
-        if one.upper is None and other.lower is None and one.lower is not None and _negative(other.upper, one.lower):
-            return sign
-    return 0
-
-
-def _negative(node: cst.BaseExpression | None, of: cst.BaseExpression) -> bool:
-    negated = isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus)
-    return negated and isinstance(node, cst.UnaryOperation) and node.expression.deep_equals(of)

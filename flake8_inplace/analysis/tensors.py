@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..torchfacts import ops as facts
-from . import stale
+from . import kept, stale
 from .domain import (
     NONE,
     Array,
@@ -355,10 +355,10 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
     if out.kind == "maybe":
         if (op.name in _COPYING_STRIDED and not base.contiguous) or _converts(op, bound):
             return fresh()
-        kept = view(m, base, base.view)
-        kept.origin = "cast" if op.name in ("to", "type", "type_as") else "maybe"
-        kept.dims = base.dims if op.name not in _COPYING_STRIDED else None
-        return kept
+        same = view(m, base, base.view)
+        same.origin = "cast" if op.name in ("to", "type", "type_as") else "maybe"
+        same.dims = base.dims if op.name not in _COPYING_STRIDED else None
+        return same
     kind = out.kind if out.kind in ("views", "expand") else "view"
     return view(m, base, kind, op.name not in _TRANSPOSING)
 
@@ -458,7 +458,7 @@ def write(m: Machine, tensor: Tensor, form: str, site: Site, grad: Grad = Grad.N
 
 def _style(m: Machine, tensor: Tensor, form: str, site: Site) -> None:
     """What a team may want to ban, whether it is a hazard or not."""
-    if m.batched or any(function.compiled for function in m.active):
+    if tensor in m.batched or any(function.compiled for function in m.active):
         m.refuse("style compiled", site)
     elif form in ("op_", "inplace") or (form == "augmented" and m.grad(tensor)):
         m.refuse(f"style {form}", site)
@@ -529,7 +529,7 @@ def method(m: Machine, tensor: Tensor, name: str, args: list[Value], kwargs: Bin
 def backward(m: Machine, outputs: list[Value], kwargs: Bindings) -> None:
     """A backward pass runs from ``outputs``, and frees what their graph had saved unless it is asked to keep it."""
     m.want(*outputs)
-    stale.updated(m, None)
+    kept.updated(m, None)
     m.state.set(m.state.modes, "backward", True)
     if any(constant(kwargs.get(name, NONE)) is True for name in ("retain_graph", "create_graph")):
         m.repeat(*outputs)

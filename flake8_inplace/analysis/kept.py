@@ -1,0 +1,58 @@
+"""What a program keeps by reference and changes before it comes back to it: states of modules, elements of datasets."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from .domain import Choice, Unknown, Value
+from .machine import Function, Machine, Site
+from .stale import EVENTS, Event
+
+
+def snapshot(m: Machine, module: Value, site: Site) -> Value:
+    """``module.state_dict()``: the parameters themselves, not copies of them."""
+    taken_now = Unknown()
+    m.snapshots[taken_now] = (module, site, m.tick())
+    return taken_now
+
+
+def updated(m: Machine, site: Site | None) -> None:
+    """Parameters are updated: by the optimizer step at ``site``, or after a backward, by code that this file hides."""
+    m.state.set(m.updates, "all", (*m.updates.get("all", ())[1 - EVENTS :], (m.tick(), site)))
+
+
+def restored(m: Machine, module: Value, states: Value) -> None:
+    """``module.load_state_dict(states)``: where the states are the parameters, nothing is brought back."""
+    states = m.see(states)
+    for option in [option for _, option in states.options] if isinstance(states, Choice) else [states]:
+        owner, site, time = m.snapshots.get(option, (None, None, 0))
+        since_then = [where for moment, where in m.updates.get("all", ()) if moment > time]
+        if site is not None and owner is module and since_then:
+            m.refuse("snapshot", next((where for where in since_then if where is not None), site))
+
+
+def read_twice(m: Machine, getter: Function, instance: Value, site: Site) -> None:
+    """Read one element of a dataset twice: what the first reading converted in place, the second converts again."""
+    mark, index = m.state.mark(), Unknown(scalar=True)
+    begin = m.tick()
+    m.run(getter, [instance, index], {}, site)
+    again_from = m.tick()
+    m.run(getter, [instance, index], {}, site)
+    for writes in list(m.events.values()):
+        ours = [event for event in writes if event.time > begin and _converts(event)]
+        first = {event.site.expression for event in ours if event.time < again_from}
+        for event in ours:
+            if event.time > again_from and event.site.expression in first:
+                m.refuse("dataset", event.site)
+    m.state.rollback(mark)
+
+
+def _converts(event: Event) -> bool:
+    """Whether a write makes new values of the old ones, others each time that it is repeated."""
+    node = event.site.expression
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _IDEMPOTENT:
+        return False
+    return event.alone if event.form == "subscript" else not event.filled
+
+
+_IDEMPOTENT = frozenset("clamp_ clamp_min_ clamp_max_ clip_ relu_ abs_ masked_fill_ floor_ ceil_ round_".split())
