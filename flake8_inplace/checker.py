@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import ast
+import gc
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -143,5 +145,18 @@ def analysed(text: str, tree: ast.Module | None) -> Result:
     """Analyse a file; flake8 asks once for each plugin, one after the other."""
     settings = Checker.settings
     if Checker.latest is None or Checker.latest[:2] != (text, settings):
-        Checker.latest = text, settings, analyze(text, tree, settings.frameworks, settings.extra)
+        with uncollected():
+            Checker.latest = text, settings, analyze(text, tree, settings.frameworks, settings.extra)
     return Checker.latest[2]
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Leave the garbage of one file to its end: a syntax tree is millions of objects, and none of them is garbage."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -141,12 +141,14 @@ def _writes(node: ast.AST) -> bool:
     """Whether this node may overwrite a tensor."""
     if isinstance(node, ast.AugAssign):
         return True
-    if isinstance(node, ast.Subscript):
-        return isinstance(node.ctx, ast.Store)
+    if isinstance(node, ast.Subscript):  # a tensor has no string for an index
+        named = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
+        return isinstance(node.ctx, ast.Store) and not named
     if isinstance(node, ast.Attribute):
         return node.attr in _STEPS or (node.attr.endswith("_") and not node.attr.endswith("__"))
     if isinstance(node, ast.keyword):
-        return node.arg in ("out", "inplace", "max_norm")
+        off = isinstance(node.value, ast.Constant) and not node.value.value
+        return node.arg in ("out", "inplace", "max_norm") and not off
     if isinstance(node, ast.Expr):  # x.clamp(0, 1)
         called = node.value.func if isinstance(node.value, ast.Call) else None
         return isinstance(called, ast.Attribute) and f"{called.attr}_" in _confused()

@@ -159,12 +159,16 @@ def read_name(m: Machine, name: str, value: Value, frame: Frame) -> None:
 
 
 def again(m: Machine, event: Event, time: int) -> bool:
-    """Whether the function that wrote had written there before ``time`` too: it works in memory that it handed out."""
-    inner = event.frames[-1].function
-    return inner is not None and any(
+    """Whether the function that wrote had written there before ``time`` too: it works in memory that it handed out.
+
+    What is an argument of its own, its caller handed to it.
+    """
+    frame = event.frames[-1]
+    given = event.name in frame.vars and event.name not in frame.times
+    return (not given and frame.function is not None) and any(
         before.time <= time and before.site.expression is event.site.expression
         for before in m.events.get((event.tensor.storage,), ())
-        if before.frames[-1] is not event.frames[-1]
+        if before.frames[-1] is not frame
     )
 
 
