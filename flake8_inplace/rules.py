@@ -64,6 +64,7 @@ _ALL = (
     Rule("TIP210", "inference-tensor", "a tensor made in inference mode is written outside of it", "inference"),
     Rule("TIP211", "unbatched", "a batched value is written to an unbatched tensor under `vmap`", "vmap", fix="never"),
     Rule("TIP212", "split-base", "the base of several views is written before one of them is used", "base"),
+    Rule("TIP213", "custom-function-view", "a view that a custom function returned is written in place", "custom"),
     Rule("TIP301", "saved-tensor-data", "`.data` overwrites a saved tensor without the version counter", "data"),
     Rule("TIP302", "saved-tensor-numpy", "a numpy array overwrites the memory of a saved tensor", "numpy"),
     Rule("TIP303", "stale-read", "a value is read after it was overwritten under another name", "read"),
@@ -86,6 +87,13 @@ _ALL = (
         "rescaled-data",
         "a computed tensor is multiplied through `.data` and used on",
         "rescaled",
+        fix="never",
+    ),
+    Rule(
+        "TIP313",
+        "checkpointed-update",
+        "a checkpointed function updates a buffer, and does so again in the backward",
+        "again",
         fix="never",
     ),
     Rule("TIP401", "dirty-input", "a custom forward overwrites its input without `mark_dirty`", "dirty"),
@@ -158,7 +166,7 @@ _ADVICE = {
 }
 
 
-_SILENT = frozenset({"read", "argument", "dataset", "discarded", "rescaled", "shift", "snapshot"})
+_SILENT = frozenset({"read", "argument", "again", "dataset", "discarded", "rescaled", "shift", "snapshot"})
 """Kinds that give way to an error that the same write leads to."""
 _STYLE = frozenset(rule.form for rule in _ALL if rule.form.startswith("style"))
 _UNSEEN = _SILENT | {"expanded", "dirty", "saved", "grad_output", "ctx"}
@@ -170,6 +178,8 @@ _REFUSED = {
     "index the tensor, or `clone()` the view",
     "hook": "writes to what goes into or comes out of a module with a full backward hook, which torch refuses; "
     "use the out-of-place form",
+    "custom": "writes to a view that a custom function returned, which torch refuses; use the out-of-place form, or "
+    "return a `clone()`",
     "expand": "writes to expanded memory, where several elements are one, which torch refuses; `clone()` it first",
     "no_grad": "writes, with grad mode on, to a view made under `no_grad`, which torch refuses; `clone()` the view",
     "detach": "detaches a view in place, which torch refuses; use `detach()`",
@@ -193,6 +203,8 @@ _REFUSED = {
     "shift": "copies a slice onto an overlapping one and reads what it has overwritten, silently; `clone()` the source",
     "snapshot": "leaves nothing to go back to: the `state_dict()` that is loaded later refers to the parameters that "
     "training overwrites; keep `copy.deepcopy(model.state_dict())`",
+    "again": "updates a buffer in a checkpointed function, which runs again in the backward, silently; update it "
+    "outside",
     "discarded": "changes nothing, and its result is thrown away; use the in-place method, or the result",
     "inference": "writes, outside inference mode, to a tensor made inside it, which torch refuses; `clone()` it first",
     "dirty": "overwrites an input of a custom function without `ctx.mark_dirty`; autograd goes on with its old history",

@@ -77,6 +77,7 @@ _REPARAMETRIZING = frozenset(
 )
 """Functions that change how a module makes its weight, and return the module."""
 SCALER = Ref("torch.optim.GradScaler")
+LBFGS = Ref("torch.optim.LBFGS")
 HANDLE = Ref("torch.utils.hooks.RemovableHandle")
 _HOOKS = {f"register_{kind}_hook": kind for kind in ("forward", "forward_pre", "full_backward")}
 _TRANSFORMS = {
@@ -379,10 +380,11 @@ def object_method(
 def optimizer_step(m: Machine, optimizer: Object, args: list[Value], site: Site) -> Value:
     """``optimizer.step()`` overwrites every parameter; a fused one does so behind the version counter's back."""
     contents = m.state.get(optimizer).items
-    if args and isinstance(first := m.see(args[0]), (Function, Bound)):
-        call(m, first, [], {}, site)
-    elif args and isinstance(first, Object) and "params" in m.state.get(first).items:
-        return optimizer_step(m, first, [], site)  # GradScaler.step(optimizer)
+    closure = m.see(args[0]) if args else NONE
+    if isinstance(closure, (Function, Bound)):
+        call(m, closure, [], {}, site)
+    elif isinstance(closure, Object) and "params" in m.state.get(closure).items:
+        return optimizer_step(m, closure, [], site)  # GradScaler.step(optimizer)
     stepping = m.state.modes.get("backward", False)  # without gradients a step leaves every parameter alone
     if stepping and "params" in contents:
         kept.updated(m, site)
@@ -393,6 +395,8 @@ def optimizer_step(m: Machine, optimizer: Object, args: list[Value], site: Site)
                 m.refuse("expand", site)
             else:
                 m.write(tensor.storage, form, site)
+    if isinstance(closure, (Function, Bound)) and optimizer.cls == LBFGS:
+        call(m, closure, [], {}, site)  # once more, with the parameters that it has moved to
     return NONE
 
 
@@ -421,7 +425,7 @@ def _shared(m: Machine, given: Value, args: list[Value], kwargs: dict[str, Value
     if isinstance(given, Array):
         return Tensor(Storage(hidden=given.storage))
     if isinstance(given, Tensor):
-        return tensors.data(given)
+        return tensors.data(m, given)
     if isinstance(given, Unknown):
         return m.promote(m.symbol("memory", given))
     return tensors.unknown_call(m, *args, *kwargs.values())
@@ -438,6 +442,16 @@ def _functional_call(m: Machine, args: list[Value], kwargs: dict[str, Value], si
     saves = tuple(tensors.keep(m, "functional_call", "parameters", tensor.storage, site) for tensor in held)
     node = Node("functional_call", saves, m.history(*args, *held))
     return Unknown(grad, node, likely=True)
+
+
+def _checkpoint(m: Machine, function: Value, args: list[Value], site: Site) -> Value:
+    """``torch.utils.checkpoint.checkpoint(function, *args)``."""
+    begin = m.tick()
+    result = call(m, function, args, {}, site)
+    owner = function.receiver if isinstance(function, Bound) else function
+    if m.grad_mode and isinstance(owner, Object):
+        kept.run_again(m, classes.held(m, owner, set()), begin)
+    return result
 
 
 def _packing(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
@@ -511,7 +525,7 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         grad, node = (Grad.YES, Node("grad", (), m.history(*args[:1]))) if again else (Grad.NO, None)
         return List([tensors.fresh(grad, node, not again), tensors.fresh(grad, node, not again)], open=True)
     if name.startswith("torch.utils.checkpoint.checkpoint") and args:
-        return call(m, args[0], args[1:], {}, site)
+        return _checkpoint(m, m.see(args[0]), args[1:], site)
     if name in ("types.SimpleNamespace", "argparse.Namespace"):
         return Object(Ref(name), kwargs)
     if name in _HIGHER and args:

@@ -55,7 +55,8 @@ def apply(m: Machine, cls: Class, args: list[Value], kwargs: dict[str, Value], s
     node = Node(cls.name, tuple(_saves(m, cls, context, result, site)), m.history(*map(m.see, args)))
     for tensor in _kept(m, context, "dirty"):
         m.state.put(tensor.cell, CellState(grad, node, False))
-    return _outputs(m, result, grad, node)
+    given = [tensor for arg in args for tensor in tensors.tensors_in(m, arg)]
+    return _outputs(m, result, grad, node, given)
 
 
 def _saves(m: Machine, cls: Class, context: Object, result: Value, site: Site) -> list[Saved]:
@@ -110,13 +111,17 @@ def _differentiate(m: Machine, cls: Class, context: Object, args: list[Value], r
                     m.refuse("dirty", event.site)
 
 
-def _outputs(m: Machine, result: Value, grad: Grad, node: Node) -> Value:
-    """What a custom function returned, as its caller sees it: with a grad_fn."""
+def _outputs(m: Machine, result: Value, grad: Grad, node: Node, given: list[Tensor]) -> Value:
+    """What a custom function returned, as its caller sees it: with a grad_fn; a view may not be written in place.
+
+    An argument that is handed back as it was comes out as a view of itself.
+    """
     result = m.see(result)
     if isinstance(result, Tuple):
-        return Tuple(tuple(_outputs(m, item, grad, node) for item in result.items))
+        return Tuple(tuple(_outputs(m, item, grad, node, given) for item in result.items))
     if isinstance(result, Tensor) and m.cell(result).node is not node:
-        return Tensor(result.storage, Cell(grad, node, leaf=False))
+        view = "custom" if result.origin != "maybe" and (result.view or result in given) else ""
+        return Tensor(result.storage, Cell(grad, node, leaf=False), view)
     if isinstance(result, Unknown) and not result.scalar:
         return Unknown(grad, node, likely=True)
     return result

@@ -145,10 +145,11 @@ class Cell:
 class Tensor:
     """A tensor object.
 
-    ``view`` is "" for a base, "view", "views" (one of several outputs), "expand", "no_grad" or "hook" (beside a full
-    backward hook); ``contiguous`` is False after a transposition; ``dims`` is the number of dimensions, where known;
-    ``origin`` is "op" where an operator of this program computed it, "maybe" where it may be the tensor that it was
-    made of, "cast" where that hangs on a dtype; ``time`` when one of several outputs was made.
+    ``view`` is "" for a base, "view", "views" (one of several outputs), "expand", "no_grad", "hook" (beside a full
+    backward hook) or "custom" (returned by a custom function); ``contiguous`` is False after a transposition; ``dims``
+    is the number of dimensions, where known; ``origin`` is "op" where an operator of this program computed it, "maybe"
+    where it may be the tensor that it was made of, "cast" where that hangs on a dtype; ``time`` when one of several
+    outputs, or ``.data``, was made.
     """
 
     __slots__ = ("cell", "contiguous", "dims", "origin", "storage", "time", "view")

@@ -161,6 +161,8 @@ def set_attribute(m: Machine, owner: Value, name: str, value: Value, site: Site)
     elif isinstance(owner, Tensor) and name == "requires_grad":
         test = condition(m, value)
         tensors.require_grad(m, owner, test is not False)
+    elif isinstance(owner, Tensor) and name == "data" and isinstance(old := m.see(value), Tensor):
+        kept.brought_back(m, owner, old)
     elif isinstance(owner, Class):
         m.state.set(owner.members, name, value)
     elif isinstance(owner, Unknown) and not owner.scalar:
@@ -345,13 +347,13 @@ def loop(
 ) -> bool:
     """Run a body round after round; what one round saved the next one sees.
 
-    Where the number of rounds is not known, more follow as long as a round makes a tensor require grad that did not
-    before: only the round after that one can find it saved.
+    Where the number of rounds is not known, two more follow each that makes a tensor require grad that did not before:
+    one that saves with it, and one that overwrites what was saved.
     """
     state = m.state
     this = Loop(state.mark())
     frame.loops.append(this)
-    alive = True
+    alive, grown = True, -ROUNDS
     rounds = list(rounds)
     for number, start in enumerate(rounds):
         mark = state.mark()
@@ -366,7 +368,8 @@ def loop(
             break
         if len(exits) > 1 or not through:
             state.merge(mark, exits)
-        if not exact and number == len(rounds) - 1 < ROUNDS - 1 and grew(state, mark):
+        grown = number if not exact and grew(m, mark) else grown
+        if number == len(rounds) - 1 < ROUNDS - 1 and number < grown + 2:
             rounds.append(start)
     frame.loops.pop()
     if alive and orelse is not None:
@@ -383,13 +386,16 @@ def loop(
     return True
 
 
-def grew(state: State, mark: int) -> bool:
-    """Whether a tensor that was there at ``mark`` has begun to require grad since."""
+def grew(m: Machine, mark: int) -> bool:
+    """Whether a tensor, or what a variable stands for, has begun to require grad since ``mark``."""
+    state = m.state
     for where, key, old in state.journal[mark:]:
         if isinstance(key, Cell) and where is state.store:
             before = old if isinstance(old, CellState) else key.initial
             if not before.grad and state.get(key).grad:
                 return True
+        elif isinstance(old, Tensor) and key in where and not m.grad(old) and tensors.reach(m, where[key]):
+            return True
     return False
 
 

@@ -1,12 +1,12 @@
-"""What a program keeps by reference and changes before it comes back to it: states of modules, elements of datasets."""
+"""What a program keeps and changes before it comes back to it: states of modules, elements of datasets, buffers."""
 
 from __future__ import annotations
 
 import libcst as cst
 
-from .domain import Choice, Unknown, Value
+from .domain import Choice, Tensor, Unknown, Value
 from .machine import Function, Machine, Site
-from .stale import EVENTS, Event
+from .stale import EVENTS, Event, since
 
 
 def snapshot(m: Machine, module: Value, site: Site) -> Value:
@@ -29,6 +29,26 @@ def restored(m: Machine, module: Value, states: Value) -> None:
         since_then = [where for moment, where in m.updates.get("all", ()) if moment > time]
         if site is not None and owner is module and since_then:
             m.refuse("snapshot", next((where for where in since_then if where is not None), site))
+
+
+def brought_back(m: Machine, tensor: Tensor, old: Tensor) -> None:
+    """``x.data = old`` or ``x.copy_(old)``: what ``old = x.data`` kept is ``x`` itself, with all that was written.
+
+    Writes through ``old`` are what the program wants to have.
+    """
+    memory = tensor.storage.hidden or tensor.storage
+    for (storage,) in list(m.events) if old.storage.hidden is memory else ():
+        if storage is not old.storage and memory in (storage, storage.hidden):
+            for event in since(m, Tensor(storage), old.time):
+                m.refuse("read", event.site)
+
+
+def run_again(m: Machine, buffers: list[Tensor], begin: int) -> None:
+    """What was called at ``begin`` runs again in the backward of a checkpoint, and updates its buffers twice."""
+    for tensor in buffers:
+        for event in since(m, tensor, begin) if not m.grad(tensor) else ():
+            if _converts(event):
+                m.refuse("again", event.site)
 
 
 def read_twice(m: Machine, getter: Function, instance: Value, site: Site) -> None:

@@ -41,6 +41,30 @@ def swap(m: Machine, targets: cst.CSTNode, sources: cst.CSTNode, values: Value, 
         m.refuse("read", site)
 
 
+def blend(m: Machine, node: cst.Call, receiver: Value, site: Site) -> None:
+    """``x.mul_(a).add_(x.flip(0))`` means to mix ``x`` with itself in another order, which was multiplied before."""
+    chain = node.func.value if isinstance(node.func, cst.Attribute) else None
+    name = chain
+    while isinstance(name, cst.Call) and isinstance(name.func, cst.Attribute) and name.func.attr.value.endswith("_"):
+        name = name.func.value
+    if name is chain or not isinstance(name, cst.Name) or not isinstance(receiver, Tensor):
+        return
+    if any(_reordered(arg.value, name) for arg in node.args):
+        m.refuse("read", site)
+
+
+def _reordered(node: cst.CSTNode, name: cst.Name) -> bool:
+    """Whether an expression reads the elements of a variable in another order: ``x.flip(0)``, ``torch.roll(x, 1)``."""
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _REORDERING:
+        read = (node.func.value, *(arg.value for arg in node.args[:1]))
+        if any(part.deep_equals(name) for part in read):
+            return True
+    return any(_reordered(child, name) for child in node.children)
+
+
+_REORDERING = frozenset({"flip", "fliplr", "flipud", "roll", "rot90"})
+
+
 def _moved(target: cst.BaseSlice, source: cst.BaseSlice) -> int:
     """1 where ``source`` is moved to higher indices, -1 to lower ones, 0 where that is not plain."""
     if not isinstance(target, cst.Slice) or not isinstance(source, cst.Slice) or target.step or source.step:

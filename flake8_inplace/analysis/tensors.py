@@ -55,7 +55,7 @@ def view(m: Machine, base: Tensor, kind: str = "view", contiguous: bool = True) 
     """A view of ``base``; the strictest kind of view wins when views are made of views."""
     cell = base.cell
     if m.grad_mode:
-        kind = base.view if base.view in ("views", "expand", "no_grad", "hook", "inference") else kind
+        kind = base.view if base.view in ("views", "expand", "no_grad", "hook", "custom", "inference") else kind
     elif base.view == "inference":
         kind, cell = base.view, Cell()
     else:
@@ -74,9 +74,11 @@ def detached(base: Tensor) -> Tensor:
     return Tensor(base.storage, Cell(), base.view, base.contiguous)
 
 
-def data(base: Tensor) -> Tensor:
+def data(m: Machine, base: Tensor) -> Tensor:
     """``.data``: the same memory, a version counter of its own."""
-    return Tensor(Storage(hidden=base.storage), Cell(base=base.cell), base.view, base.contiguous)
+    result = Tensor(Storage(hidden=base.storage), Cell(base=base.cell), base.view, base.contiguous)
+    result.time = m.tick()
+    return result
 
 
 def hooked(m: Machine, value: Value) -> Value:
@@ -259,6 +261,9 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
         for tensor in (tensor for tensors in operands.values() for tensor in tensors):
             stale.differentiated(m, tensor)
     written = [tensor for name in op.writes for tensor in operands.get(name, ())]
+    if op.name == "copy_":
+        for tensor, source in zip(written, operands.get("src", ()), strict=False):
+            kept.brought_back(m, tensor, source)
     refused = False
     for tensor in written:
         if op.name in _FILLING and tensor.view == "expand":
@@ -481,7 +486,7 @@ def refusal(m: Machine, tensor: Tensor, grad: Grad, form: str, whole: bool) -> s
         return "expand" if form != "subscript" or Grad.YES in (state.grad, grad) else ""
     if not m.grad_mode:
         return ""
-    if tensor.view in ("views", "hook") and max(state.grad, grad) is Grad.YES:
+    if tensor.view in ("views", "hook", "custom") and max(state.grad, grad) is Grad.YES:
         return tensor.view
     if state.grad is Grad.YES and state.leaf and state.node is None and tensor.storage.hidden is None:
         return "leaf view" if tensor.view or not whole else "leaf"
@@ -545,7 +550,7 @@ def require_grad(m: Machine, tensor: Tensor, on: bool) -> None:
 def attribute(m: Machine, tensor: Tensor, name: str, site: Site) -> Value:
     """Read an attribute of a tensor."""
     if name == "data":
-        return data(tensor)
+        return data(m, tensor)
     if name == "grad":
         grad = m.promote(m.symbol(tensor.cell, "grad"))
         return grad

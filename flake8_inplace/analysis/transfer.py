@@ -10,7 +10,7 @@ from typing import Any
 import libcst as cst
 
 from ..torchfacts import ops as facts
-from . import calls, classes, containers, stale, tensors
+from . import calls, classes, containers, slices, stale, tensors
 from .calls import GradMode
 from .domain import (
     ALWAYS,
@@ -247,12 +247,17 @@ def _list(m: Machine, node: cst.List | cst.Set, frame: Frame) -> Value:
 
 def _dict(m: Machine, node: cst.Dict, frame: Frame) -> Value:
     result = Dict()
+    read: list[tuple[cst.BaseExpression, Value, int]] = []
     for element in node.elements:
-        if isinstance(element, cst.DictElement):
-            key = evaluate(m, element.key, frame)
-            containers.set_item(m, result, key, evaluate(m, element.value, frame))
+        key = evaluate(m, element.key, frame) if isinstance(element, cst.DictElement) else None
+        value = evaluate(m, element.value, frame)
+        read.append((element.value, value, m.clock))
+        if key is not None:
+            containers.set_item(m, result, key, value)
         else:
-            containers.dict_method(m, result, "update", [evaluate(m, element.value, frame)], {})
+            containers.dict_method(m, result, "update", [value], {})
+    for expression, value, since in read:
+        _unchanged(m, expression, value, since, frame)
     return result
 
 
@@ -496,8 +501,11 @@ def _call(m: Machine, node: cst.Call, frame: Frame) -> Value:
     callee = evaluate(m, node.func, frame)
     since = m.clock
     args, kwargs = arguments(m, node, frame)
-    if isinstance(callee, Method) and isinstance(node.func, cst.Attribute) and not callee.name.endswith("_"):
-        _unchanged(m, node.func.value, m.see(callee.receiver), since, frame)
+    if isinstance(callee, Method) and isinstance(node.func, cst.Attribute):
+        if callee.name.endswith("_"):
+            slices.blend(m, node, m.see(callee.receiver), site_of(node.func.value, frame))
+        else:
+            _unchanged(m, node.func.value, m.see(callee.receiver), since, frame)
     return calls.call(m, callee, args, kwargs, site_of(node, frame))
 
 
