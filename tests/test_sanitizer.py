@@ -448,6 +448,24 @@ def test_optimizers(x: torch.Tensor, make: partial[torch.optim.Optimizer]) -> No
     assert hazard.advice.startswith("update after every backward")
 
 
+def test_data_of_a_parameter_replaced(x: torch.Tensor) -> None:
+    """Autograd looks at the parameter, not at the memory it had; a sanitizer that kept that would change the result."""
+
+    def step(weight: torch.Tensor) -> None:
+        y = x * weight
+        weight.data = weight.data + 5
+        y.sum().backward()
+
+    step(torch.ones(3, requires_grad=True))
+    plain, x.grad = x.grad, None
+    with inplace_sanitizer("record") as report:
+        step(torch.ones(3, requires_grad=True))
+    assert (report.hazards, torch.equal(x.grad, plain)) == ([], True)
+    with pytest.raises(InplaceHazardError) as raised, inplace_sanitizer(fingerprint=True):
+        step(torch.ones(3, requires_grad=True))
+    assert (raised.value.hazards[0].silent, raised.value.hazards[0].slot) == (True, "`other`")
+
+
 def test_numpy(x: torch.Tensor) -> None:
     with pytest.raises(InplaceHazardError) as raised, inplace_sanitizer(fingerprint=True):
         y = x.exp()

@@ -168,9 +168,11 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is not read by my
     def pack(self, tensor: torch.Tensor) -> Packed:
         """Called when autograd saves a tensor."""
         save = self.save(tensor, sys._getframe().f_back)
-        kept = detached(tensor)
         if self.ledger.fingerprint:
-            save.fingerprint = fingerprint_of(kept)
+            save.fingerprint = fingerprint_of(tensor)
+        # A node must not hold its own result. The rest is kept as it is: then `.data = ...` has the effect that it has
+        # without hooks.
+        kept = detached(tensor) if save.slot and save.producer else tensor
         return Packed(kept, save, self.ledger)
 
     def unpack(self, packed: Packed) -> torch.Tensor:
@@ -192,22 +194,22 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is not read by my
 
     def save(self, tensor: torch.Tensor, frame: FrameType | None) -> Save:
         """The facts about a save that is being made, as cheaply as they come; no frame where C++ began the thread."""
-        self.resume()
-        nodes, node = _nodes_made(), tensor.grad_fn
-        # A node is made, its inputs are saved, the operator is dispatched, its results are saved.
-        dispatched = nodes == self.nodes_then or (node is not None and node._sequence_nr() == nodes - 1)
-        custom = frame is not None and frame.f_code is _APPLY
+        if self.resting:
+            self.resume()
+        node = tensor.grad_fn  # which may make one
+        nodes = _nodes_made()
+        # A node is made, its inputs are saved, the operator is dispatched, the results are saved.
+        result = nodes == self.nodes_then or (node is not None and node._sequence_nr() >= nodes - 1)
+        custom = frame.f_locals["cls"].__name__ if frame is not None and frame.f_code is _APPLY else ""
         call_site = (nodes, id(frame), frame.f_lasti if frame is not None else 0)
         if call_site != self.call_site:  # otherwise the same node saves another tensor
             stack, compiled = user_stack(frame)
-            self.call, self.call_site = Call(stack, self.operator.name if dispatched else ""), call_site
-            if custom and frame is not None:
-                self.call.op = frame.f_locals["cls"].__name__
+            self.call, self.call_site = Call(stack, custom or (self.operator.name if result else "")), call_site
             if compiled:
                 self.note_compiled()
         return Save(
             call=self.call,
-            slot="its result" if dispatched and not custom else "",
+            slot="`saved_tensors`" if custom else "its result" if result else "",
             producer=None if node is None else (type(node).__name__, tensor.output_nr),
             version=version_of(tensor),
             clock=next(self.ledger.clock),
