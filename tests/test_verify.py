@@ -10,7 +10,8 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from flake8_inplace.runtime.verify import CONFIRMED, REFUTED, Outcome, Surprise, Verdict, main, merged
+from flake8_inplace.runtime.outcome import CONFIRMED, REFUTED, Outcome, Surprise, Verdict, merged
+from flake8_inplace.runtime.verify import main
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "docs" / "examples"
