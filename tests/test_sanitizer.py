@@ -512,6 +512,7 @@ def test_a_step_with_a_closure(x: torch.Tensor) -> None:
     assert lines(raised.value.hazards) == [("y = x.exp()", "y.add_(1)")]
 
 
+@pytest.mark.filterwarnings("ignore")  # Dynamo's own
 def test_a_compiled_step(x: torch.Tensor) -> None:
     linear = nn.Linear(3, 3)
     optimizer = torch.optim.SGD(linear.parameters(), lr=0.1)

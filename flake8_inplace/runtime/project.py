@@ -104,7 +104,7 @@ class Project:
             self.passes += 1
             if time.monotonic() - last > PROGRESS:
                 last = time.monotonic()
-                self.say(f"{self.passes} backward passes")
+                self.say(number_of(self.passes, "backward pass", "es"))
             return result
 
         torch.autograd._engine_run_backward = run_backward

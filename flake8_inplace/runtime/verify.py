@@ -16,12 +16,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 
 import torch
 from torch import distributed
 
 from ..rules import shows_at_run_time
+from .device import DeviceMissing, device_of
 from .frames import short
 from .outcome import CONFIRMED, NOT_REACHED, REFUTED, UNSEEN, Outcome, Surprise, Verdict, merged, number_of
 from .project import Project, Watched
@@ -171,11 +173,10 @@ def main(argv: list[str]) -> int:
         parser.error(f"no such file: {script}")
     if options.device is not None:
         try:
-            torch.set_default_device(options.device)
-            torch.empty(1)
-        except (RuntimeError, AssertionError) as error:
-            parser.error(f"--device {options.device}: {str(error).splitlines()[0]}")
-    roots = {Path.cwd().resolve()} if options.module else {Path.cwd().resolve(), script.resolve().parent}
+            torch.set_default_device(device_of(options.device))
+        except DeviceMissing as error:
+            parser.error(str(error))
+    folder = Path.cwd() if options.module else script.resolve().parent
 
     def program() -> object:
         if options.module:
@@ -185,9 +186,11 @@ def main(argv: list[str]) -> int:
     def say(text: str) -> None:
         print(f"verify: {text}", file=sys.stderr, flush=True)
 
-    with _as_program(options.program, options.arguments, Path.cwd() if options.module else script.resolve().parent):
+    with _as_program(options.program, options.arguments, folder):
+        if options.module and find_spec(options.program.partition(".")[0]) is None:
+            parser.error(f"no module named {options.program}")
         say(f"running {options.program}")
-        outcome = run(program, roots, not options.no_fingerprint, say)
+        outcome = run(program, {Path.cwd().resolve(), folder}, not options.no_fingerprint, say)
     whole = gathered(outcome, options.patience)
     if whole is None:
         return 0  # rank 0 speaks for all

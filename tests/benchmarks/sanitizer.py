@@ -7,6 +7,7 @@ python tests/benchmarks/sanitizer.py --memory 1000   # live objects and tensors 
 
 import argparse
 import gc
+import resource
 import statistics
 import time
 import warnings
@@ -102,16 +103,26 @@ def print_times(name: str, seconds: dict[str, list[float]]) -> None:
 
 
 def print_memory(step: Callable[[], None], steps: int) -> None:
+    def count(when: str) -> None:
+        gc.collect()
+        objects = gc.get_objects()
+        tensors = sum(isinstance(thing, torch.Tensor) for thing in objects)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        print(f"  {when:16} {len(objects):7} objects, {tensors:4} tensors, peak of the process {peak} MB")
+
+    with inplace_sanitizer():
+        step()  # what PyTorch and the sanitizer keep for good: tables of operators, the optimizer's state
+    step()
+    count("before")
     with inplace_sanitizer() as report:
         for number in range(1, steps + 1):
             step()
             if number in (10, steps // 2, steps):
-                gc.collect()
-                objects = gc.get_objects()
-                tensors = sum(isinstance(thing, torch.Tensor) for thing in objects)
-                print(f"  after {number:5} steps: {len(objects)} objects, {tensors} tensors")
-                del objects
-    print(f"  hazards: {len(report.hazards)}")
+                count(f"after {number}")
+    hazards = len(report.hazards)
+    del report
+    count("after the block")
+    print(f"  hazards: {hazards}")
 
 
 def main() -> None:
