@@ -250,6 +250,54 @@ def test_each_pair_of_lines_is_one_hazard(x: torch.Tensor) -> None:
     assert "the same happened 3 times" in str(report)
 
 
+def result(x: torch.Tensor) -> torch.Tensor:
+    y = x.exp()
+    y.add_(1)
+    return y
+
+
+def operand(x: torch.Tensor) -> torch.Tensor:
+    y = x * 1
+    z = y * x
+    y.add_(1)
+    return z
+
+
+def part(x: torch.Tensor) -> torch.Tensor:
+    y = (x * 1).exp_()
+    y[0].zero_()
+    return y
+
+
+@pytest.mark.parametrize("function", [result, operand, part])
+def test_the_first_sentence_is_that_of_pytorch(x: torch.Tensor, function: Callable[..., torch.Tensor]) -> None:
+    with pytest.raises(RuntimeError, match=WORDING) as plain:
+        function(x).sum().backward()
+    with pytest.raises(InplaceHazardError) as ours, inplace_sanitizer():
+        function(x).sum().backward()
+    sentence = ours.value.hazards[0].headline().replace("Backward0", "")  # Python has longer names for nodes
+    assert sentence == str(plain.value).partition(" Hint:")[0].replace("Backward0", "")
+
+
+def test_deep_graphs_come_apart(x: torch.Tensor) -> None:
+    """PyTorch 2.13 takes nodes that Python has looked at apart recursively: the stack, small here, would overflow."""
+
+    def build() -> None:
+        y = x
+        for _ in range(8000):
+            y = y * x
+
+    before = threading.stack_size(1 << 19)
+    try:
+        with inplace_sanitizer() as report:
+            thread = threading.Thread(target=build)
+            thread.start()
+            thread.join()
+    finally:
+        threading.stack_size(before)
+    assert report.hazards == []
+
+
 # Modes
 
 

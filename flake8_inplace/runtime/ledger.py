@@ -42,19 +42,23 @@ class Track:
 
 @dataclass(slots=True)
 class Call:
-    """A call of an operator that saves tensors: where it stands, and its name, once that is known."""
+    """A call of an operator that saves tensors: where it stands, and its name and node, once those are known."""
 
     stack: Stack
     op: str = ""
+    node: str = ""
 
 
 @dataclass(slots=True)
 class Save:
-    """What is known about a save. It holds no tensor, so that it may outlive the graph."""
+    """What is known about a save; ``output`` numbers the results of the call among its saves.
+
+    It holds no tensor, so that it may outlive the graph.
+    """
 
     call: Call
     slot: str
-    producer: tuple[str, int] | None
+    output: int | None
     version: int
     clock: int
     track: Track
@@ -141,7 +145,9 @@ class Ledger:
     def hazard(self, tensor: torch.Tensor, save: Save, reached: bool = False, silent: bool = False) -> Hazard:
         """The facts about a save and what was written since."""
         events = [event for event in save.track.events.values() if event.clock > save.clock]
-        node, number = save.producer or ("", 0)
+        number, node = save.output, save.call.node or save.call.op
+        if number is None:
+            number, node = tensor.output_nr, type(tensor.grad_fn).__name__ if tensor.grad_fn is not None else ""
         return Hazard(
             tensor=tensor.type(),
             shape=tuple(tensor.shape),

@@ -172,7 +172,7 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is not read by my
             save.fingerprint = fingerprint_of(tensor)
         # A node must not hold its own result. The rest is kept as it is: then `.data = ...` has the effect that it has
         # without hooks.
-        kept = detached(tensor) if save.slot and save.producer else tensor
+        kept = detached(tensor) if save.slot and not tensor.is_leaf else tensor
         return Packed(kept, save, self.ledger)
 
     def unpack(self, packed: Packed) -> torch.Tensor:
@@ -196,10 +196,14 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is not read by my
         """The facts about a save that is being made, as cheaply as they come; no frame where C++ began the thread."""
         if self.resting:
             self.resume()
-        node = tensor.grad_fn  # which may make one
         nodes = _nodes_made()
-        # A node is made, its inputs are saved, the operator is dispatched, the results are saved.
-        result = nodes == self.nodes_then or (node is not None and node._sequence_nr() >= nodes - 1)
+        # A node is made, its inputs are saved, the operator is dispatched, the results are saved. Writes to views make
+        # nodes after that. Other tensors are not asked for theirs: PyTorch 2.13 takes graphs in which each was asked
+        # apart recursively, and thousands are too many for its stack.
+        result = nodes == self.nodes_then
+        if not result and self.operator.writes and tensor._is_view():
+            node = tensor.grad_fn
+            result = node is not None and node._sequence_nr() >= nodes - 1
         custom = frame.f_locals["cls"].__name__ if frame is not None and frame.f_code is _APPLY else ""
         call_site = (nodes, id(frame), frame.f_lasti if frame is not None else 0)
         if call_site != self.call_site:  # otherwise the same node saves another tensor
@@ -210,7 +214,7 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is not read by my
         return Save(
             call=self.call,
             slot="`saved_tensors`" if custom else "its result" if result else "",
-            producer=None if node is None else (type(node).__name__, tensor.output_nr),
+            output=tensor.output_nr if result and not custom and tensor.requires_grad else None,
             version=version_of(tensor),
             clock=next(self.ledger.clock),
             track=self.ledger.track(tensor),
@@ -228,6 +232,7 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is not read by my
         node: Any = torch._C._current_autograd_node()
         attributes = [name for name in dir(type(node)) if name == "saved_tensors" or name.startswith("_saved_")]
         if attributes:  # None outside a backward pass, and a write to a view hides its node inside of another
+            packed.save.call.node = type(node).__name__
             packed.save.call.op = _op_of(type(node).__name__)
         for attribute in attributes:
             self.probed = []
