@@ -86,7 +86,7 @@ def train(steps: int, batch: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=2)
-    parser.add_argument("--batch", type=int, default=8)
+    parser.add_argument("--batch", type=int, default=4)
     options = parser.parse_args()
     torch.manual_seed(0)
     train(options.steps, options.batch)
