@@ -4,6 +4,6 @@ project = "flake8-inplace"
 author = copyright = "flake8-inplace maintainers"
 extensions = ["myst_parser"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build", "examples", "evidence"]
+exclude_patterns = ["_build", "examples", "evidence", "programs"]
 html_theme = "furo"
 html_title = "flake8-inplace"

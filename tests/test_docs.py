@@ -27,6 +27,7 @@ README = ROOT / "README.md"
 PAGES = [README, *(ROOT / "docs" / f"{name}.md" for name in ("commands", "runtime", "verify"))]
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
 CONSOLE = re.compile(r"^```console\n\$ python (.+)\n((?:.*\n)*?)```$", re.MULTILINE)
+PROGRESS = re.compile(r"^verify: \d+ backward pass(es)?\n", re.MULTILINE)  # said every ten seconds: on a slow machine
 ROWS = re.compile(r"(?:^\| \[TIP\d+\].*\n)+", re.MULTILINE)
 SETUP = [
     "python -m pip install . && python -m flake8 docs/examples",
@@ -165,7 +166,7 @@ def output(arguments: str) -> str:
         command, cwd=ROOT, env=plain, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120
     )
     assert "Traceback" not in done.stdout
-    return done.stdout
+    return PROGRESS.sub("", done.stdout)
 
 
 @pytest.mark.parametrize(("command", "shown"), [found for page in PAGES for found in CONSOLE.findall(page.read_text())])

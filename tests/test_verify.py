@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,8 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from flake8_inplace.runtime.verify import CONFIRMED, REFUTED, Outcome, Surprise, Verdict, main, merged
+from flake8_inplace.runtime.outcome import CONFIRMED, REFUTED, Outcome, Surprise, Verdict, merged
+from flake8_inplace.runtime.verify import main
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "docs" / "examples"
@@ -133,7 +135,17 @@ def test_arguments_modules_and_exit_of_the_program(project: Path) -> None:
     assert (project / "seen").read_text() == "['--epochs', '1']"
 
 
-@pytest.mark.parametrize("arguments", [[], ["missing.py"], ["--device", "nonsense", "train.py"]], ids=str)
+def test_progress(project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flake8_inplace.runtime.project.PROGRESS", 0.0)
+    verify(project, "import torch\nfor _ in range(2):\n    torch.ones(3, requires_grad=True).exp().sum().backward()\n")
+    assert capsys.readouterr().err.splitlines()[-2:] == ["verify: 1 backward pass", "verify: 2 backward passes"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["missing.py"], ["-m", "missing"], ["-m", "missing.too"], ["--device", "nonsense", "train.py"]],
+    ids=str,
+)
 def test_usage(project: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     (project / "train.py").write_text("import torch\n")
     with pytest.raises(SystemExit) as raised:
@@ -163,7 +175,9 @@ def test_examples(name: str) -> None:
 
 
 def environment() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    """One thread, and gloo on the loopback device: the name of a machine in a container may lead nowhere."""
+    loopback = next((name for _, name in socket.if_nameindex() if name in ("lo", "lo0")), "")
+    return os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": loopback}
 
 
 def test_merged_outcomes_of_ranks() -> None:
@@ -202,7 +216,7 @@ def test_two_processes(project: Path, change: str, status: int, line: str) -> No
     (project / "model.py").write_text(GUARDED)
     (project / "train.py").write_text(IMPORT + DISTRIBUTED.format(change=change))
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    command = [*launch, "-m", "flake8_inplace.runtime.verify", "--patience", "10", "train.py"]
+    command = [*launch, "-m", "flake8_inplace.runtime.verify", "--patience", "3", "train.py"]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
     if "connectFullMesh failed" in done.stderr:
         pytest.skip("the two processes could not connect by gloo")

@@ -7,205 +7,33 @@ torchrun --nproc-per-node 2 -m flake8_inplace.runtime.verify train.py
 from __future__ import annotations
 
 import argparse
-import ast
 import json
 import os
 import runpy
 import sys
-import threading
-import time
 import traceback
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import torch
 from torch import distributed
 
-from ..analysis import analyze
-from ..finding import Finding
 from ..rules import shows_at_run_time
+from .device import DeviceMissing, device_of
 from .frames import short
+from .outcome import CONFIRMED, NOT_REACHED, REFUTED, UNSEEN, Outcome, Surprise, Verdict, merged, number_of
+from .project import Project, Watched
 from .report import Hazard, Report
 from .sanitizer import inplace_sanitizer
-
-CONFIRMED, REFUTED, NOT_REACHED, UNSEEN = "confirmed", "refuted", "not reached", "cannot be seen"
-_PACKAGE = Path(__file__).parent.parent
-PROGRESS = 10.0
-"""Seconds between two lines of progress."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What the run says about one finding; ``ranks`` are the processes of a distributed run that say so."""
-
-    file: str
-    line: int
-    column: int
-    code: str
-    message: str
-    status: str
-    why: str
-    ranks: tuple[int, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}: {self.code} {self.status}{_on(self.ranks)}: {self.why}"
-
-
-@dataclass(frozen=True, slots=True)
-class Surprise:
-    """What ran wrong at lines that no finding names."""
-
-    text: str
-    ranks: tuple[int, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.text}{_on(self.ranks)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """Everything that one run, or all processes of it, showed."""
-
-    files: int
-    backward_passes: int
-    verdicts: tuple[Verdict, ...]
-    surprises: tuple[Surprise, ...]
-    notes: tuple[str, ...]
-
-    @property
-    def clean(self) -> bool:
-        """Whether nothing is confirmed and nothing ran wrong."""
-        return not self.surprises and all(verdict.status != CONFIRMED for verdict in self.verdicts)
-
-    def __str__(self) -> str:
-        parts = [str(verdict) for verdict in self.verdicts]
-        if self.surprises:
-            parts.append("ran wrong without a finding:")
-            parts += ["  " + str(surprise).replace("\n", "\n  ") for surprise in self.surprises]
-        parts += [f"note: {note}" for note in self.notes]
-        counted = Counter(verdict.status for verdict in self.verdicts)
-        statuses = ", ".join(f"{counted[status]} {status}" for status in (CONFIRMED, REFUTED, NOT_REACHED))
-        unseen = f", {counted[UNSEEN]} that a run cannot show" if counted[UNSEEN] else ""
-        parts.append(
-            f"{_number(len(self.verdicts), 'finding')} in {_number(self.files, 'file')}: {statuses}{unseen}; "
-            f"{len(self.surprises)} without a finding; {_number(self.backward_passes, 'backward pass', 'es')}"
-        )
-        return "\n".join(parts)
-
-
-@dataclass(slots=True)
-class _Watched:
-    """A finding, and what its lines have done so far."""
-
-    file: str
-    finding: Finding
-    lines: range
-    runs: Counter[int] = field(default_factory=Counter)
-    passes_before: int = 0
-    error: str = ""
-
-
-class _Project:
-    """Follows the lines of the project's files that have findings; each file is linted when it is entered."""
-
-    def __init__(self, roots: set[Path], say: Callable[[str], None]) -> None:
-        self.roots = roots
-        self.say = say
-        self.passes = 0
-        self.files: dict[str, list[_Watched]] = {}
-        self.linted = 0
-
-    def watched(self) -> Iterator[_Watched]:
-        for findings in self.files.values():
-            yield from findings
-
-    def enter(self, frame: FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
-        """The trace function of calls: is there something to watch in this one?"""
-        name = frame.f_code.co_filename
-        findings = self.files.get(name)
-        if findings is None:
-            findings = self.files[name] = self.lint(name)
-        if not findings:
-            return None
-        last = max((line or 0 for _, _, line in frame.f_code.co_lines()), default=0)
-        here = range(frame.f_code.co_firstlineno, last + 1)
-        return self.step if any(watched.finding.line in here for watched in findings) else None
-
-    def step(self, frame: FrameType, event: str, argument: Any) -> Callable[..., Any]:
-        """The trace function of lines."""
-        if event in ("line", "exception"):
-            for watched in self.files[frame.f_code.co_filename]:
-                if frame.f_lineno not in watched.lines:
-                    continue
-                if event == "line":
-                    if not watched.runs:
-                        watched.passes_before = self.passes
-                    watched.runs[frame.f_lineno] += 1
-                elif issubclass(argument[0], RuntimeError):
-                    watched.error = " ".join(str(argument[1]).split())
-        return self.step
-
-    def lint(self, name: str) -> list[_Watched]:
-        """The findings of a file, none where it is not one of the project's."""
-        path = Path(name)
-        inside = any(path.is_relative_to(root) for root in self.roots) and "site-packages" not in path.parts
-        if not inside or path.is_relative_to(_PACKAGE) or not path.is_file():
-            return []
-        source = path.read_text(encoding="utf-8")
-        findings = analyze(source).findings
-        self.linted += 1
-        if findings:
-            self.say(f"{short(name)}: {_number(len(findings), 'finding')}")
-        tree = ast.parse(source)
-        return [_Watched(name, finding, _statement(tree, finding.line)) for finding in findings]
-
-    @contextmanager
-    def following(self) -> Iterator[None]:
-        """Count lines and backward passes in the block."""
-        engine = torch.autograd._engine_run_backward
-        last = time.monotonic()
-
-        def run_backward(*args: Any, **kwargs: Any) -> Any:
-            nonlocal last
-            result = engine(*args, **kwargs)
-            self.passes += 1
-            if time.monotonic() - last > PROGRESS:
-                last = time.monotonic()
-                self.say(f"{self.passes} backward passes")
-            return result
-
-        torch.autograd._engine_run_backward = run_backward
-        before = sys.gettrace(), threading.gettrace()
-        threading.settrace(self.enter)
-        sys.settrace(self.enter)
-        try:
-            yield
-        finally:
-            sys.settrace(before[0])
-            threading.settrace(before[1])
-            torch.autograd._engine_run_backward = engine
-
-
-def _statement(tree: ast.Module, line: int) -> range:
-    """The lines of the innermost statement around a line, of a compound one its head."""
-    spans = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.stmt):
-            body = getattr(node, "body", None)
-            end = max(node.lineno, body[0].lineno - 1) if isinstance(body, list) and body else node.end_lineno
-            spans.append(range(node.lineno, (end or node.lineno) + 1))
-    return min((span for span in spans if line in span), key=len, default=range(line, line + 1))
 
 
 def run(program: Callable[[], object], roots: set[Path], fingerprint: bool, say: Callable[[str], None]) -> Outcome:
     """Run a program and judge the findings of its files."""
-    project = _Project(roots, say)
+    project = Project(roots, say)
     error: BaseException | None = None
     with inplace_sanitizer("record", fingerprint=fingerprint) as report, project.following():
         try:
@@ -219,7 +47,7 @@ def run(program: Callable[[], object], roots: set[Path], fingerprint: bool, say:
     return _judge(project, report, error)
 
 
-def _judge(project: _Project, report: Report, error: BaseException | None) -> Outcome:
+def _judge(project: Project, report: Report, error: BaseException | None) -> Outcome:
     verdicts = []
     explained: list[Hazard] = []
     failed_at = _lines_of(error)
@@ -243,9 +71,9 @@ def _judge(project: _Project, report: Report, error: BaseException | None) -> Ou
     return Outcome(project.linted, project.passes, tuple(verdicts), tuple(surprises), tuple(report.notes))
 
 
-def _status(project: _Project, watched: _Watched, seen: list[Hazard]) -> tuple[str, str]:
+def _status(project: Project, watched: Watched, seen: list[Hazard]) -> tuple[str, str]:
     runs = max(watched.runs.values(), default=0)
-    ran = f"the line ran {_number(runs, 'time')}"
+    ran = f"the line ran {number_of(runs, 'time')}"
     if seen:
         silent = ", and PyTorch itself would not have noticed" if all(hazard.silent for hazard in seen) else ""
         saved = seen[0].saved_at[0] if seen[0].saved_at else "?"
@@ -267,7 +95,7 @@ def _status(project: _Project, watched: _Watched, seen: list[Hazard]) -> tuple[s
     return NOT_REACHED, f"{ran}, but no backward pass went through after it"
 
 
-def _concerns(hazard: Hazard, watched: _Watched) -> bool:
+def _concerns(hazard: Hazard, watched: Watched) -> bool:
     frames = [frame for write in hazard.writes for frame in write.stack]
     if not frames and watched.finding.saved_at is not None:  # the writer is out of sight: then the save has to do
         return any(
@@ -279,9 +107,6 @@ def _concerns(hazard: Hazard, watched: _Watched) -> bool:
 def _lines_of(error: BaseException | None) -> set[tuple[str, int]]:
     frames = traceback.extract_tb(error.__traceback__) if error is not None else ()
     return {(frame.filename, frame.lineno or 0) for frame in frames}
-
-
-# Several processes
 
 
 def gathered(outcome: Outcome, patience: float) -> Outcome | None:
@@ -311,38 +136,6 @@ def gathered(outcome: Outcome, patience: float) -> Outcome | None:
     except RuntimeError:
         return merged({rank: outcome})
     return merged({at: found for at, found in enumerate(outcomes) if found is not None}) if outcomes else None
-
-
-def merged(outcomes: dict[int, Outcome]) -> Outcome:
-    """One outcome for these ranks: the gravest status of each finding, with the ranks that saw it."""
-    order = [CONFIRMED, REFUTED, UNSEEN, NOT_REACHED]
-    verdicts: dict[tuple[str, int, int, str], Verdict] = {}
-    surprises: dict[str, tuple[int, ...]] = {}
-    for rank, outcome in outcomes.items():
-        for verdict in outcome.verdicts:
-            key = (verdict.file, verdict.line, verdict.column, verdict.code)
-            known = verdicts.get(key)
-            if known is None or order.index(verdict.status) < order.index(known.status):
-                verdicts[key] = replace(verdict, ranks=(rank,))
-            elif verdict.status == known.status:
-                verdicts[key] = replace(known, ranks=(*known.ranks, rank))
-        for surprise in outcome.surprises:
-            surprises[surprise.text] = (*surprises.get(surprise.text, ()), rank)
-    return Outcome(
-        max(outcome.files for outcome in outcomes.values()),
-        sum(outcome.backward_passes for outcome in outcomes.values()),
-        tuple(verdicts[key] for key in sorted(verdicts)),
-        tuple(Surprise(text, ranks) for text, ranks in surprises.items()),
-        tuple(sorted({note for outcome in outcomes.values() for note in outcome.notes})),
-    )
-
-
-def _number(number: int, noun: str, plural: str = "s") -> str:
-    return f"{number} {noun}{'' if number == 1 else plural}"
-
-
-def _on(ranks: tuple[int, ...]) -> str:
-    return f" on rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}" if ranks else ""
 
 
 # The command
@@ -380,11 +173,10 @@ def main(argv: list[str]) -> int:
         parser.error(f"no such file: {script}")
     if options.device is not None:
         try:
-            torch.set_default_device(options.device)
-            torch.empty(1)
-        except (RuntimeError, AssertionError) as error:
-            parser.error(f"--device {options.device}: {str(error).splitlines()[0]}")
-    roots = {Path.cwd().resolve()} if options.module else {Path.cwd().resolve(), script.resolve().parent}
+            torch.set_default_device(device_of(options.device))
+        except DeviceMissing as error:
+            parser.error(str(error))
+    folder = Path.cwd() if options.module else script.resolve().parent
 
     def program() -> object:
         if options.module:
@@ -394,9 +186,11 @@ def main(argv: list[str]) -> int:
     def say(text: str) -> None:
         print(f"verify: {text}", file=sys.stderr, flush=True)
 
-    with _as_program(options.program, options.arguments, Path.cwd() if options.module else script.resolve().parent):
+    with _as_program(options.program, options.arguments, folder):
+        if options.module and find_spec(options.program.partition(".")[0]) is None:
+            parser.error(f"no module named {options.program}")
         say(f"running {options.program}")
-        outcome = run(program, roots, not options.no_fingerprint, say)
+        outcome = run(program, {Path.cwd().resolve(), folder}, not options.no_fingerprint, say)
     whole = gathered(outcome, options.patience)
     if whole is None:
         return 0  # rank 0 speaks for all

@@ -1,0 +1,130 @@
+"""Follows the lines that the linter complains about while a program runs."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+
+from ..analysis import analyze
+from ..finding import Finding
+from .frames import short
+from .outcome import number_of
+
+_PACKAGE = Path(__file__).parent.parent
+PROGRESS = 10.0
+"""Seconds between two lines of progress."""
+
+
+@dataclass(slots=True)
+class Watched:
+    """A finding, and what its lines have done so far."""
+
+    file: str
+    finding: Finding
+    lines: range
+    runs: Counter[int] = field(default_factory=Counter)
+    passes_before: int = 0
+    error: str = ""
+
+
+class Project:
+    """Follows the lines of the project's files that have findings; each file is linted when it is entered."""
+
+    def __init__(self, roots: set[Path], say: Callable[[str], None]) -> None:
+        self.roots = roots
+        self.say = say
+        self.passes = 0
+        self.files: dict[str, list[Watched]] = {}
+        self.linted = 0
+
+    def watched(self) -> Iterator[Watched]:
+        for findings in self.files.values():
+            yield from findings
+
+    def enter(self, frame: FrameType, event: str, argument: Any) -> Callable[..., Any] | None:
+        """The trace function of calls: is there something to watch in this one?"""
+        name = frame.f_code.co_filename
+        findings = self.files.get(name)
+        if findings is None:
+            findings = self.files[name] = self.lint(name)
+        if not findings:
+            return None
+        last = max((line or 0 for _, _, line in frame.f_code.co_lines()), default=0)
+        here = range(frame.f_code.co_firstlineno, last + 1)
+        return self.step if any(watched.finding.line in here for watched in findings) else None
+
+    def step(self, frame: FrameType, event: str, argument: Any) -> Callable[..., Any]:
+        """The trace function of lines."""
+        if event in ("line", "exception"):
+            for watched in self.files[frame.f_code.co_filename]:
+                if frame.f_lineno not in watched.lines:
+                    continue
+                if event == "line":
+                    if not watched.runs:
+                        watched.passes_before = self.passes
+                    watched.runs[frame.f_lineno] += 1
+                elif issubclass(argument[0], RuntimeError):
+                    watched.error = " ".join(str(argument[1]).split())
+        return self.step
+
+    def lint(self, name: str) -> list[Watched]:
+        """The findings of a file, none where it is not one of the project's."""
+        path = Path(name)
+        inside = any(path.is_relative_to(root) for root in self.roots) and "site-packages" not in path.parts
+        if not inside or path.is_relative_to(_PACKAGE) or not path.is_file():
+            return []
+        source = path.read_text(encoding="utf-8")
+        findings = analyze(source).findings
+        self.linted += 1
+        if findings:
+            self.say(f"{short(name)}: {number_of(len(findings), 'finding')}")
+        tree = ast.parse(source)
+        return [Watched(name, finding, _statement(tree, finding.line)) for finding in findings]
+
+    @contextmanager
+    def following(self) -> Iterator[None]:
+        """Count lines and backward passes in the block."""
+        engine = torch.autograd._engine_run_backward
+        last = time.monotonic()
+
+        def run_backward(*args: Any, **kwargs: Any) -> Any:
+            nonlocal last
+            result = engine(*args, **kwargs)
+            self.passes += 1
+            if time.monotonic() - last > PROGRESS:
+                last = time.monotonic()
+                self.say(number_of(self.passes, "backward pass", "es"))
+            return result
+
+        torch.autograd._engine_run_backward = run_backward
+        before = sys.gettrace(), threading.gettrace()
+        threading.settrace(self.enter)
+        sys.settrace(self.enter)
+        try:
+            yield
+        finally:
+            sys.settrace(before[0])
+            threading.settrace(before[1])
+            torch.autograd._engine_run_backward = engine
+
+
+def _statement(tree: ast.Module, line: int) -> range:
+    """The lines of the innermost statement around a line, of a compound one its head."""
+    spans = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            end = max(node.lineno, body[0].lineno - 1) if isinstance(body, list) and body else node.end_lineno
+            spans.append(range(node.lineno, (end or node.lineno) + 1))
+    return min((span for span in spans if line in span), key=len, default=range(line, line + 1))
