@@ -166,7 +166,16 @@ def runs(text: str) -> None:
 # What is fixed how
 
 
-HEAD = "import torch\nimport torch.nn.functional as F\n\nKEPT = []\nkeep = KEPT.append\n\n\ndef f(w: torch.nn.Parameter, z: torch.Tensor):\n"
+HEAD = """\
+import torch
+import torch.nn.functional as F
+
+KEPT = []
+keep = KEPT.append
+
+
+def f(w: torch.nn.Parameter, z: torch.Tensor):
+"""
 
 FORMS = {
     "augmented": ("h = torch.sigmoid(w)\nh += 1\nreturn h", "h = torch.sigmoid(w)\nh = h + 1\nreturn h", True),
@@ -293,7 +302,9 @@ NOTICED = {
     "plus": "h = torch.exp(w)\nk = +h\nh += 1\nreturn h, k",
     "array": "n = torch.zeros(3)\na = n.numpy()\nh = w * n\nn += 1\nreturn h * n, a",
     "part of what was an argument": "z = z.view(-1)\nh = w * z\nz += 1\nreturn h * z",
-    "kept by the round before": "k = z\nh = torch.exp(w)\nfor i in range(2):\n    h *= 2\n    k = k if i else h\nreturn h, k",
+    "kept by the round before": (
+        "k = z\nh = torch.exp(w)\nfor i in range(2):\n    h *= 2\n    k = k if i else h\nreturn h, k"
+    ),
 }
 
 #: A new tensor under the same name would not do what the write did, or would do it for nobody.
