@@ -7,10 +7,6 @@ myst_heading_anchors = 3
 exclude_patterns = ["_build", "examples", "evidence"]
 html_theme = "furo"
 html_title = "flake8-inplace"
-# Console excerpts are up to 120 columns wide.
-html_theme_options = {
-    name: {"code-font-size": "var(--font-size--small--2)"} for name in ("light_css_variables", "dark_css_variables")
-}
 # The site is built without PyTorch.
 autodoc_mock_imports = ["torch", "numpy"]
 autodoc_typehints = "signature"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .finding import Finding, Place
@@ -31,6 +32,10 @@ class Rule:
     @property
     def default_on(self) -> bool:
         return not self.family
+
+    def page(self) -> str:
+        """Its documentation, as Markdown."""
+        return (PAGES / f"{self.code}.md").read_text("utf-8")
 
 
 _ALL = (
@@ -137,9 +142,12 @@ _ALL = (
     ),
 )
 RULES = {rule.code: rule for rule in _ALL}
+"""Every rule by its code."""
 PREFIX = "TIP"
-DOCUMENTATION = "https://flake8-inplace.readthedocs.io/en/stable/rules/{code}.html"
-"""Where the page of a rule stands on the web."""
+
+_PACKED = Path(__file__).with_name("pages")
+PAGES = _PACKED if _PACKED.is_dir() else Path(__file__).parents[1] / "docs" / "rules"
+"""The folder with a page for each rule: packed into the wheel, in a checkout where it is written."""
 
 _CALLED = RULES["TIP107"]
 _BY_FORM = {rule.form: rule for rule in _ALL if rule.form} | {"renorm": RULES["TIP101"]}
