@@ -227,10 +227,10 @@ class Form:
         start = self.module.start(statement)
         binding = Edit(start, start, f"{path} = ")
         title = f"use the out-of-place method and assign to `{path}`"
-        if isinstance(statement, cst.Assign) and any(t.target.deep_equals(root) for t in statement.targets):
-            if statement.value is outer:
-                yield self.fix(title, root, statement, edits, doubt)
-        elif self.is_statement(outer, statement) or (isinstance(statement, cst.Assign) and statement.value is outer):
+        whole = self.is_statement(outer, statement) or (isinstance(statement, cst.Assign) and statement.value is outer)
+        if whole and self.rebinds(statement, root):
+            yield self.fix(title, root, statement, edits, doubt)
+        elif whole:
             if self.can_rebind(root, statement) or self.subscripted_list(root):
                 yield self.fix(title, root, statement, [binding, *edits], doubt)
         elif isinstance(root, cst.Name) and not self.read_again(root, outer, statement):
@@ -245,9 +245,7 @@ class Form:
             yield from self.reassigned(first, call, statement, edits, False)
         else:
             temporary = self.module.fresh(first)
-            rebound = isinstance(statement, cst.Assign) and any(
-                target.target.deep_equals(first) for target in statement.targets
-            )
+            rebound = self.rebinds(statement, first)
             again = self.read_beside if rebound else self.read_again
             if isinstance(first, cst.Name) and again(first, call, statement):
                 return  # somebody else reads the input, and was meant to read what was written into it
@@ -408,6 +406,10 @@ class Form:
 
     def is_statement(self, node: cst.CSTNode, statement: cst.BaseSmallStatement) -> bool:
         return isinstance(statement, cst.Expr) and statement.value is node
+
+    def rebinds(self, statement: cst.BaseSmallStatement, root: cst.BaseExpression) -> bool:
+        """``x = ...``, where ``x`` is what is overwritten."""
+        return isinstance(statement, cst.Assign) and any(t.target.deep_equals(root) for t in statement.targets)
 
     def chain(self, call: cst.Call) -> tuple[list[cst.Call], cst.BaseExpression]:
         """All links of ``x.mul_(2).add_(1)``, the first one first, and ``x``."""

@@ -116,32 +116,19 @@ class Scope:
             yield found
 
     def read_after(self, name: str, statement: cst.CSTNode) -> bool:
-        """Whether a name is read behind a statement, or in a next round of a loop around it."""
-        start, end = self.module.start(statement), self.module.end(statement)
+        """Whether what a name stands for is read behind a statement, or in a next round of a loop around it."""
+        start = self.module.start
         loops = [node for node in self.module.above(statement) if isinstance(node, (cst.For, cst.While))]
-        inside = [loop for loop in loops if self.node in self.module.above(loop)]
+        inside = [start(loop.body) for loop in loops if self.node in self.module.above(loop)]
         for use in self.uses(name):
-            place = self.module.start(use)
-            if place >= end:
-                return True
-            if any(
-                self.module.start(loop.body) <= place < start and not self._bound_before(name, loop, use)
-                for loop in inside
-            ):
+            since = self._bound_last(name, use)
+            bound = Place(0, 0) if since is None else start(since)
+            if start(use) >= self.module.end(statement):
+                if bound < start(statement):
+                    return True
+            elif start(use) < start(statement) and any(bound < body <= start(use) for body in inside):
                 return True
         return False
-
-    def _bound_before(self, name: str, loop: cst.For | cst.While, use: cst.CSTNode) -> bool:
-        """Whether each round of a loop binds a name anew before a use of it."""
-        lines = loop.body.body if isinstance(loop.body, cst.IndentedBlock) else ()
-        return any(
-            isinstance(target.target, cst.Name) and target.target.value == name
-            for line in lines
-            if isinstance(line, cst.SimpleStatementLine) and self.module.end(line) <= self.module.start(use)
-            for small in line.body
-            if isinstance(small, cst.Assign)
-            for target in small.targets
-        )
 
     def part_of_another(self, name: str, statement: cst.CSTNode) -> bool:
         """Whether a name is a view of another that is read afterwards: a write to it was meant to reach that one."""
