@@ -174,6 +174,15 @@ KEPT = []
 keep = KEPT.append
 
 
+def same(a):
+    keep(a)
+    return a
+
+
+def doubled(a):
+    return a * 2
+
+
 def f(w: torch.nn.Parameter, z: torch.Tensor):
 """
 
@@ -279,6 +288,11 @@ FORMS = {
         "h = torch.zeros(3)\nh[0] = 1\nh.mul_(2)\nn = h.sum().item()\ny = h * w\nh = h + n\nreturn h, y",
         True,
     ),
+    "function of the file": (
+        "h = torch.exp(w)\ny = doubled(h)\nh += 1\nreturn h, y",
+        "h = torch.exp(w)\ny = doubled(h)\nh = h + 1\nreturn h, y",
+        True,
+    ),
     "function of another room": (
         "h = torch.linalg.vector_norm(torch.exp(w), keepdim=True).sqrt()\nreturn h.mul_(0.5).square_()",
         "h = torch.linalg.vector_norm(torch.exp(w), keepdim=True).sqrt()\nreturn h.mul(0.5).square()",
@@ -289,6 +303,11 @@ FORMS = {
 #: The program notices these fixes where nothing requires grad, each in a way of its own: so they must not be safe.
 NOTICED = {
     "wider type": "h = torch.exp(w)\nh += z.double()\nreturn h",
+    "number that becomes a tensor": "n = 1\nn *= z.double()\nh = torch.exp(w)\nh += n\nreturn h",
+    "named within a sum": "h = torch.exp(w)\ny = (k := h) + 1\nh += 1\nreturn h, k, y",
+    "kept by a comprehension": "h = torch.exp(w)\nk = [h for _ in range(2)] + [z]\nh += 1\nreturn h, k",
+    "kept by a function of the file": "h = torch.exp(w)\ny = same(h) + 1\nh += 1\nreturn h, y, KEPT",
+    "returned by a function of the file": "h = torch.exp(w)\nk = same(h)\nh += 1\nreturn h, k",
     "two names at once": "h = k = torch.exp(w)\nh += 1\nreturn h, k",
     "name in an expression": "k = list((h := torch.exp(w), 0))\nh += 1\nreturn h, k",
     "kept in a list": "k = []\nh = torch.exp(w)\nk.append(h)\nh += 1\nreturn h, k",

@@ -249,9 +249,9 @@ class Scope:
                 targets = [target.target for target in parent.targets] if isinstance(parent, cst.Assign) else []
                 again = len(targets) == 1 and isinstance(targets[0], cst.Name) and targets[0].value == use.value
                 return again and parent.value is not None and self._own(use.value, parent.value) and not collected
-            if isinstance(parent, cst.BaseStatement):
+            if isinstance(parent, (cst.BaseStatement, cst.NamedExpr)):
                 return False
-            collected = collected or isinstance(parent, (cst.BaseElement, cst.BaseDictElement))
+            collected = collected or isinstance(parent, (cst.BaseElement, cst.BaseDictElement, cst.BaseComp))
             node = parent
         return False
 
@@ -280,14 +280,13 @@ class Scope:
         if argument.star or argument.keyword or parameters.posonly_params or position >= len(parameters.params):
             return False
         name, scope = parameters.params[position].name.value, Scope(self.module, function)
-        known = self.module.innocent.setdefault((function, name), None)
-        if known is None:
-            self.module.innocent[function, name] = True  # a function that calls itself is as innocent as the rest of it
-            known = not any(scope._elsewhere(use) for use in scope.names[name]) and all(
+        innocent, key = self.module.innocent, (function, name)
+        if key not in innocent:
+            innocent[key] = False  # as long as nothing is known: a function that calls itself
+            innocent[key] = not any(scope._elsewhere(use) for use in scope.names[name]) and all(
                 scope._computes(use, function) for use in scope.uses(name)
             )
-            self.module.innocent[function, name] = known
-        return known
+        return innocent[key]
 
     def _list(self, target: cst.BaseExpression) -> bool:
         """Whether ``target += x`` might put parts of ``x`` into a list."""
@@ -319,8 +318,15 @@ class Scope:
 
     def _is_number(self, name: str) -> bool:
         bound = list(self.bindings(name))
-        return bool(bound) and all(
-            self._annotated(found) if value is None else is_number(value, lambda other: False) for found, value in bound
+        changes = [
+            node for found in self.names.get(name, ()) if isinstance(node := self.module.parents[found], cst.AugAssign)
+        ]
+        values = [value for _, value in bound if value is not None]
+        values += [change.value for change in changes if last_name(change.target) == name]
+        return (
+            bool(bound)
+            and all(self._annotated(found) for found, value in bound if value is None)
+            and all(is_number(value, lambda other: False) for value in values)
         )
 
     def _annotated(self, found: cst.Name) -> bool:

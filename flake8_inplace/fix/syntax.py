@@ -35,7 +35,7 @@ class Module:
         self.parents = wrapper.resolve(ParentNodeProvider)
         self.nodes = list(walk(self.tree))
         #: Of functions and their parameters: whether they only compute with them, as far as anybody asked.
-        self.innocent: dict[tuple[cst.FunctionDef, str], bool | None] = {}
+        self.innocent: dict[tuple[cst.FunctionDef, str], bool] = {}
 
     def start(self, node: cst.CSTNode) -> Place:
         position = self._range(node).start
