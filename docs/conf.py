@@ -2,8 +2,11 @@
 
 project = "flake8-inplace"
 author = copyright = "flake8-inplace maintainers"
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build", "examples", "evidence", "programs"]
 html_theme = "furo"
 html_title = "flake8-inplace"
+# The site is built without PyTorch.
+autodoc_mock_imports = ["torch", "numpy"]
+autodoc_typehints = "signature"

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from . import __version__
 from .finding import Finding, Fix, Place
-from .rules import DOCUMENTATION, RULES, UNREADABLE
+from .rules import RULES, UNREADABLE
 
 TOOL = "flake8-inplace"
 
@@ -201,14 +201,14 @@ def rule_name(code: str) -> str:
 
 def sarif(found: Sequence[Entry], colour: bool = False) -> str:
     """SARIF 2.1.0, as code scanning services read it."""
-    codes = sorted({entry.code for entry in found} | set(RULES))
+    reported = {entry.code for entry in found}
+    codes = sorted(reported | set(RULES))
     run = {
         "tool": {
             "driver": {
                 "name": TOOL,
                 "version": __version__,
-                "informationUri": DOCUMENTATION.partition("rules/")[0],
-                "rules": [sarif_rule(code) for code in codes],
+                "rules": [sarif_rule(code, code in reported) for code in codes],
             }
         },
         "columnKind": "unicodeCodePoints",
@@ -219,18 +219,21 @@ def sarif(found: Sequence[Entry], colour: bool = False) -> str:
     return dump({"$schema": schema, "version": "2.1.0", "runs": [run]})
 
 
-def sarif_rule(code: str) -> dict[str, Any]:
+def sarif_rule(code: str, reported: bool) -> dict[str, Any]:
+    """A rule; one that reports something brings its page along. There is no helpUri: the pages are on no web site."""
     if code not in RULES:  # of another plugin, by way of the formatter
         return {"id": code}
-    rule, page = RULES[code], DOCUMENTATION.format(code=code)
-    return {
+    rule = RULES[code]
+    described: dict[str, Any] = {
         "id": code,
         "name": rule.name,
         "shortDescription": {"text": rule.summary},
-        "help": {"text": f"{rule.summary}. See {page}", "markdown": f"{rule.summary}. [More]({page})"},
-        "helpUri": page,
         "defaultConfiguration": {"level": level(code), "enabled": rule.default_on},
     }
+    if reported:
+        page = rule.page()
+        described["help"] = {"text": page, "markdown": page}
+    return described
 
 
 def level(code: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .finding import Finding, Place
@@ -32,6 +33,10 @@ class Rule:
     def default_on(self) -> bool:
         return not self.family
 
+    def page(self) -> str:
+        """Its documentation, as Markdown."""
+        return (PAGES / f"{self.code}.md").read_text("utf-8")
+
 
 _ALL = (
     Rule("TIP000", "unreadable", "this file could not be analysed", fix="never"),
@@ -55,11 +60,17 @@ _ALL = (
     Rule("TIP201", "leaf", "an in-place write to a leaf that requires grad", "leaf"),
     Rule("TIP202", "leaf-view", "an in-place write to a view of a leaf that requires grad", "leaf view"),
     Rule("TIP203", "multi-output-view", "an in-place write to an output of split, chunk, unbind or iteration", "views"),
-    Rule("TIP204", "expanded", "an in-place write to expanded memory", "expand"),
+    Rule("TIP204", "expanded", "an in-place write to expanded memory", "expand", fix="safe"),
     Rule("TIP205", "no-grad-view", "a view made under no_grad is written with grad mode on", "no_grad"),
-    Rule("TIP206", "detach-view", "`detach_()` on a view", "detach"),
+    Rule("TIP206", "detach-view", "`detach_()` on a view", "detach", fix="safe"),
     Rule("TIP207", "out-with-grad", "`out=` with an argument that requires grad", "out grad"),
-    Rule("TIP208", "overlapping-operand", "an in-place operator reads its own memory in another order", "overlap"),
+    Rule(
+        "TIP208",
+        "overlapping-operand",
+        "an in-place operator reads its own memory in another order",
+        "overlap",
+        fix="safe",
+    ),
     Rule("TIP209", "backward-hook", "an in-place write beside a module with a full backward hook", "hook"),
     Rule("TIP210", "inference-tensor", "a tensor made in inference mode is written outside of it", "inference"),
     Rule("TIP211", "unbatched", "a batched value is written to an unbatched tensor under `vmap`", "vmap", fix="never"),
@@ -139,9 +150,12 @@ _ALL = (
     ),
 )
 RULES = {rule.code: rule for rule in _ALL}
+"""Every rule by its code."""
 PREFIX = "TIP"
-DOCUMENTATION = "https://flake8-inplace.readthedocs.io/en/stable/rules/{code}.html"
-"""Where the page of a rule stands on the web."""
+
+_PACKED = Path(__file__).with_name("pages")
+PAGES = _PACKED if _PACKED.is_dir() else Path(__file__).parents[1] / "docs" / "rules"
+"""The folder with a page for each rule: packed into the wheel, in a checkout where it is written."""
 
 _CALLED = RULES["TIP107"]
 _BY_FORM = {rule.form: rule for rule in _ALL if rule.form} | {"renorm": RULES["TIP101"]}

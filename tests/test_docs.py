@@ -7,6 +7,7 @@ README, and the titles of the rule pages.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import traceback
@@ -21,10 +22,11 @@ from flake8_inplace.analysis import analyze
 from flake8_inplace.rules import RULES
 from flake8_inplace.runtime import conformance
 from flake8_inplace.runtime.conformance import fenced, sections
+from flake8_inplace.torchfacts import ops
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
-PAGES = [README, *(ROOT / "docs" / f"{name}.md" for name in ("commands", "runtime", "verify"))]
+PAGES = [README, *(ROOT / "docs" / f"{name}.md" for name in ("commands", "runtime", "verify", "adding-an-op"))]
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
 CONSOLE = re.compile(r"^```console\n\$ python (.+)\n((?:.*\n)*?)```$", re.MULTILINE)
 PROGRESS = re.compile(r"^verify: \d+ backward pass(es)?\n", re.MULTILINE)  # said every ten seconds: on a slow machine
@@ -172,6 +174,55 @@ def output(arguments: str) -> str:
 @pytest.mark.parametrize(("command", "shown"), [found for page in PAGES for found in CONSOLE.findall(page.read_text())])
 def test_console_excerpts_are_real(command: str, shown: str) -> None:
     assert output(command) == shown
+
+
+@pytest.mark.parametrize("name", ["api", "how-it-works", "memory", "runtime"])
+def test_python_examples_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One after the other, as a reader would; what a comment behind `print` says is printed."""
+    blocks = fenced((ROOT / "docs" / f"{name}.md").read_text(), "python")
+    names: dict[str, Any] = {"model": torch.nn.Linear(3, 3), "batch": torch.ones(2, 3)}
+    assert blocks
+    for block in blocks:
+        exec(compile(block, f"{name}.md", "exec"), names)
+        said = [re.sub(r"^bytes: ", "", words) for words in re.findall(r"print\(.*\) +# (.*)", block)]
+        assert capsys.readouterr().out.splitlines() == said
+
+
+def test_adopting_works_as_it_says(tmp_path: Path) -> None:
+    """The commands of the page, in order, in a project of its own; then a new finding, and a mended one."""
+    shutil.copytree(ROOT / "docs" / "examples", tmp_path / "code")
+    steps = [line for block in fenced((ROOT / "docs" / "adopting.md").read_text(), "sh") for line in block.splitlines()]
+    assert steps[-1] == "flake8-inplace verify train.py"  # tests/test_verify.py
+    statuses = {step: command(step, tmp_path).returncode for step in steps[:-1]}
+    look, diff, mend, write, check = steps[:-1]
+    assert statuses == {look: 1, diff: 1, mend: 1, write: 0, check: 0}
+    new = tmp_path / "code" / "new.py"
+    new.write_text((ROOT / "docs" / "examples" / "silu_recipe.py").read_text())
+    assert (tmp_path / "code" / "silu_recipe.py").rename(tmp_path / "code" / "moved.py")
+    done = command(check, tmp_path)
+    assert (done.returncode, done.stdout.count(": TIP")) == (1, 2)
+    assert "1 of its findings are gone" in done.stderr
+
+
+def command(line: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    program, *arguments = line.split()
+    assert program == "flake8-inplace"
+    return subprocess.run(
+        [sys.executable, "-m", "flake8_inplace", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_rows_of_the_notation_are_valid() -> None:
+    text = (ROOT / "docs" / "adding-an-op.md").read_text()
+    rows = re.findall(r"`(\w+\|[^`]+)`", text)
+    assert len(rows) >= 2
+    for row in rows:
+        assert ops.format_op(ops.parse_op(row)) == row
 
 
 def test_setup_commands() -> None:

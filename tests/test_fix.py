@@ -150,7 +150,6 @@ NO_FIX_ON_THE_PAGE = {
     "TIP106": "the order of training is for people to choose",
     "TIP204": "the write is the last thing done to the name, which is a view of another",
     "TIP206": "the write is the last thing done to the name, which is a view of another",
-    "TIP208": "the write is the last thing done to the name",
     "TIP302": "the write is the last thing done to the array",
     "TIP404": "the tensor is kept on ctx: where to keep it is for people to choose",
 }
@@ -167,7 +166,25 @@ def runs(text: str) -> None:
 # What is fixed how
 
 
-HEAD = "import torch\nimport torch.nn.functional as F\n\n\ndef f(w: torch.nn.Parameter, z: torch.Tensor):\n"
+HEAD = """\
+import torch
+import torch.nn.functional as F
+
+KEPT = []
+keep = KEPT.append
+
+
+def same(a):
+    keep(a)
+    return a
+
+
+def doubled(a):
+    return a * 2
+
+
+def f(w: torch.nn.Parameter, z: torch.Tensor):
+"""
 
 FORMS = {
     "augmented": ("h = torch.sigmoid(w)\nh += 1\nreturn h", "h = torch.sigmoid(w)\nh = h + 1\nreturn h", True),
@@ -241,6 +258,72 @@ FORMS = {
         "h = torch.exp(w)\nfor _ in range(3):\n    h = h * 2\n    h = torch.exp(h)\nreturn h",
         True,
     ),
+    "argument bound anew": (
+        "z = torch.exp(w)\nz *= 2\nreturn z",
+        "z = torch.exp(w)\nz = z * 2\nreturn z",
+        True,
+    ),
+    "part of what has no name": (
+        "h = torch.exp(w).view(-1)\nh[0] = 0\nreturn h",
+        "h = torch.exp(w).view(-1)\nh = h.clone()\nh[0] = 0\nreturn h",
+        True,
+    ),
+    "part of itself": (
+        "h = torch.exp(w)\nh = h.view(-1)\nh += 1\nreturn h",
+        "h = torch.exp(w)\nh = h.view(-1)\nh = h + 1\nreturn h",
+        True,
+    ),
+    "number by name": (
+        "n = z.shape[0]\nh = torch.exp(w)\nh *= 2 / n\nreturn h",
+        "n = z.shape[0]\nh = torch.exp(w)\nh = h * (2 / n)\nreturn h",
+        True,
+    ),
+    "truth values": (
+        "h = torch.exp(w)\nh *= z > 0\nreturn h",
+        "h = torch.exp(w)\nh = h * (z > 0)\nreturn h",
+        True,
+    ),
+    "written and read before": (
+        "h = torch.zeros(3)\nh[0] = 1\nh.mul_(2)\nn = h.sum().item()\ny = h * w\nh += n\nreturn h, y",
+        "h = torch.zeros(3)\nh[0] = 1\nh.mul_(2)\nn = h.sum().item()\ny = h * w\nh = h + n\nreturn h, y",
+        True,
+    ),
+    "function of the file": (
+        "h = torch.exp(w)\ny = doubled(h)\nh += 1\nreturn h, y",
+        "h = torch.exp(w)\ny = doubled(h)\nh = h + 1\nreturn h, y",
+        True,
+    ),
+    "function of another room": (
+        "h = torch.linalg.vector_norm(torch.exp(w), keepdim=True).sqrt()\nreturn h.mul_(0.5).square_()",
+        "h = torch.linalg.vector_norm(torch.exp(w), keepdim=True).sqrt()\nreturn h.mul(0.5).square()",
+        True,
+    ),
+}
+
+#: The program notices these fixes where nothing requires grad, each in a way of its own: so they must not be safe.
+NOTICED = {
+    "wider type": "h = torch.exp(w)\nh += z.double()\nreturn h",
+    "number that becomes a tensor": "n = 1\nn *= z.double()\nh = torch.exp(w)\nh += n\nreturn h",
+    "named within a sum": "h = torch.exp(w)\ny = (k := h) + 1\nh += 1\nreturn h, k, y",
+    "kept by a comprehension": "h = torch.exp(w)\nk = [h for _ in range(2)] + [z]\nh += 1\nreturn h, k",
+    "kept by a function of the file": "h = torch.exp(w)\ny = same(h) + 1\nh += 1\nreturn h, y, KEPT",
+    "returned by a function of the file": "h = torch.exp(w)\nk = same(h)\nh += 1\nreturn h, k",
+    "two names at once": "h = k = torch.exp(w)\nh += 1\nreturn h, k",
+    "name in an expression": "k = list((h := torch.exp(w), 0))\nh += 1\nreturn h, k",
+    "kept in a list": "k = []\nh = torch.exp(w)\nk.append(h)\nh += 1\nreturn h, k",
+    "kept in a sum of lists": "h = torch.exp(w)\nk = [z] + [h]\nh += 1\nreturn h, k",
+    "rows kept in a list": "k = []\nh = torch.exp(w)\nk += h\nh += 1\nreturn h, k",
+    "kept in a set": "k = set()\nh = torch.exp(w)\nk.add(h)\nh += 1\nreturn h, k",
+    "kept by a function": "h = torch.exp(w)\nkeep(h)\nh += 1\nreturn h, KEPT",
+    "view": "h = torch.exp(w)\nk = h[1:]\nh += 1\nreturn h, k",
+    "transposed": "h = torch.exp(w).view(1, -1)\nk = h.T\nh += 1\nreturn h, k",
+    "dropout that is off": "h = torch.exp(w)\nk = F.dropout(h, 0.5, False)\nh += 1\nreturn h, k",
+    "plus": "h = torch.exp(w)\nk = +h\nh += 1\nreturn h, k",
+    "array": "n = torch.zeros(3)\na = n.numpy()\nh = w * n\nn += 1\nreturn h * n, a",
+    "part of what was an argument": "z = z.view(-1)\nh = w * z\nz += 1\nreturn h * z",
+    "kept by the round before": (
+        "k = z\nh = torch.exp(w)\nfor i in range(2):\n    h *= 2\n    k = k if i else h\nreturn h, k"
+    ),
 }
 
 #: A new tensor under the same name would not do what the write did, or would do it for nobody.
@@ -249,6 +332,8 @@ LEFT_ALONE = {
     "what out= was a part of": "o = torch.exp(w)\ny = o.detach()\ntorch.mul(z, 2, out=y)\nreturn o",
     "a part of another": "h = torch.exp(w)\nrow = h[0]\nrow += 1\nreturn h",
     "a loop's element": "h = torch.exp(w)\nfor row in h.detach():\n    row.mul_(2)\nreturn h",
+    "read beside": "h = torch.exp(w)\nreturn h + h.mul_(2)",
+    "flag beside": "h = torch.exp(w)\nh = h + F.relu(h, inplace=True)\nreturn h",
     "a lambda": "h = torch.exp(w)\ng = lambda: h.mul_(2)\nreturn h + g()",
 }
 
@@ -264,6 +349,28 @@ def test_forms(before: str, after: str, safe: bool) -> None:
     assert [fix.safe for _, fix in done.done] == [safe]
     assert done.left == ()
     assert (mend(indented(before), every, unsafe=False).text == done.text) is safe
+
+
+@pytest.mark.parametrize("before", [before for before, _, safe in FORMS.values() if safe])
+def test_a_safe_fix_changes_nothing_else(before: str) -> None:
+    """Values, types and what other names hold, where nothing requires grad."""
+    assert without_gradients(indented(before)) == without_gradients(mend(indented(before), every, unsafe=False).text)
+
+
+@pytest.mark.parametrize("body", NOTICED.values(), ids=NOTICED)
+def test_what_the_program_notices_is_not_safe(body: str) -> None:
+    text, mended = indented(body), mend(indented(body), every, unsafe=True)
+    assert [fix.safe for _, fix in mended.done] == [False]
+    assert without_gradients(text) != without_gradients(mended.text)
+
+
+def without_gradients(text: str) -> str:
+    """What the caller sees: the result, with its types, and the arguments."""
+    names: dict[str, Any] = {}
+    arguments = torch.linspace(-1, 1, 3), torch.arange(3.0)
+    with torch.no_grad():
+        exec(compile(text, "<form>", "exec"), names)
+        return repr((names["f"](*arguments), arguments))
 
 
 @pytest.mark.parametrize("body", LEFT_ALONE.values(), ids=LEFT_ALONE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import time
 from collections import Counter
@@ -21,7 +22,7 @@ from ..files import Project, Source, UsageError
 from ..finding import Finding, Fix
 from ..report import FORMATS, Entry, entries
 from ..rules import RULES, UNREADABLE
-from .common import add_files, complain, project, read
+from .common import add_files, complain, project, read, reason, write
 
 #: Formats that show what to write instead.
 WITH_FIXES = frozenset({"text", "json", "sarif"})
@@ -37,23 +38,32 @@ def main(arguments: Sequence[str]) -> int:
     if given.write_baseline and not given.baseline:
         parser.error("--write-baseline needs --baseline FILE")
     try:
-        files = project(given)
-        known = {} if given.write_baseline or not given.baseline else read_baseline(given.baseline)
-        found, complete = lint(files, given.jobs, given.format in WITH_FIXES)
+        return report(given)
     except UsageError as error:
         complain(str(error))
-        return USAGE_ERROR
     except BrokenProcessPool:
         complain("a worker process died, perhaps for want of memory; try --jobs 1")
-        return USAGE_ERROR
+    return USAGE_ERROR
+
+
+def report(given: argparse.Namespace) -> int:
+    """Lint and write what was asked for. Raises UsageError."""
+    files = project(given)
+    known = read_baseline(given.baseline) if given.baseline and not given.write_baseline else {}
+    found, complete = lint(files, given.jobs, given.format in WITH_FIXES and not given.write_baseline)
     if given.write_baseline:
-        write_baseline(given.baseline, found)
+        write(given.baseline, baseline(found))
         complain(f"{given.baseline}: {len(found)} findings written; they are not reported as long as they stand there")
         return 0 if complete else USAGE_ERROR
     fresh = [entry for entry in found if entry.fingerprint not in known]
     gone = len(known.keys() - {entry.fingerprint for entry in found})
-    write(FORMATS[given.format](fresh, coloured(given.color, given.output_file)), given.output_file)
-    if given.baseline and gone:
+    text = FORMATS[given.format](fresh, coloured(given.color, given.output_file))
+    if given.output_file:
+        write(given.output_file, text)
+    else:
+        sys.stdout.buffer.write(text.encode())  # whatever the terminal's encoding: the report is UTF-8
+        sys.stdout.flush()
+    if gone:
         complain(f"{given.baseline}: {gone} of its findings are gone; write it again to keep them from coming back")
     if given.statistics:
         print(statistics(fresh), end="", file=sys.stderr)
@@ -116,7 +126,10 @@ def examine_all(sources: Sequence[Source], jobs: int, fixes: bool) -> Iterator[E
     if jobs == 1 or len(texts) < SEVERAL:
         yield from progress(map(examine, texts, asked), len(texts))
         return
-    with ProcessPoolExecutor(min(jobs, len(texts))) as pool:
+    # Ctrl-C is for this process to answer, not for each of them.
+    with ProcessPoolExecutor(
+        min(jobs, len(texts)), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
+    ) as pool:
         yield from progress(pool.map(examine, texts, asked, chunksize=4), len(texts))
 
 
@@ -137,7 +150,7 @@ def proposals(text: str, found: Sequence[Finding]) -> list[Fix | None]:
         return [repair.propose(finding) for finding in found]
     except Exception as error:  # the findings stand, whatever goes wrong with what to do about them
         if any(finding.code != UNREADABLE.code for finding in found):
-            complain(f"no fixes are shown for one file: {type(error).__name__}: {' '.join(str(error).split())[:120]}")
+            complain(f"no fixes are shown for one file: {type(error).__name__}: {reason(error)}")
         return [None] * len(found)
 
 
@@ -161,31 +174,24 @@ def read_baseline(path: str) -> dict[str, object]:
     try:
         data = json.loads(Path(path).read_text("utf-8"))
         return {row["fingerprint"]: row for row in data["findings"]}
+    except FileNotFoundError as error:
+        raise UsageError(f"{path}: there is no such baseline; --write-baseline makes one") from error
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; --write-baseline makes one") from error
+        raise UsageError(f"{path}: {reason(error)}") from error
     except (ValueError, LookupError, TypeError) as error:
         raise UsageError(f"{path}: not a baseline of flake8-inplace ({type(error).__name__})") from error
 
 
-def write_baseline(path: str, found: Sequence[Entry]) -> None:
+def baseline(found: Sequence[Entry]) -> str:
     """One line a finding, in order, so that a review shows what comes and goes."""
     rows = [
         json.dumps({"fingerprint": e.fingerprint, "path": e.path, "code": e.code, "text": e.at.text.strip()})
         for e in found
     ]
-    Path(path).write_text('{"version": 1, "findings": [\n' + ",\n".join(rows) + "\n]}\n", "utf-8")
+    return '{"version": 1, "findings": [\n' + ",\n".join(rows) + "\n]}\n"
 
 
-# Writing
-
-
-def write(report: str, path: str | None) -> None:
-    if path:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(report, "utf-8")
-        return
-    sys.stdout.buffer.write(report.encode())  # whatever the terminal's encoding: the report is UTF-8
-    sys.stdout.flush()
+# Showing
 
 
 def coloured(choice: str, path: str | None) -> bool:

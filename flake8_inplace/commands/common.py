@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
-from ..files import FLAGS, WITH_VALUE, Project, Source
+from ..files import FLAGS, WITH_VALUE, Project, Source, UsageError
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
@@ -31,9 +32,22 @@ def read(files: Project, path: str) -> Source | None:
     try:
         return files.read(path)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-        complain(f"{path}: {reason}")
+        complain(f"{path}: {reason(error)}")
         return None
+
+
+def write(path: str, text: str) -> None:
+    """Over what the file held; folders that are missing are made. Raises UsageError."""
+    try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(text, "utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {reason(error)}") from error
+
+
+def reason(error: Exception) -> str:
+    """What went wrong, on one line."""
+    return getattr(error, "strerror", None) or " ".join(str(error).split())[:120]
 
 
 def complain(message: str) -> None:

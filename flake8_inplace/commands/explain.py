@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
 from ..cli import USAGE_ERROR
-from ..rules import DOCUMENTATION, RULES
+from ..rules import RULES
 from .common import complain
-
-PACKAGE = Path(__file__).parent.parent
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -34,13 +31,5 @@ def main(arguments: Sequence[str]) -> int:
             complain(f"{word}: no such rule; `flake8-inplace explain --list` shows all")
             status = USAGE_ERROR
             continue
-        print(page(code).rstrip("\n"))
-        print(f"\n{DOCUMENTATION.format(code=code)}")
+        print(RULES[code].page(), end="")
     return status
-
-
-def page(code: str) -> str:
-    """The page of a rule: packed into the wheel, and in a checkout where it is written."""
-    packed, written = PACKAGE / "pages", PACKAGE.parent / "docs" / "rules"
-    folder = packed if packed.is_dir() else written
-    return (folder / f"{code}.md").read_text("utf-8")

@@ -16,7 +16,7 @@ from ..files import NOTEBOOK, Project, Source, UsageError
 from ..finding import Finding
 from ..fix import Mended, mend
 from ..report import grade
-from .common import add_files, complain, project
+from .common import add_files, complain, project, reason
 
 _COLOURS = {"+": "32", "-": "31", "@": "36"}
 
@@ -36,21 +36,13 @@ def main(arguments: Sequence[str]) -> int:
         if path.endswith(NOTEBOOK):
             continue
         try:
-            document = Document.read(path)
-            mended = mended_by(files, path, document, unsafe=given.unsafe_fixes or not writes)
+            mended = treat(files, path, writes, unsafe=given.unsafe_fixes or not writes)
         except Exception as error:  # whatever is wrong with one file must not keep the others from being mended
-            reason = getattr(error, "strerror", None) or " ".join(str(error).split())[:120]
-            complain(f"{path}: {type(error).__name__}: {reason}")
+            complain(f"{path}: {type(error).__name__}: {reason(error)}")
             complete = False
             continue
         offered += len(mended.done)
         left += len(mended.left)
-        if not writes:
-            print(diff(path, document.text, mended.text, sys.stdout.isatty()), end="", flush=True)
-        elif path == "-":
-            sys.stdout.buffer.write(document.encoded(mended.text))
-        elif mended.done:
-            Path(path).write_bytes(document.encoded(mended.text))
         for finding, fix in mended.done:
             note(f"{path}:{finding.line}: {finding.code} ({grade(fix)}) {fix.title}")
         for finding in mended.left:
@@ -94,14 +86,22 @@ class Document:
         return text.encode(self.encoding)
 
 
-def mended_by(files: Project, path: str, document: Document, unsafe: bool) -> Mended:
-    """The text with its fixes; what configuration or ``noqa`` silences stays. Raises SyntaxError, UsageError."""
+def treat(files: Project, path: str, writes: bool, unsafe: bool) -> Mended:
+    """Mend one file, or show how. What configuration or ``noqa`` silences stays."""
+    document = Document.read(path)
+    name = files.options.stdin_display_name if path == "-" else path
 
     def wanted(text: str, findings: Sequence[Finding]) -> list[bool]:
-        name = files.options.stdin_display_name if path == "-" else path
         return files.counts(Source(name, text), findings)
 
-    return mend(document.text, wanted, unsafe)
+    mended = mend(document.text, wanted, unsafe)
+    if not writes:
+        print(diff(name, document.text, mended.text, sys.stdout.isatty()), end="", flush=True)
+    elif path == "-":
+        sys.stdout.buffer.write(document.encoded(mended.text))
+    elif mended.done:
+        Path(path).write_bytes(document.encoded(mended.text))
+    return mended
 
 
 def diff(path: str, before: str, after: str, colour: bool) -> str:

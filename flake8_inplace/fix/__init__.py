@@ -75,8 +75,8 @@ def mend(text: str, wanted: Callable[[str, Sequence[Finding]], Sequence[bool]], 
         for finding in counted:
             if finding.place in refused:
                 continue
-            fix = repair.propose(finding, unsafe)
-            if fix is not None:
+            fix = repair.propose(finding)
+            if fix is not None and (fix.safe or unsafe):
                 break
             refused.add(finding.place)
         else:
@@ -99,14 +99,14 @@ class Repair:
         self._problem = result.problem
         self._module: Module | None = None
 
-    def propose(self, finding: Finding, unsafe: bool = True) -> Fix | None:
+    def propose(self, finding: Finding) -> Fix | None:
         """The best fix that holds when the result is analysed again, or None."""
         if finding not in self.found or RULES[finding.code].fix == "never":
             return None
         if self._module is None:
             self._module = Module(self.text)
         for fix in Form(self._module, finding).fixes():
-            if (fix.safe or unsafe) and self._holds(finding, fix):
+            if self._holds(finding, fix):
                 return fix
         return None
 

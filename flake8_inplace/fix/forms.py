@@ -15,16 +15,14 @@ from .scope import Scope
 from .syntax import (
     Module,
     detours,
-    first_name,
+    dotted,
     functions_called,
     is_import,
     is_method,
-    is_number,
     is_path,
     keyword,
     last_name,
     layers_of,
-    numbers,
     overwritten,
     range_from_one,
     root_of,
@@ -85,7 +83,7 @@ class Form:
         root, detour = stripped(target)
         path = self.module.code(root)
         if self.can_rebind(root, statement):
-            safe = self.private(root, statement) and is_number(statement.value) and not detour
+            safe = not detour and self.private(root, statement) and self.keeps_type(statement.value, root, statement)
             new = f"{path} = {path} {operator} {value}"
             yield Fix(f"write `{path} = {path} {operator} ...`", safe, (self.module.replaced(statement, new),))
         elif isinstance(target, cst.Subscript) and self.subscripted_list(target):
@@ -144,7 +142,12 @@ class Form:
             return
         before = block.body[: block.body.index(loop)]
         built, first = self.assigned(before, name), self.assigned(before, f"{name}[0]")
-        if built is None or first is None or not self.sized(built.value, module.code(count)) or is_number(first.value):
+        if (
+            built is None
+            or first is None
+            or not self.sized(built.value, module.code(count))
+            or self.scope(loop).is_number(first.value)
+        ):
             return
         ours = (built.targets[0], first.targets[0].target, part)
         others = [use for use in self.scope(statement).names[name] if module.parents[use] not in ours]
@@ -180,7 +183,7 @@ class Form:
 
     def sized(self, value: cst.BaseExpression, count: str) -> bool:
         """Whether an expression makes a table of ``count`` rows."""
-        if not isinstance(value, cst.Call) or not value.args or first_name(value.func) != "torch":
+        if not isinstance(value, cst.Call) or not value.args or not dotted(value.func).startswith("torch."):
             return False
         first = self.module.code(value.args[0].value)
         if last_name(value.func) in ("zeros_like", "empty_like", "ones_like"):
@@ -195,7 +198,11 @@ class Form:
         edits = [edit for link in links if (edit := self.out_of_place(link)) is not None]
         root, detour = stripped(base)
         if len(edits) == len([link for link in links if last_name(link.func).endswith("_")]):
-            promotes = any(last_name(link.func)[:-1] in _PROMOTING and not numbers(link) for link in links)
+            promotes = any(
+                last_name(link.func)[:-1] in _PROMOTING
+                and not all(self.keeps_type(argument.value, root, statement) for argument in link.args)
+                for link in links
+            )
             if isinstance(root, (cst.Call, cst.BinaryOperation, cst.UnaryOperation)) and root is base:
                 if self.module.fresh(root) or not self.is_statement(outer, statement):
                     yield Fix("use the out-of-place method", self.module.fresh(root) and not promotes, tuple(edits))
@@ -220,13 +227,13 @@ class Form:
         start = self.module.start(statement)
         binding = Edit(start, start, f"{path} = ")
         title = f"use the out-of-place method and assign to `{path}`"
-        if isinstance(statement, cst.Assign) and any(t.target.deep_equals(root) for t in statement.targets):
-            if statement.value is outer:
-                yield self.fix(title, root, statement, edits, doubt)
-        elif self.is_statement(outer, statement) or (isinstance(statement, cst.Assign) and statement.value is outer):
+        whole = self.is_statement(outer, statement) or (isinstance(statement, cst.Assign) and statement.value is outer)
+        if whole and self.rebinds(statement, root):
+            yield self.fix(title, root, statement, edits, doubt)
+        elif whole:
             if self.can_rebind(root, statement) or self.subscripted_list(root):
                 yield self.fix(title, root, statement, [binding, *edits], doubt)
-        elif isinstance(root, cst.Name) and not self.read_after(root, statement):
+        elif isinstance(root, cst.Name) and not self.read_again(root, outer, statement):
             yield self.fix("use the out-of-place method", root, statement, edits, doubt)
 
     def without_flag(self, call: cst.Call, flag: cst.Arg, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
@@ -238,11 +245,10 @@ class Form:
             yield from self.reassigned(first, call, statement, edits, False)
         else:
             temporary = self.module.fresh(first)
-            rebound = isinstance(statement, cst.Assign) and any(
-                target.target.deep_equals(first) for target in statement.targets
-            )
-            if not rebound and isinstance(first, cst.Name) and self.read_after(first, statement):
-                return  # somebody below reads the input, and was meant to read what was written into it
+            rebound = self.rebinds(statement, first)
+            again = self.read_beside if rebound else self.read_again
+            if isinstance(first, cst.Name) and again(first, call, statement):
+                return  # somebody else reads the input, and was meant to read what was written into it
             safe = temporary or (rebound and self.private(first, statement))
             yield Fix("drop `inplace=True`", safe, tuple(edits))
 
@@ -255,7 +261,7 @@ class Form:
             if self.can_rebind(root, statement):
                 edits.append(Edit(start, start, f"{path} = "))
                 yield self.fix(f"let it return a new tensor, and assign that to `{path}`", root, statement, edits, True)
-        elif not (isinstance(root, cst.Name) and self.read_after(root, statement)):
+        elif not (isinstance(root, cst.Name) and self.read_again(root, call, statement)):
             yield Fix("drop `out=`", False, tuple(edits))
 
     def discarded(self, call: cst.Call, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
@@ -401,6 +407,10 @@ class Form:
     def is_statement(self, node: cst.CSTNode, statement: cst.BaseSmallStatement) -> bool:
         return isinstance(statement, cst.Expr) and statement.value is node
 
+    def rebinds(self, statement: cst.BaseSmallStatement, root: cst.BaseExpression) -> bool:
+        """``x = ...``, where ``x`` is what is overwritten."""
+        return isinstance(statement, cst.Assign) and any(t.target.deep_equals(root) for t in statement.targets)
+
     def chain(self, call: cst.Call) -> tuple[list[cst.Call], cst.BaseExpression]:
         """All links of ``x.mul_(2).add_(1)``, the first one first, and ``x``."""
         links = [call]
@@ -427,7 +437,11 @@ class Form:
         bare = last_name(link.func).removesuffix("_")
         if not isinstance(link.func, cst.Attribute):
             return None
-        known = bare in ops.tensor_methods() if is_method(link) else bool(functions_called(bare))
+        known = (
+            bare in ops.tensor_methods()
+            if is_method(link)
+            else bool(functions_called(dotted(link.func).removesuffix("_")))
+        )
         return self.module.replaced(name, bare) if known and last_name(link.func).endswith("_") else None
 
     def without(self, call: cst.Call, argument: cst.Arg) -> Edit:
@@ -479,6 +493,22 @@ class Form:
 
     def read_after(self, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> bool:
         return not isinstance(root, cst.Name) or self.scope(statement).read_after(root.value, statement)
+
+    def read_beside(self, root: cst.Name, call: cst.Call, statement: cst.BaseSmallStatement) -> bool:
+        """Whether a name is read in the same statement, outside of the call that overwrites it."""
+        module, start = self.module, self.module.start
+        return any(
+            start(statement) <= start(use) < module.end(statement) and not start(call) <= start(use) < module.end(call)
+            for use in self.scope(statement).uses(root.value)
+        )
+
+    def read_again(self, root: cst.Name, call: cst.Call, statement: cst.BaseSmallStatement) -> bool:
+        return self.read_after(root, statement) or self.read_beside(root, call, statement)
+
+    def keeps_type(
+        self, operand: cst.BaseExpression, root: cst.BaseExpression, statement: cst.BaseSmallStatement
+    ) -> bool:
+        return self.scope(statement).keeps_type(operand, root.value if isinstance(root, cst.Name) else "")
 
     def private(self, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> bool:
         return isinstance(root, cst.Name) and self.scope(statement).private(root.value, statement)

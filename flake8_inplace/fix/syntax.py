@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import libcst as cst
@@ -15,6 +15,15 @@ NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 
 _VIEW_ATTRIBUTES = frozenset({"data", "T", "mT", "H", "mH", "real", "imag"})
 
+#: The facts are those of training. In evaluation dropout hands back the very tensor that it is given; einsum may, too.
+_MAY_RETURN_INPUT = frozenset(
+    "dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout einsum".split()
+)
+
+
+#: In-place methods after which the tensor has another shape: what was a view of it is none any more.
+_RESIZES = frozenset({"resize_", "resize_as_", "set_"})
+
 
 class Module:
     """A parsed text: positions, parents, and the node that a finding points at."""
@@ -25,6 +34,8 @@ class Module:
         self.ranges = wrapper.resolve(PositionProvider)
         self.parents = wrapper.resolve(ParentNodeProvider)
         self.nodes = list(walk(self.tree))
+        #: Of functions and their parameters: whether they only compute with them, as far as anybody asked.
+        self.innocent: dict[tuple[cst.FunctionDef, str], bool] = {}
 
     def start(self, node: cst.CSTNode) -> Place:
         position = self._range(node).start
@@ -52,15 +63,22 @@ class Module:
         return next((parent for parent in self.above(node) if isinstance(parent, kind)), None)
 
     def fresh(self, node: cst.BaseExpression) -> bool:
-        """Whether an expression surely makes a new tensor."""
-        if isinstance(node, (cst.BinaryOperation, cst.UnaryOperation)):
+        """Whether an expression surely makes a new tensor, in training and in evaluation."""
+        if isinstance(node, cst.BinaryOperation):
             return True
+        if isinstance(node, cst.UnaryOperation):
+            return not isinstance(node.operator, cst.Plus)  # `+x` is x
         if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or keyword(node, "inplace"):
             return False
-        name = node.func.attr.value
+        name, receiver = node.func.attr.value, node.func.value
+        if name in _MAY_RETURN_INPUT:
+            return False
         if not is_method(node):
-            return is_fresh(functions_called(name))
-        return is_fresh(ops.lookup(f"Tensor.{name}")) or self._layer_is_fresh(name)
+            return is_fresh(functions_called(dotted(node.func)))
+        if is_own_layer(node):
+            return self._layer_is_fresh(name)
+        found = ops.lookup(f"Tensor.{name}")
+        return is_fresh(found) and (self.fresh(receiver) or any(takes(op, node) for op in found))
 
     def _layer_is_fresh(self, name: str) -> bool:
         """Whether every ``self.name = nn.Layer(...)`` of the file is of a layer that returns a new tensor."""
@@ -70,11 +88,7 @@ class Module:
             for target in assign.targets
             if isinstance(target.target, cst.Attribute) and target.target.attr.value == name
         ]
-        for value in built:
-            fact = modules.lookup(f"torch.nn.{last_name(value.func)}") if isinstance(value, cst.Call) else None
-            if fact is None or not is_fresh([fact.op]) or keyword(cst.ensure_type(value, cst.Call), "inplace"):
-                return False
-        return bool(built)
+        return bool(built) and all(isinstance(value, cst.Call) and builds_fresh(value) for value in built)
 
     def replaced(self, node: cst.CSTNode, text: str) -> Edit:
         return Edit(self.start(node), self.end(node), text)
@@ -98,9 +112,7 @@ def last_name(node: cst.BaseExpression) -> str:
 
 def is_path(node: cst.BaseExpression) -> bool:
     """``x``, ``self.h``, ``self.states.h``: reading it twice does nothing twice."""
-    while isinstance(node, cst.Attribute):
-        node = node.value
-    return isinstance(node, cst.Name)
+    return bool(dotted(node))
 
 
 def keyword(call: cst.Call, name: str) -> cst.Arg | None:
@@ -112,15 +124,38 @@ def is_method(call: cst.Call) -> bool:
     return isinstance(call.func, cst.Attribute) and not is_library(call.func.value)
 
 
-def first_name(node: cst.BaseExpression) -> str:
-    """``torch`` of ``torch.nn.functional``."""
-    while isinstance(node, cst.Attribute):
-        node = node.value
+def dotted(node: cst.BaseExpression) -> str:
+    """``torch.nn.functional`` as it is written, empty where a node is no such path."""
+    if isinstance(node, cst.Attribute):
+        return f"{inner}.{node.attr.value}" if (inner := dotted(node.value)) else ""
     return node.value if isinstance(node, cst.Name) else ""
 
 
+def is_own_layer(call: cst.Call) -> bool:
+    """``self.norm(x)``: not a method of a tensor, whatever its name."""
+    return isinstance(call.func, cst.Attribute) and dotted(call.func.value) == "self"
+
+
+def takes(op: ops.Op, call: cst.Call) -> bool:
+    """Whether the arguments may be those of a tensor's method: ``block.norm(x)`` is a layer, ``x.norm(2)`` is none."""
+    given = [argument.value for argument in call.args if argument.keyword is None]
+    parameters = op.params[1:]
+    if any(parameter.varargs for parameter in parameters):
+        return True
+    return len(given) <= len(parameters) and not any(
+        parameter.kind == "other" and isinstance(value, cst.Name)
+        for value, parameter in zip(given, parameters, strict=False)
+    )
+
+
 def is_library(node: cst.BaseExpression) -> bool:
-    return first_name(node) in ("torch", "F", "nn")
+    return dotted(node).partition(".")[0] in ("torch", "F", "nn")
+
+
+def overwrites(call: cst.Call) -> bool:
+    """``x.relu_()``, ``torch.relu_(x)``, ``F.relu(x, inplace=True)``: calls that return the tensor they overwrite."""
+    name = last_name(call.func)
+    return keyword(call, "inplace") is not None or (name in ops.inplace_methods() and name not in _RESIZES)
 
 
 def overwritten(call: cst.Call) -> cst.BaseExpression | None:
@@ -131,8 +166,17 @@ def overwritten(call: cst.Call) -> cst.BaseExpression | None:
     return call.args[0].value if call.args else None
 
 
-def functions_called(name: str) -> tuple[ops.Op, ...]:
-    return ops.lookup(f"torch.{name}") or ops.lookup(f"torch.nn.functional.{name}")
+def functions_called(path: str) -> tuple[ops.Op, ...]:
+    """The overloads of ``torch.linalg.norm``, ``F.relu``, ``nn.functional.relu``."""
+    head, _, rest = path.partition(".")
+    return ops.lookup({"F": f"torch.nn.functional.{rest}", "nn": f"torch.{path}"}.get(head, path))
+
+
+def builds_fresh(constructor: cst.Call) -> bool:
+    """Whether calls of a layer that is built like this return a new tensor."""
+    name = last_name(constructor.func)
+    fact = modules.lookup(f"torch.nn.{name}")
+    return fact is not None and is_fresh([fact.op]) and "Dropout" not in name and not keyword(constructor, "inplace")
 
 
 def stripped(node: cst.BaseExpression) -> tuple[cst.BaseExpression, bool]:
@@ -158,6 +202,8 @@ def viewed_root(node: cst.BaseExpression) -> cst.BaseExpression:
             if not any(out.kind != "fresh" for op in found for out in op.outs):
                 return node
             node = node.func.value
+        elif isinstance(node, cst.Attribute) and node.attr.value in _VIEW_ATTRIBUTES:
+            node = node.value
         else:
             return node
 
@@ -197,25 +243,40 @@ def is_slot(node: cst.Subscript) -> bool:
 
 
 def detours(node: cst.BaseExpression) -> bool:
-    """Whether a view goes around autograd."""
-    return any(isinstance(part, cst.Name) and part.value in ("data", "detach", "numpy") for part in walk(node))
+    """Whether a part or a view is taken around autograd: ``x.detach()[0]``, not ``x[mask.data]``."""
+    while True:
+        if isinstance(node, cst.Subscript):
+            node = node.value
+        elif isinstance(node, cst.Call):
+            node = node.func
+        elif isinstance(node, cst.Attribute):
+            if node.attr.value in ("data", "detach", "numpy"):
+                return True
+            node = node.value
+        else:
+            return False
 
 
-def is_number(node: cst.BaseExpression) -> bool:
-    """Arithmetic with numbers alone, which changes no tensor's type."""
-    if isinstance(node, (cst.BinaryOperation,)):
-        return is_number(node.left) and is_number(node.right)
+def is_number(node: cst.BaseExpression, known: Callable[[str], bool]) -> bool:
+    """Whether an expression is a Python number by its looks; ``known`` says it of a name."""
+    if isinstance(node, cst.BinaryOperation):
+        return is_number(node.left, known) and is_number(node.right, known)
     if isinstance(node, cst.UnaryOperation):
-        return is_number(node.expression)
+        return is_number(node.expression, known)
+    if isinstance(node, cst.Name):
+        return known(node.value)
     if isinstance(node, cst.Attribute):
-        return isinstance(node.value, cst.Name) and node.value.value == "math"
+        return dotted(node.value) == "math"
+    if isinstance(node, cst.Subscript):
+        return last_name(node.value) == "shape" and isinstance(node.slice[0].slice, cst.Index)
     if isinstance(node, cst.Call):
-        return isinstance(node.func, cst.Attribute) and is_number(node.func)
+        return dotted(node.func) in ("len", "int", "float") or dotted(node.func).startswith("math.") or counts(node)
     return isinstance(node, (cst.Integer, cst.Float))
 
 
-def numbers(call: cst.Call) -> bool:
-    return all(is_number(argument.value) for argument in call.args)
+def counts(call: cst.Call) -> bool:
+    """``x.item()``, ``x.numel()``, ``x.size(0)``."""
+    return last_name(call.func) in ("item", "numel", "dim") or (last_name(call.func) == "size" and bool(call.args))
 
 
 def is_fresh(found: Sequence[ops.Op]) -> bool:

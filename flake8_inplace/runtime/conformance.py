@@ -25,14 +25,10 @@ from typing import Any
 
 import torch
 
-from ..rules import RULES, UNREADABLE, Rule
+from ..rules import PAGES, RULES, UNREADABLE, Rule
 from ..torchfacts import ops
 from ..torchfacts.ops import format_op, parse_op
 from .device import DeviceMissing, device_of, environment, progress
-
-PAGES = Path(__file__).parents[2] / "docs" / "rules"
-"""The rule pages of a checkout. A wheel does not hold them."""
-
 
 # -- the rules
 
@@ -302,7 +298,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1, ... (default: cpu)")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the result to a file, too")
     parser.add_argument("--verify", action="store_true", help="execute them; the only thing there is to do")
-    parser.add_argument("--pages", metavar="FOLDER", type=Path, default=PAGES, help="the rule pages of a checkout")
+    parser.add_argument("--pages", metavar="FOLDER", type=Path, default=PAGES, help="the pages of the rules")
     parser.add_argument("--rules-only", action="store_true", help="leave the operators out, which take a minute")
     options = parser.parse_args(argv)
     try:
@@ -318,7 +314,7 @@ def main(argv: Sequence[str]) -> int:
     if options.pages.is_dir():
         examples = try_rules(options.pages, device)
     else:
-        print(f"the rules are not verified: no pages at {options.pages}; a checkout has them, a wheel does not")
+        print(f"the rules are not verified: no pages at {options.pages}")
     operators = None
     failed = False
     if not options.rules_only:
