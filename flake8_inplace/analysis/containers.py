@@ -13,6 +13,7 @@ from .domain import (
     NONE,
     Array,
     Attributes,
+    Cell,
     Choice,
     Condition,
     Const,
@@ -56,7 +57,9 @@ def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
             stale.taken(m, value, m.see(item))
         if contents.open:
             items = list(contents.items[:ELEMENTS])
-            return (items + [_another(m, items)] * (2 - len(items))), False
+            while len(items) < 2:
+                items.append(another(m, items[0]) if items else Unknown())
+            return items, False
         return list(contents.items[:ELEMENTS]), len(contents.items) <= ELEMENTS
     if isinstance(value, Dict):
         contents = m.state.get(value)
@@ -100,8 +103,15 @@ def few(m: Machine, items: list[Value], exact: bool) -> tuple[list[Value], bool]
     return sorted(items, key=lambda item: not (isinstance(item, Tensor) and m.state.get(item.storage)))[:2], False
 
 
-def _another(m: Machine, items: list[Value]) -> Value:
-    return items[0] if items else Unknown()
+def another(m: Machine, item: Value) -> Value:
+    """What one more round of a loop would see after ``item``: a value like it, with memory of its own."""
+    item = m.see(item)
+    if isinstance(item, Tuple):
+        return Tuple(tuple(another(m, part) for part in item.items))
+    if isinstance(item, Tensor) and not item.view:
+        state = m.cell(item)
+        return Tensor(cell=Cell(state.grad, state.node, state.leaf), dims=item.dims)
+    return item
 
 
 def _part(value: Unknown) -> Unknown:

@@ -322,7 +322,10 @@ def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
 
     frame.elements |= stale.names(node.target)
 
-    return loop(m, frame, node.body, [binding(item) for item in items], node.orelse, exact)
+    def further() -> None:
+        bind(m, node.target, containers.another(m, items[-1]), frame)
+
+    return loop(m, frame, node.body, [binding(item) for item in items], further, node.orelse, exact)
 
 
 def _while(m: Machine, node: cst.While, frame: Frame) -> bool:
@@ -333,7 +336,7 @@ def _while(m: Machine, node: cst.While, frame: Frame) -> bool:
     def again() -> None:
         evaluate(m, node.test, frame)
 
-    return loop(m, frame, node.body, [lambda: None, again], node.orelse, endless=test is True)
+    return loop(m, frame, node.body, [lambda: None, again], again, node.orelse, endless=test is True)
 
 
 def loop(
@@ -341,6 +344,7 @@ def loop(
     frame: Frame,
     body: cst.BaseSuite,
     rounds: list[Callable[[], None]],
+    further: Callable[[], None],
     orelse: cst.Else | None,
     exact: bool = False,
     endless: bool = False,
@@ -354,7 +358,6 @@ def loop(
     this = Loop(state.mark())
     frame.loops.append(this)
     alive, grown = True, -ROUNDS
-    rounds = list(rounds)
     for number, start in enumerate(rounds):
         mark = state.mark()
         start()
@@ -370,7 +373,7 @@ def loop(
             state.merge(mark, exits)
         grown = number if not exact and grew(m, mark) else grown
         if number == len(rounds) - 1 < ROUNDS - 1 and number < grown + 2:
-            rounds.append(start)
+            rounds.append(further)
     frame.loops.pop()
     if alive and orelse is not None:
         alive = suite(m, orelse.body, frame)
