@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -752,7 +752,8 @@ def parameters(m: Machine, function: Function, args: list[Value], kwargs: dict[s
         else:
             value = function.defaults.get(name, Unknown())
         complete = complete and not _blank(m, value)
-        frame.vars[name] = value
+        guessed = isinstance(value, Tensor) and name in joined(m, function)
+        frame.vars[name] = Unknown(m.grad(value), likely=True) if guessed else value
     for param in params.kwonly_params:
         name = param.name.value
         frame.vars[name] = rest.pop(name) if name in rest else function.defaults.get(name, Unknown())
@@ -837,18 +838,34 @@ def entry_argument(m: Machine, function: Function, param: cst.Param, first: bool
         return Unknown(scalar=True, default=default)
     if default is not None and default != NONE:
         return Unknown(scalar=isinstance(default, Const), default=default)
-    if forward and first and default is None and not _is_joined(function.node, param.name.value):
+    if forward and first and default is None and param.name.value not in joined(m, function):
         return Tensor(cell=Cell(Grad.MAYBE, leaf=False))
     return Unknown(Grad.MAYBE, likely=forward)
 
 
-def _is_joined(node: cst.CSTNode, name: str) -> bool:
-    """Whether ``torch.cat(name)`` or the like in a function shows that a parameter is a sequence of tensors."""
+def joined(m: Machine, function: Function) -> frozenset[str]:
+    """The names that ``torch.cat(name)`` and the like in a function show to be sequences of tensors."""
+    found = m.joined.get(function.node)
+    if found is None:
+        any_call = any(f"{name}(" in function.piece.source for name in _JOINING)
+        uses = list(_joins(function.node)) if any_call else []
+        found = m.joined[function.node] = frozenset(name for name, is_list in uses if is_list) - {
+            name for name, is_list in uses if not is_list
+        }
+    return found
+
+
+def _joins(node: cst.CSTNode) -> Iterator[tuple[str, bool]]:
+    """The names that are joined, and, with False, those that are bound to something before they are joined."""
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _JOINING:
         first = node.args[0].value if node.args else None
-        if isinstance(first, cst.Name) and first.value == name:
-            return True
-    return any(_is_joined(child, name) for child in node.children)
+        if isinstance(first, cst.Name):
+            yield first.value, True
+    elif isinstance(node, cst.Assign) and not list(_joins(node.value)):
+        for target in node.targets:
+            yield from ((name, False) for name in stale.names(target.target))
+    for child in node.children:
+        yield from _joins(child)
 
 
 _JOINING = frozenset({"cat", "concat", "stack", "hstack", "vstack"})

@@ -244,6 +244,7 @@ class Machine:
     events: dict[Any, Any] = field(default_factory=dict)
     stored: dict[Any, int] = field(default_factory=dict)
     mentions: dict[cst.CSTNode | None, tuple[str, ...]] = field(default_factory=dict)
+    joined: dict[cst.CSTNode, frozenset[str]] = field(default_factory=dict)
     rescaled: dict[Any, Site] = field(default_factory=dict)
     batched: set[Tensor] = field(default_factory=set)
     updates: dict[str, Any] = field(default_factory=dict)  # "all": moments and places of updates of parameters
