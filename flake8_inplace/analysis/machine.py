@@ -40,7 +40,7 @@ DEPTH = 12
 """Calls that are followed inside one another."""
 ENTRY_STEPS = 6000
 """Statements read for one entry, calls and second loop passes included; beyond it calls are not followed."""
-COMBINATIONS = 12
+COMBINATIONS = 4
 """Combinations of what the operands of one operation may be that are followed."""
 FILE_STEPS = 120_000
 
