@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 
-from ..checker import findings, unreadable
+from ..checker import findings, short, unreadable
 from ..cli import USAGE_ERROR
 from ..files import Project, Source, UsageError
-from ..finding import Finding, Fix
+from ..finding import Finding, Fix, Place
 from ..report import FORMATS, Entry, entries
 from ..rules import RULES, UNREADABLE
-from .common import add_files, complain, project, read
+from .common import add_files, complain, project, read, show
 
 #: Formats that show what to write instead.
 WITH_FIXES = frozenset({"text", "json", "sarif"})
@@ -42,9 +42,6 @@ def main(arguments: Sequence[str]) -> int:
         found, complete = lint(files, given.jobs, given.format in WITH_FIXES)
     except UsageError as error:
         complain(str(error))
-        return USAGE_ERROR
-    except BrokenProcessPool:
-        complain("a worker process died, perhaps for want of memory; try --jobs 1")
         return USAGE_ERROR
     if given.write_baseline:
         write_baseline(given.baseline, found)
@@ -116,8 +113,30 @@ def examine_all(sources: Sequence[Source], jobs: int, fixes: bool) -> Iterator[E
     if jobs == 1 or len(texts) < SEVERAL:
         yield from progress(map(examine, texts, asked), len(texts))
         return
-    with ProcessPoolExecutor(min(jobs, len(texts))) as pool:
-        yield from progress(pool.map(examine, texts, asked, chunksize=4), len(texts))
+    yield from progress(in_processes(texts, asked, min(jobs, len(texts))), len(texts))
+
+
+def in_processes(texts: Sequence[str], asked: Sequence[bool], jobs: int) -> Iterator[Examined]:
+    """Every text examined. Where one brings its process down, those that are left get a process each."""
+    done = 0
+    try:
+        with ProcessPoolExecutor(jobs) as pool:
+            for examined in pool.map(examine, texts, asked, chunksize=4):
+                yield examined
+                done += 1
+    except BrokenProcessPool:
+        for text, fixes in zip(texts[done:], asked[done:], strict=True):
+            yield alone(text, fixes)
+
+
+def alone(text: str, fixes: bool) -> Examined:
+    """One text examined by a process of its own."""
+    with ProcessPoolExecutor(1) as pool:
+        try:
+            return pool.submit(examine, text, fixes).result()
+        except BrokenProcessPool:
+            died = unreadable(Place(1, 0), "the process that read it died, perhaps for want of memory")
+            return Examined((died,), (None,))
 
 
 def examine(text: str, fixes: bool) -> Examined:
@@ -137,7 +156,7 @@ def proposals(text: str, found: Sequence[Finding]) -> list[Fix | None]:
         return [repair.propose(finding) for finding in found]
     except Exception as error:  # the findings stand, whatever goes wrong with what to do about them
         if any(finding.code != UNREADABLE.code for finding in found):
-            complain(f"no fixes are shown for one file: {type(error).__name__}: {' '.join(str(error).split())[:120]}")
+            complain(f"no fixes are shown for one file: {type(error).__name__}: {short(error)}")
         return [None] * len(found)
 
 
@@ -182,10 +201,9 @@ def write_baseline(path: str, found: Sequence[Entry]) -> None:
 def write(report: str, path: str | None) -> None:
     if path:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(report, "utf-8")
-        return
-    sys.stdout.buffer.write(report.encode())  # whatever the terminal's encoding: the report is UTF-8
-    sys.stdout.flush()
+        Path(path).write_text(report, "utf-8", "backslashreplace")
+    else:
+        show(report)
 
 
 def coloured(choice: str, path: str | None) -> bool:

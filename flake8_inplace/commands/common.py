@@ -39,3 +39,9 @@ def read(files: Project, path: str) -> Source | None:
 def complain(message: str) -> None:
     """One line of trouble; the run goes on or ends with status 2."""
     print(f"flake8-inplace: {message}", file=sys.stderr)
+
+
+def show(text: str) -> None:
+    """Write to standard output, as UTF-8 whatever the terminal's encoding; what cannot be encoded is escaped."""
+    sys.stdout.buffer.write(text.encode(errors="backslashreplace"))
+    sys.stdout.flush()

@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..checker import short
 from ..cli import USAGE_ERROR
 from ..files import NOTEBOOK, Project, Source, UsageError
 from ..finding import Finding
 from ..fix import Mended, mend
 from ..report import grade
-from .common import add_files, complain, project
+from .common import add_files, complain, project, show
 
 _COLOURS = {"+": "32", "-": "31", "@": "36"}
 
@@ -39,14 +40,14 @@ def main(arguments: Sequence[str]) -> int:
             document = Document.read(path)
             mended = mended_by(files, path, document, unsafe=given.unsafe_fixes or not writes)
         except Exception as error:  # whatever is wrong with one file must not keep the others from being mended
-            reason = getattr(error, "strerror", None) or " ".join(str(error).split())[:120]
+            reason = getattr(error, "strerror", None) or short(error)
             complain(f"{path}: {type(error).__name__}: {reason}")
             complete = False
             continue
         offered += len(mended.done)
         left += len(mended.left)
         if not writes:
-            print(diff(path, document.text, mended.text, sys.stdout.isatty()), end="", flush=True)
+            show(diff(path, document.text, mended.text, sys.stdout.isatty()))
         elif path == "-":
             sys.stdout.buffer.write(document.encoded(mended.text))
         elif mended.done:

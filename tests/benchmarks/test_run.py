@@ -1,5 +1,6 @@
-"""The benchmark still runs. Its figures are for people to read, not for a test to judge."""
+"""The benchmarks still run. Their figures are for people to read, not for a test to judge."""
 
+import json
 import re
 import subprocess
 import sys
@@ -8,11 +9,15 @@ from pathlib import Path
 
 def test_run(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text("import torch\n\nh = torch.ones(3)\nh += 1\n")
-    script = Path(__file__).with_name("run.py")
-    command = [sys.executable, str(script), "--rounds=1", str(tmp_path)]
+    script, figures = Path(__file__).with_name("run.py"), tmp_path / "figures.json"
+    command = [sys.executable, str(script), "--rounds=1", f"--json={figures}", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    first, plain, plugin, added = done.stdout.splitlines()
+    first, header, *rows = done.stdout.splitlines()
     assert first.endswith("1 files, 4 lines; median of 1, 1 job(s)")
-    assert re.match(r"flake8 plain +\d+\.\d\d s", plain)
-    assert re.match(r"flake8 with plugin +\d+\.\d\d s", plugin)
-    assert re.match(r"added -?\d+\.\d\d s: [+-]\d+\.\d%", added)
+    assert header.split() == ["flake8", "seconds", "added", "of", "plain", "lines/s", "MiB", "of", "plain"]
+    costs = json.loads(figures.read_text())["costs"]
+    assert list(costs) == ["plain", "with plugin"]
+    for row, (name, cost) in zip(rows, costs.items(), strict=True):
+        assert re.fullmatch(rf"{name} +{cost['seconds']:.2f} .* {cost['megabytes']:.0f} +\d\.\d\d", row)
+        assert cost["seconds"] > 0
+        assert 10 < cost["megabytes"] < 1000
