@@ -294,6 +294,24 @@ def test_changed_programs(number: int) -> None:
     assert "found" in kinds
 
 
+#: What the fuzzer found and is not mended, made short, and why it fails.
+FAILING = {
+    "a list that holds itself": (
+        "def f(x: torch.Tensor):\n    rows = []\n    rows.append(rows)\n    x += 1\n    return torch.stack(rows)\n",
+        "the tensors of a list are looked for in its elements, without end",
+    ),
+    "an annotation that is no text": ("x: '\\ud800' = 1\nx += 1\n", "libcst takes no surrogates"),
+}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [pytest.param(text, id=name, marks=pytest.mark.xfail(reason=why)) for name, (text, why) in FAILING.items()],
+)
+def test_what_the_fuzzer_found(source: str) -> None:
+    assert judge(HAZARD + source)[0] == "found"
+
+
 # What goes wrong around the files
 
 

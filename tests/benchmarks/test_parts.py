@@ -6,7 +6,6 @@ prints the times. Where tests run in several processes, as in CI, each part runs
 """
 
 import ast
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,6 @@ from flake8_inplace.report import entries, text
 
 SOURCES = [path.read_text() for path in sorted(Path(__file__).parents[1].joinpath("cases").glob("*.py"))[::12]]
 TREES = [ast.parse(source) for source in SOURCES]
-
-#: pytest-benchmark's fixture: calls a function, often or once, and hands its result on.
-Benchmark = Callable[..., Any]
 
 
 def gate() -> list[Scan]:
@@ -42,31 +38,31 @@ def report(machines: list[Machine]) -> list[Finding]:
     return [finding for m in machines for finding in rules.findings(m.hazards.values(), m.refusals)]
 
 
-def test_gate(benchmark: Benchmark) -> None:
+def test_gate(benchmark: Any) -> None:
     assert len(benchmark(gate)) == len(SOURCES)  # each holds a hazard
 
 
-def test_parse(benchmark: Benchmark) -> None:
-    assert benchmark.pedantic(parse, setup=lambda: ((gate(),), {}), rounds=5) > len(SOURCES)  # type: ignore[attr-defined]
+def test_parse(benchmark: Any) -> None:
+    assert benchmark.pedantic(parse, setup=lambda: ((gate(),), {}), rounds=5) > len(SOURCES)
 
 
-def test_interpret(benchmark: Benchmark) -> None:
+def test_interpret(benchmark: Any) -> None:
     def read() -> tuple[tuple[list[Scan]], dict[str, Any]]:
         files = gate()
         parse(files)
         return (files,), {}
 
-    machines = benchmark.pedantic(interpret, setup=read, rounds=5)  # type: ignore[attr-defined]
+    machines = benchmark.pedantic(interpret, setup=read, rounds=5)
     assert all(m.steps for m in machines)
 
 
-def test_report(benchmark: Benchmark) -> None:
+def test_report(benchmark: Any) -> None:
     """Positions are looked up here for the first time, which libcst charges for."""
-    found = benchmark.pedantic(report, setup=lambda: ((interpret(gate()),), {}), rounds=5)  # type: ignore[attr-defined]
+    found = benchmark.pedantic(report, setup=lambda: ((interpret(gate()),), {}), rounds=5)
     assert len(found) >= len(SOURCES) - 2
 
 
-def test_text(benchmark: Benchmark) -> None:
+def test_text(benchmark: Any) -> None:
     found = [report([machine]) for machine in interpret(gate())]
 
     def write() -> list[str]:

@@ -13,6 +13,7 @@ import ast
 import random
 import resource
 import signal
+import sys
 import sysconfig
 import time
 import tokenize
@@ -76,7 +77,7 @@ def with_torch(path: Path) -> str | None:
     return None if text is None else f"{text}\nimport torch\n"
 
 
-def program_of(paths: list[Path], seed: int, number: int) -> str | None:
+def program_of(paths: list[Path], seed: int, number: int, statements: int = 40) -> str | None:
     """A mutant that is still Python, of a file chosen by the number, or nothing after a few tries."""
     rng = random.Random(f"{seed}:{number}")
     for _ in range(10):
@@ -84,7 +85,7 @@ def program_of(paths: list[Path], seed: int, number: int) -> str | None:
         if text is None or not text.strip():
             continue
         try:
-            changed = mutant(text, rng)
+            changed = mutant(text, rng, statements)
             ast.parse(changed)
         except (SyntaxError, ValueError, RecursionError):
             continue
@@ -128,13 +129,13 @@ def shortened(source: str, cause: str) -> str:
     return source if "Timeout" in cause else minimise(source, same)
 
 
-def work(paths: list[Path], seed: int, as_is: bool, numbers: range) -> Tally:
+def work(paths: list[Path], seed: int, statements: int, numbers: range) -> Tally:
     warnings.simplefilter("ignore")  # of odd escapes in the files
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
     tally = Tally()
     for number in numbers:
-        name = str(paths[number]) if as_is else f"{seed}-{number}"
-        source = with_torch(paths[number]) if as_is else program_of(paths, seed, number)
+        name = f"{seed}-{number}" if statements else str(paths[number])
+        source = program_of(paths, seed, number, statements) if statements else with_torch(paths[number])
         if source is None:
             tally.counts["no Python"] += 1
             continue
@@ -176,6 +177,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--start", type=int, default=0, help="number of the first program")
+    parser.add_argument("--statements", type=int, default=40, help="at most so many statements of a file are taken")
     parser.add_argument("--as-is", action="store_true", help="each file once, unchanged")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, help="folder for what fails")
@@ -183,7 +185,7 @@ def main() -> None:
     args = parser.parse_args()
     paths = files_of(args.folders)
     if args.show is not None:
-        source = program_of(paths, args.seed, args.show)
+        source = program_of(paths, args.seed, args.show, args.statements)
         print(source, *(judge(source) if source else ()), sep="\n")
         return
     started = time.perf_counter()
@@ -191,8 +193,9 @@ def main() -> None:
     shares = [range(i, min(i + 50, end)) for i in range(args.start, end, 50)]
     tally = Tally()
     with ProcessPoolExecutor(args.jobs) as pool:
-        for part in pool.map(partial(work, paths, args.seed, args.as_is), shares):
+        for part in pool.map(partial(work, paths, args.seed, 0 if args.as_is else args.statements), shares):
             tally.add(part)
+            print(f"{tally.counts['programs']} programs, {tally.counts['failed']} failed", end="\r", file=sys.stderr)
             if args.out and part.failures:
                 args.out.mkdir(parents=True, exist_ok=True)
                 for failure in part.failures:
