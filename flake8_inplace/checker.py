@@ -131,10 +131,15 @@ def findings(text: str, tree: ast.Module | None = None) -> list[Finding]:
     except SyntaxError as error:  # flake8 never hands such a file over; the command line does
         return [unreadable(Place(error.lineno or 1, max((error.offset or 1) - 1, 0)), f"SyntaxError: {error.msg}")]
     except Exception as error:  # whatever goes wrong here must not end the lint of all other files
-        reason = " ".join(str(error).split())[:120]
-        return [unreadable(Place(1, 0), f"{type(error).__name__}: {reason}")]
+        return [unreadable(Place(1, 0), f"{type(error).__name__}: {short(error)}")]
     problems = [unreadable(*result.problem)] if result.problem is not None else []
     return [*problems, *result.findings]
+
+
+def short(error: Exception) -> str:
+    """What an error says, in one line; nothing where it holds a piece of the program, whose text may have no end."""
+    plain = all(isinstance(part, (str, int)) for part in error.args)
+    return " ".join(str(error).split())[:120] if plain else ""
 
 
 def unreadable(place: Place, reason: str) -> Finding:

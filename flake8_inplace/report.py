@@ -72,21 +72,19 @@ def entries(
 def scopes(text: str, found: Sequence[Finding]) -> Iterator[str]:
     """The qualified name of the function or class that each finding stands in."""
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):  # reported as unreadable already
-        tree = ast.Module([], [])
+        todo: list[tuple[ast.AST, str]] = [(ast.parse(text), "")]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # reported as unreadable already
+        todo = []
     spans: list[tuple[int, int, str]] = []
-
-    def collect(node: ast.AST, prefix: str) -> None:
+    while todo:
+        node, prefix = todo.pop()
         for child in ast.iter_child_nodes(node):
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 name = f"{prefix}{child.name}"
                 spans.append((child.lineno, child.end_lineno or child.lineno, name))
-                collect(child, f"{name}.")
+                todo.append((child, f"{name}."))
             else:
-                collect(child, prefix)
-
-    collect(tree, "")
+                todo.append((child, prefix))
     for finding in found:
         inside = [span for span in spans if span[0] <= finding.line <= span[1]]
         yield max(inside)[2] if inside else ""
@@ -94,7 +92,8 @@ def scopes(text: str, found: Sequence[Finding]) -> Iterator[str]:
 
 def fingerprint(*parts: str) -> str:
     """A name for a finding that does not hold its line: path, code, function and the text without its spacing."""
-    return hashlib.sha256("\0".join(" ".join(part.split()) for part in parts).encode()).hexdigest()[:32]
+    text = "\0".join(" ".join(part.split()) for part in parts)
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def numbered(found: Sequence[Entry]) -> list[Entry]:
@@ -286,7 +285,7 @@ def sarif_location(path: str, spot: Spot) -> dict[str, Any]:
 def artifact(path: str) -> dict[str, str]:
     if PurePath(path).is_absolute():
         return {"uri": PurePath(path).as_uri()}
-    return {"uri": quote(path.removeprefix("./")), "uriBaseId": "%SRCROOT%"}
+    return {"uri": quote(path.removeprefix("./"), errors="surrogateescape"), "uriBaseId": "%SRCROOT%"}
 
 
 def github(found: Sequence[Entry], colour: bool = False) -> str:

@@ -19,10 +19,10 @@ from pathlib import Path
 from ..checker import findings, unreadable
 from ..cli import USAGE_ERROR
 from ..files import Project, Source, UsageError
-from ..finding import Finding, Fix
+from ..finding import Finding, Fix, Place
 from ..report import FORMATS, Entry, entries
 from ..rules import RULES, UNREADABLE
-from .common import add_files, complain, project, read, reason, write
+from .common import add_files, complain, project, read, reason, show, write
 
 #: Formats that show what to write instead.
 WITH_FIXES = frozenset({"text", "json", "sarif"})
@@ -41,8 +41,6 @@ def main(arguments: Sequence[str]) -> int:
         return report(given)
     except UsageError as error:
         complain(str(error))
-    except BrokenProcessPool:
-        complain("a worker process died, perhaps for want of memory; try --jobs 1")
     return USAGE_ERROR
 
 
@@ -61,8 +59,7 @@ def report(given: argparse.Namespace) -> int:
     if given.output_file:
         write(given.output_file, text)
     else:
-        sys.stdout.buffer.write(text.encode())  # whatever the terminal's encoding: the report is UTF-8
-        sys.stdout.flush()
+        show(text)
     if gone:
         complain(f"{given.baseline}: {gone} of its findings are gone; write it again to keep them from coming back")
     if given.statistics:
@@ -126,11 +123,31 @@ def examine_all(sources: Sequence[Source], jobs: int, fixes: bool) -> Iterator[E
     if jobs == 1 or len(texts) < SEVERAL:
         yield from progress(map(examine, texts, asked), len(texts))
         return
-    # Ctrl-C is for this process to answer, not for each of them.
-    with ProcessPoolExecutor(
-        min(jobs, len(texts)), initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
-    ) as pool:
-        yield from progress(pool.map(examine, texts, asked, chunksize=4), len(texts))
+    yield from progress(in_processes(texts, asked, min(jobs, len(texts))), len(texts))
+
+
+def in_processes(texts: Sequence[str], asked: Sequence[bool], jobs: int) -> Iterator[Examined]:
+    """Every text examined. Where one brings its process down, those that are left get a process each."""
+    done = 0
+    try:
+        # Ctrl-C is for this process to answer, not for each of them.
+        with ProcessPoolExecutor(jobs, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as pool:
+            for examined in pool.map(examine, texts, asked, chunksize=4):
+                yield examined
+                done += 1
+    except BrokenProcessPool:
+        for text, fixes in zip(texts[done:], asked[done:], strict=True):
+            yield alone(text, fixes)
+
+
+def alone(text: str, fixes: bool) -> Examined:
+    """One text examined by a process of its own."""
+    with ProcessPoolExecutor(1) as pool:
+        try:
+            return pool.submit(examine, text, fixes).result()
+        except BrokenProcessPool:
+            died = unreadable(Place(1, 0), "the process that read it died, perhaps for want of memory")
+            return Examined((died,), (None,))
 
 
 def examine(text: str, fixes: bool) -> Examined:

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from ..checker import short
 from ..files import FLAGS, WITH_VALUE, Project, Source, UsageError
 
 
@@ -40,16 +41,22 @@ def write(path: str, text: str) -> None:
     """Over what the file held; folders that are missing are made. Raises UsageError."""
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(text, "utf-8")
+        Path(path).write_text(text, "utf-8", "backslashreplace")
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {reason(error)}") from error
 
 
 def reason(error: Exception) -> str:
     """What went wrong, on one line."""
-    return getattr(error, "strerror", None) or " ".join(str(error).split())[:120]
+    return getattr(error, "strerror", None) or short(error)
 
 
 def complain(message: str) -> None:
     """One line of trouble; the run goes on or ends with status 2."""
     print(f"flake8-inplace: {message}", file=sys.stderr)
+
+
+def show(text: str) -> None:
+    """Write to standard output, as UTF-8 whatever the terminal's encoding; what cannot be encoded is escaped."""
+    sys.stdout.buffer.write(text.encode(errors="backslashreplace"))
+    sys.stdout.flush()

@@ -16,7 +16,7 @@ from ..files import NOTEBOOK, Project, Source, UsageError
 from ..finding import Finding
 from ..fix import Mended, mend
 from ..report import grade
-from .common import add_files, complain, project, reason
+from .common import add_files, complain, project, reason, show
 
 _COLOURS = {"+": "32", "-": "31", "@": "36"}
 
@@ -96,7 +96,7 @@ def treat(files: Project, path: str, writes: bool, unsafe: bool) -> Mended:
 
     mended = mend(document.text, wanted, unsafe)
     if not writes:
-        print(diff(name, document.text, mended.text, sys.stdout.isatty()), end="", flush=True)
+        show(diff(name, document.text, mended.text, sys.stdout.isatty()))
     elif path == "-":
         sys.stdout.buffer.write(document.encoded(mended.text))
     elif mended.done:

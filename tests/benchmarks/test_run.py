@@ -1,5 +1,6 @@
 """The benchmarks still run. Their figures are for people to read, not for a test to judge."""
 
+import json
 import re
 import subprocess
 import sys
@@ -10,13 +11,18 @@ BENCHMARKS = Path(__file__).parent
 
 def test_run(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text("import torch\n\nh = torch.ones(3)\nh += 1\n")
-    command = [sys.executable, str(BENCHMARKS / "run.py"), "--rounds=1", str(tmp_path)]
+    figures = tmp_path / "figures.json"
+    command = [sys.executable, str(BENCHMARKS / "run.py"), "--rounds=1", f"--json={figures}", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    first, plain, plugin, added = done.stdout.splitlines()
+    first, header, *rows = done.stdout.splitlines()
     assert first.endswith("1 files, 4 lines; median of 1, 1 job(s)")
-    assert re.match(r"flake8 plain +\d+\.\d\d s", plain)
-    assert re.match(r"flake8 with plugin +\d+\.\d\d s", plugin)
-    assert re.match(r"added -?\d+\.\d\d s: [+-]\d+\.\d%", added)
+    assert header.split() == ["flake8", "seconds", "added", "of", "plain", "lines/s", "MiB", "of", "plain"]
+    costs = json.loads(figures.read_text())["costs"]
+    assert list(costs) == ["plain", "with plugin"]
+    for row, (name, cost) in zip(rows, costs.items(), strict=True):
+        assert re.fullmatch(rf"{name} +{cost['seconds']:.2f} .* {cost['megabytes']:.0f} +\d\.\d\d", row)
+        assert cost["seconds"] > 0
+        assert 10 < cost["megabytes"] < 1000
 
 
 def test_repeated(tmp_path: Path) -> None:

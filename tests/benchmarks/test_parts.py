@@ -1,0 +1,71 @@
+"""What each part of the work on a file costs, over some of the programs of tests/cases.
+
+    python -m pytest tests/benchmarks/test_parts.py --benchmark-only
+
+prints the times. Where tests run in several processes, as in CI, each part runs once and nothing is timed.
+"""
+
+import ast
+from pathlib import Path
+from typing import Any
+
+from flake8_inplace import rules
+from flake8_inplace.analysis.interpreter import analyse
+from flake8_inplace.analysis.machine import Machine
+from flake8_inplace.analysis.scan import Scan, scan
+from flake8_inplace.finding import Finding
+from flake8_inplace.report import entries, text
+
+SOURCES = [path.read_text() for path in sorted(Path(__file__).parents[1].joinpath("cases").glob("*.py"))[::12]]
+TREES = [ast.parse(source) for source in SOURCES]
+
+
+def gate() -> list[Scan]:
+    """Which files, and which pieces of them, are worth reading: all that most files cost."""
+    return [file for source, tree in zip(SOURCES, TREES, strict=True) if (file := scan(source, tree))]
+
+
+def parse(files: list[Scan]) -> int:
+    """Of what is worth reading, the concrete syntax."""
+    return sum(len(piece.parse().body) for file in files for piece in file.worth)
+
+
+def interpret(files: list[Scan]) -> list[Machine]:
+    return [analyse(file) for file in files]
+
+
+def report(machines: list[Machine]) -> list[Finding]:
+    return [finding for m in machines for finding in rules.findings(m.hazards.values(), m.refusals)]
+
+
+def test_gate(benchmark: Any) -> None:
+    assert len(benchmark(gate)) == len(SOURCES)  # each holds a hazard
+
+
+def test_parse(benchmark: Any) -> None:
+    assert benchmark.pedantic(parse, setup=lambda: ((gate(),), {}), rounds=5) > len(SOURCES)
+
+
+def test_interpret(benchmark: Any) -> None:
+    def read() -> tuple[tuple[list[Scan]], dict[str, Any]]:
+        files = gate()
+        parse(files)
+        return (files,), {}
+
+    machines = benchmark.pedantic(interpret, setup=read, rounds=5)
+    assert all(m.steps for m in machines)
+
+
+def test_report(benchmark: Any) -> None:
+    """Positions are looked up here for the first time, which libcst charges for."""
+    found = benchmark.pedantic(report, setup=lambda: ((interpret(gate()),), {}), rounds=5)
+    assert len(found) >= len(SOURCES) - 2
+
+
+def test_text(benchmark: Any) -> None:
+    found = [report([machine]) for machine in interpret(gate())]
+
+    def write() -> list[str]:
+        return [text(entries("net.py", *both)) for both in zip(SOURCES, found, strict=True)]
+
+    assert sum(map(len, benchmark(write))) > 100 * sum(map(len, found))

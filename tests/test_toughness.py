@@ -1,0 +1,397 @@
+"""Whatever stands in a file, it gets one clear line at most, and the rest of the run is complete.
+
+`python -m tests.generated.fuzz` does to many thousands of files what `test_changed_programs` does to a few.
+"""
+
+import json
+import os
+import random
+import re
+import resource
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from generated.fuzz import judge, program_of
+
+from flake8_inplace.checker import findings
+from flake8_inplace.cli import main
+
+TESTS = Path(__file__).parent
+
+HAZARD = """\
+import torch
+
+
+def gate(w: torch.nn.Parameter):
+    h = torch.sigmoid(w)
+    h += 1
+    return h
+"""
+
+#: Runs one of the two commands, with some of the linter replaced, in processes that are forked from this one.
+REPLACED = """
+import libcst, multiprocessing, os, signal, sys
+from pathlib import Path
+import flake8_inplace.commands.check as check
+from flake8_inplace.checker import findings
+from flake8_inplace.torchfacts import ops
+multiprocessing.set_start_method("fork")
+{}
+if sys.argv[1] == "flake8":
+    from flake8.main.cli import main
+else:
+    from flake8_inplace.cli import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+def run(*command: str, cwd: Path, memory: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python; its output is UTF-8."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=cwd,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"} | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        preexec_fn=limit if memory else None,
+    )
+
+
+def check(*arguments: str, cwd: Path, replaced: str = "") -> subprocess.CompletedProcess[str]:
+    start = ["-c", REPLACED.format(replaced), "check"] if replaced else ["-m", "flake8_inplace"]
+    return run(*start, "check", "--isolated", "--format=github", *arguments, cwd=cwd)
+
+
+def rows(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
+    """Of each file with a line of output, `line:column code`; one line each, and no traceback."""
+    assert "Traceback" not in done.stdout + done.stderr, done.stderr
+    found: dict[str, str] = {}
+    for row in done.stdout.splitlines():
+        match = re.match(r"::\w+ file=(.*?),title=(\w+) .*?,line=(\d+),col=(\d+)::", row)
+        match = match or re.match(r"()(?:\./)?(?P<path>.*?):(?P<line>\d+):(?P<column>\d+): (?P<code>\w+) ", row)
+        assert match, row
+        named = match.groupdict()
+        path, code, line, column = (named[k] for k in ("path", "code", "line", "column")) if named else match.groups()
+        assert path not in found, done.stdout
+        found[path] = f"{line}:{column} {code}"
+    return found
+
+
+# Odd files
+
+FOUND = "6:7 TIP103"
+LATER = "7:7 TIP103"
+
+#: A file, and where the write in it is found; nothing where it is no Python.
+ODD = {
+    "tabs": (HAZARD.replace("    ", "\t").encode(), "6:4 TIP103"),
+    "mixed_newlines": (HAZARD.replace("\n", "\r\n", 3).replace("return h\n", "return h\r").encode(), FOUND),
+    "latin_1_undeclared": (("# é\n" + HAZARD).encode("latin-1"), LATER),
+    "unknown_coding": (("# -*- coding: nonsense -*-\n" + HAZARD).encode(), LATER),
+    "surrogate": (("x = '\ud800'\n" + HAZARD).encode("utf-8", "surrogatepass"), LATER),
+    "tabs_and_spaces": (HAZARD.replace("    h +=", "\th +=").encode(), ""),
+    "backslash_at_the_end": ((HAZARD + "\\").encode(), ""),
+    "null_byte": ((HAZARD + "x = '\0'\n").encode(), ""),
+    "end_of_file_character": ((HAZARD + "\x1a").encode(), ""),
+    "utf_16": (HAZARD.encode("utf-16"), ""),
+    "every_byte": (bytes(range(256)), ""),
+    "python_2": ((HAZARD + "print 'a'\nraise E, 'x'\n").encode(), ""),
+    "too_new": ((HAZARD + "x = 1 then 2\n").encode(), ""),
+    "parentheses": ((HAZARD + f"x = {'(' * 1000}1{')' * 1000}\n").encode(), ""),
+    "indentation": ((HAZARD + "".join(f"{' ' * i}if h:\n" for i in range(300)) + f"{' ' * 300}pass\n").encode(), ""),
+}
+
+
+def test_odd_files(tmp_path: Path) -> None:
+    """In one run, with links that lead nowhere, in circles and to a folder above, and a folder named like a file."""
+    for name, (content, _) in ODD.items():
+        (tmp_path / f"{name}.py").write_bytes(content)
+    (tmp_path / "spaces.py").write_text("   ")
+    (tmp_path / "folder.py").mkdir()
+    (tmp_path / "folder.py" / "up").symlink_to(tmp_path)
+    (tmp_path / "folder.py" / "net.py").write_text(HAZARD)
+    (tmp_path / "folder.py" / "linked.py").symlink_to("net.py")
+    expected = {"folder.py/linked.py": FOUND, "folder.py/net.py": FOUND} | {
+        f"{n}.py": row for n, (_, row) in ODD.items()
+    }
+    said = rows(run("-m", "flake8", "--isolated", "--select=TIP,E9", "-j2", cwd=tmp_path))
+    assert {path: row if "TIP" in row else "" for path, row in said.items()} == expected
+    (tmp_path / "loop.py").symlink_to("loop.py")
+    (tmp_path / "nowhere.py").symlink_to("missing")
+    done = check(cwd=tmp_path)
+    assert {path: "" if "TIP000" in row else row for path, row in rows(done).items()} == expected
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "flake8-inplace: ./loop.py: Too many levels of symbolic links",
+        "flake8-inplace: ./nowhere.py: No such file or directory",
+    ]
+
+
+def test_unreadable_file(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(HAZARD)
+    (tmp_path / "b.py").write_text(HAZARD)
+    (tmp_path / "a.py").chmod(0)
+    if os.access(tmp_path / "a.py", os.R_OK):
+        pytest.skip("this user may read everything")
+    assert rows(run("-m", "flake8", "--isolated", cwd=tmp_path)) == {"a.py": "0:1 E902", "b.py": FOUND}
+    done = check(cwd=tmp_path)
+    assert (rows(done), done.returncode) == ({"b.py": FOUND}, 2)
+    assert done.stderr == "flake8-inplace: ./a.py: Permission denied\n"
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "github", "gitlab"])
+def test_a_name_that_is_no_text(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff.py")).write_text(HAZARD)
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "--isolated", f"--format={form}", "--output-file=out"]) == 1
+    report = (tmp_path / "out").read_text("utf-8")
+    assert main(["check", "--isolated", f"--format={form}"]) == 1
+    assert capsys.readouterr() == (report, "")
+    assert "bad%FF.py" in report if form == "sarif" else "bad\\udcff.py" in report
+    if form in ("json", "sarif", "gitlab"):
+        json.loads(report)
+
+
+def test_a_fix_of_a_name_that_is_no_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff.py")).write_text(HAZARD)
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    monkeypatch.chdir(tmp_path)
+    assert main(["fix", "--isolated"]) == 1
+    out, err = capfd.readouterr()
+    assert "+    h = h + 1" in out.splitlines()
+    assert err.startswith("./bad")
+
+
+@pytest.mark.parametrize(
+    "separator", ["\x0c", "\x0b", "\x1c", "\x85", "\u2028"], ids=["form feed", "VT", "FS", "NEL", "LS"]
+)
+@pytest.mark.xfail(reason="the analysis cuts lines where str.splitlines does, and Python's parser does not")
+def test_characters_that_end_no_line(separator: str) -> None:
+    assert judge(f"# a{separator}b\n{HAZARD}") == ("found", "")
+    assert judge(HAZARD.replace("h +=", f"'{separator}'; h +=")) == ("found", "")
+
+
+# Long and deep ones
+
+DEEP = {
+    "unary": f"x = {'-' * 1000}h\n",
+    "sum": f"x = {'h + ' * 1000}h\n",
+    "calls": f"x = h{'.exp()' * 300}\n",
+    "elif": "if x:\n    x = 1\n" + "elif x == 2:\n    x = h\n" * 1000,
+    "lambdas": f"x = {'lambda: ' * 1000}h\n",
+    "assignments": f"{'x = ' * 1000}h\n",
+    "loops": "".join(f"{' ' * i}for i in h:\n" for i in range(6)) + " " * 6 + "h = h * i\n",
+}
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+def test_deep_nesting(text: str) -> None:
+    """At worst the one file is said to be too much."""
+    body = "".join(f"    {line}\n" for line in text.splitlines())
+    first, *_ = findings(HAZARD.replace("    return h\n", f"    for i in h:\n        h[i] = 1\n{body}    return h\n"))
+    assert (first.code, first.line) in (("TIP000", 1), ("TIP103", 6))
+
+
+LONG = {
+    "50,000 lines": "def plain(x):\n    y = x + 1\n    return y\n\n\n" * 10_000 + HAZARD.partition("\n")[2],
+    "10 MB of strings": "TABLE = [\n" + f"    '{'x' * 1000}',\n" * 10_000 + "]\n" + HAZARD.partition("\n")[2],
+    "strings that are read": HAZARD.replace("h += 1", f"t = [{repr('x' * 1000) + ', '} * 3000]\n    h += 1"),
+    "a long line": "x = [" + "1, " * 30_000 + "]\n" + HAZARD.partition("\n")[2],
+}
+
+
+def test_long_files(tmp_path: Path) -> None:
+    """Each within a gigabyte, most of which is Python's own parse."""
+    texts = [text if text.startswith("import") else f"import torch\n{text}" for text in LONG.values()]
+    lines = [text[: text.index("h += 1")].count("\n") + 1 for text in texts]
+    assert found_in(texts, tmp_path) == [f"{line} TIP103" for line in lines]
+
+
+def found_in(texts: Sequence[str], folder: Path) -> list[str]:
+    """Line and code of the first finding in each text, read one after the other in a process with little memory."""
+    for number, text in enumerate(texts):
+        (folder / f"{number}.txt").write_text(text)
+    code = (
+        "from pathlib import Path; from flake8_inplace.checker import findings\n"
+        f"for i in range({len(texts)}):\n"
+        "    print(*(f'{f.line} {f.code}' for f in findings(Path(f'{i}.txt').read_text())[:1]))"
+    )
+    done = run("-c", code, cwd=folder, memory=1 << 30)
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+#: Short texts that ask for much: of time, or of memory.
+GREEDY = {
+    "recursion": "def r(x):\n    x += 1\n    return r(x) + r(x) + r(x)\n",
+    "calls of all by all": "".join(
+        f"def f{i}(x):\n    x += 1\n    return {' + '.join(f'f{j}(x)' for j in range(20))}\n" for i in range(20)
+    ),
+    "large numbers": "x = 9 ** 9 ** 9 ** 9\nx += 1 << 10 ** 12\nx += 'a' * 10 ** 10\n",
+    "large containers": "x = [torch.ones(1) for _ in range(10 ** 9)] + [0] * 10 ** 9\nx[0] += 1\n",
+    "doubled tuples": "x = (1,)\n" + "x = (*x, *x)\n" * 100 + "x += 1\n",
+    "nested tuples": "x = 1\n" + "x = (x, x)\n" * 100 + "x += 1\n",
+    "a million rounds": "h = torch.ones(1)\nfor i in range(1000):\n    for j in range(1000):\n        h += h.exp()\n",
+    "doubled lists": "x = [1]\n" + "x = x + x\n" * 100 + "x += 1\n",
+    "a product": "import itertools\nfor x, *y in itertools.product(*([range(999)] * 3)):\n    x += 1\n",
+    "nested patterns": f"def f(x):\n    match x:\n        case {'[' * 40}y{']' * 40}:\n            y += 1\n",
+    "nested loops": "def f(h, w):\n"
+    + "".join(f"    {' ' * i}for i{i} in range(5):\n" for i in range(15))
+    + f"    {' ' * 15}h = h * w\n    {' ' * 15}h += 1\n",
+}
+#: What is too much for now, and why. It would take all the memory or time there is: it is not tried.
+KNOWN_LIMITS = {
+    "doubled lists": "lists grow without bound",
+    "a product": "every combination is made before one is read",
+    "nested patterns": "libcst's parser takes twice as long for each level",
+    "nested loops": "statements are counted, and one can take long",
+}
+
+
+def test_greedy_files(tmp_path: Path) -> None:
+    texts = [HAZARD + text for name, text in GREEDY.items() if name not in KNOWN_LIMITS]
+    assert found_in(texts, tmp_path) == ["6 TIP103"] * len(texts)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.xfail(reason=why, run=False)) for n, why in KNOWN_LIMITS.items()]
+)
+def test_files_that_are_too_greedy(name: str, tmp_path: Path) -> None:
+    assert found_in([HAZARD + GREEDY[name]], tmp_path) == ["6 TIP103"]
+
+
+# Programs that nobody would write
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_changed_programs(number: int) -> None:
+    cases = sorted(TESTS.joinpath("cases").glob("*.py")) + sorted(TESTS.glob("generated/*.py"))
+    kinds = []
+    for i in range(10 * number, 10 * number + 10):
+        source = program_of(cases, 1, i)
+        if source is not None:
+            kind, cause = judge(source)
+            assert kind != "failed", (cause, source)
+            kinds.append(kind)
+    assert "found" in kinds
+
+
+#: What the fuzzer found and is not mended, made short, and why it fails.
+FAILING = {
+    "a list that holds itself": (
+        "def f(x: torch.Tensor):\n    rows = []\n    rows.append(rows)\n    x += 1\n    return torch.stack(rows)\n",
+        "the tensors of a list are looked for in its elements, without end",
+    ),
+    "an annotation that is no text": ("x: '\\ud800' = 1\nx += 1\n", "libcst takes no surrogates"),
+}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [pytest.param(text, id=name, marks=pytest.mark.xfail(reason=why)) for name, (text, why) in FAILING.items()],
+)
+def test_what_the_fuzzer_found(source: str) -> None:
+    assert judge(HAZARD + source)[0] == "found"
+
+
+# What goes wrong around the files
+
+
+def project(folder: Path, count: int = 3) -> None:
+    for i in range(count):
+        (folder / f"f{i:02}.py").write_text(HAZARD)
+    (folder / "plain.py").write_text("x = 1 \n")
+
+
+def test_a_corrupt_table(tmp_path: Path) -> None:
+    """Files with torch say so; the others are none of its business."""
+    project(tmp_path, 2)
+    (tmp_path / "broken.json").write_text("{")
+    replaced = REPLACED.format("ops.TABLE = Path('broken.json')")
+    done = run("-c", replaced, "flake8", "--isolated", "-j2", cwd=tmp_path)
+    assert rows(done) == {"f00.py": "1:1 TIP000", "f01.py": "1:1 TIP000", "plain.py": "1:6 W291"}
+    assert done.stdout.count("broken.json: unreadable table of facts") == 2
+
+
+@pytest.mark.parametrize(
+    "settings",
+    ["[flake8]\nmax-line-length = wide\n", "[flake8]\nextend-ignore = ???\n", "[flake8]\ninplace-ops = .\n"],
+    ids=["value", "code", "operators"],
+)
+def test_broken_configuration(
+    settings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project(tmp_path)
+    (tmp_path / ".flake8").write_text(settings)
+    monkeypatch.chdir(tmp_path)
+    assert main(["check"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith("flake8-inplace: ")
+
+
+def test_a_process_that_is_killed(tmp_path: Path) -> None:
+    project(tmp_path, 9)
+    (tmp_path / "f05.py").write_text("# DIE\n" + HAZARD)
+    replaced = "check.findings = lambda text: os.kill(os.getpid(), 9) if 'DIE' in text else findings(text)"
+    done = check("-j3", cwd=tmp_path, replaced=replaced)
+    expected = {f"f{i:02}.py": FOUND for i in range(9)} | {"f05.py": "1:1 TIP000"}
+    assert rows(done) == expected
+    assert "the process that read it died" in done.stdout
+
+
+def test_a_run_that_is_stopped(tmp_path: Path) -> None:
+    project(tmp_path)
+    done = check("-j1", cwd=tmp_path, replaced="check.findings = lambda text: os.kill(os.getpid(), signal.SIGINT)")
+    assert (done.stdout, done.stderr, done.returncode) == ("", "flake8-inplace: stopped\n", 2)
+
+
+# Always the same
+
+
+def test_determinism(tmp_path: Path) -> None:
+    """Whatever the hash seed, the number of processes and the order of the files: the same, in the same order."""
+    paths = sorted(TESTS.joinpath("cases").glob("*.py"))[::11]
+    reports = set()
+    for seed, jobs, order in (("0", "1", paths), ("1", "8", paths[::-1]), ("7", "2", shuffled(paths))):
+        done = run(
+            *("-m", "flake8_inplace", "check", "--isolated", "--format=json", f"-j{jobs}", *map(str, order)),
+            cwd=tmp_path,
+            PYTHONHASHSEED=seed,
+        )
+        assert (done.returncode, done.stderr) == (1, "")
+        reports.add(done.stdout)
+    assert len(reports) == 1
+    found = {json.dumps(row, sort_keys=True) for row in json.loads(reports.pop())["findings"]}
+    assert len(found) >= len(paths) - 2
+
+
+def test_determinism_of_flake8(tmp_path: Path) -> None:
+    paths = sorted(TESTS.joinpath("cases").glob("*.py"))[3::24]
+    arguments = ["-m", "flake8", "--isolated", "--select=TIP", "--enable-extensions=TIP5,TIP9"]
+    first = run(*arguments, "-j1", *map(str, paths), cwd=tmp_path, PYTHONHASHSEED="0")
+    other = run(*arguments, "-j8", *map(str, paths[::-1]), cwd=tmp_path, PYTHONHASHSEED="5")
+    assert first.stdout == other.stdout
+    assert first.stdout.count("\n") >= len(paths)
+
+
+def shuffled(paths: Sequence[Path]) -> list[Path]:
+    return random.Random(3).sample(paths, len(paths))
