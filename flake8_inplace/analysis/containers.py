@@ -37,6 +37,8 @@ UNROLL = 4
 """Loops over this many known numbers or fewer are read once a number; all others twice."""
 UNROLL_OTHERS = 16
 """The same for everything else: modules, tensors, rows of a configuration."""
+LONGEST = 1024
+"""The most elements of a list that are kept."""
 ELEMENTS = 64
 """The most elements of one value that are told apart."""
 
@@ -101,6 +103,11 @@ def few(m: Machine, items: list[Value], exact: bool) -> tuple[list[Value], bool]
         first, second = (constant(item) for item in items[:2])
         return [items[0], Unknown(scalar=True, positive=0 <= first < second)], False
     return sorted(items, key=lambda item: not (isinstance(item, Tensor) and m.state.get(item.storage)))[:2], False
+
+
+def _bounded(items: tuple[Value, ...], open: bool) -> List:
+    """A list of these elements, of which a very long one keeps the first."""
+    return List(items[:LONGEST], open or len(items) > LONGEST)
 
 
 def another(m: Machine, item: Value) -> Value:
@@ -337,7 +344,8 @@ def list_method(m: Machine, value: List, name: str, args: list[Value]) -> Value:
 def extend(m: Machine, value: List, more: Value) -> None:
     contents: Items = m.state.get(value)
     items, exact = elements(m, more)
-    m.state.put(value, Items((*contents.items, *items), contents.open or not exact))
+    whole = _bounded((*contents.items, *items), contents.open or not exact)
+    m.state.put(value, whole.initial)
 
 
 def dict_method(m: Machine, value: Dict, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -507,7 +515,8 @@ def iterator(m: Machine, name: str, args: list[Value]) -> Value | None:
         inner = [elements(m, item) for item in columns[0][0]]
         return List([item for items, _ in inner for item in items], not (exact and all(done for _, done in inner)))
     if name == "product":
-        return List([Tuple(row) for row in itertools.product(*(items for items, _ in columns))], not exact)
+        rows = list(itertools.islice(itertools.product(*(items for items, _ in columns)), ELEMENTS + 1))
+        return List([Tuple(row) for row in rows[:ELEMENTS]], not exact or len(rows) > ELEMENTS)
     if name == "zip_longest":
         return _zip(m, "zip", args)
     if name in ("cycle", "islice") and columns:
@@ -572,12 +581,12 @@ def operator(m: Machine, name: str, left: Value, right: Value, site: Site) -> Va
         a, b = elements_all(m, left), elements_all(m, right)
         if isinstance(left, Tuple) and isinstance(right, Tuple):
             return Tuple((*left.items, *right.items))
-        return List((*a[0], *b[0]), a[1] or b[1])
+        return _bounded((*a[0], *b[0]), a[1] or b[1])
     if name == "mul" and isinstance(left, List):
         times = constant(right)
         contents = m.state.get(left)
         known = isinstance(times, int) and not isinstance(right, Unknown) and 0 <= times <= 16
-        return List(contents.items * (times if known else 2), not known)
+        return _bounded(contents.items * (times if known else 2), not known)
     return _arithmetic(m, name, left, right)
 
 

@@ -793,7 +793,7 @@ def _annotated_as(node: cst.BaseExpression) -> str:
     if isinstance(node, cst.SimpleString):
         try:
             node = cst.parse_expression(str(node.evaluated_value))
-        except cst.ParserSyntaxError:
+        except (cst.ParserSyntaxError, UnicodeError):
             return ""
     if isinstance(node, cst.Attribute):
         name = node.attr.value

@@ -78,7 +78,7 @@ def scan(source: str, tree: ast.Module, frameworks: frozenset[str] = FRAMEWORKS)
     """The pieces of a file, or None where nothing in it can be a hazard."""
     if not any(name in source for name in frameworks) or not _imports(tree, frameworks):
         return None
-    lines = source.splitlines(keepends=True)
+    lines = [f"{line}\n" for line in source.split("\n")]  # a form feed ends no line of Python
     pieces = [_piece(statement, lines) for statement in tree.body]
     if not any(piece.writes for piece in pieces):
         return None

@@ -43,6 +43,8 @@ _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 """Operators over a list that save an element for the gradients of the others."""
 _FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.get_default_dtype"})
 _INTEGERS = frozenset(f"torch.{name}" for name in "bool uint8 int8 int16 int32 int64 short int long".split())
+NESTED = 8
+"""Lists inside of one another whose elements are looked at."""
 _SAME_METADATA = frozenset({"shape", "dtype", "device", "ndim", "is_leaf", "layout", "names", "itemsize", "nbytes"})
 
 
@@ -100,17 +102,16 @@ def unknown_call(m: Machine, *values: Value, grad: Grad = Grad.NO) -> Unknown:
     return Unknown(grad, Node("call", (), nodes) if nodes else None)
 
 
-def reach(m: Machine, value: Value) -> Grad:
-    """The most that anything in ``value`` requires grad."""
+def reach(m: Machine, value: Value, inside: int = 0) -> Grad:
+    """The most that anything in ``value`` requires grad; ``inside`` as for `tensors_in`."""
     value = m.see(value)
     if isinstance(value, (Tensor, Unknown)):
         return m.grad(value)
-    if isinstance(value, Tuple):
-        return max((reach(m, item) for item in value.items), default=Grad.NO)
-    if isinstance(value, List):
-        return max((reach(m, item) for item in m.state.get(value).items), default=Grad.NO)
+    if isinstance(value, (Tuple, List)) and inside < NESTED:
+        items = value.items if isinstance(value, Tuple) else m.state.get(value).items
+        return max((reach(m, item, inside + 1) for item in items), default=Grad.NO)
     if isinstance(value, Choice):
-        return max(reach(m, option) for _, option in value.options)
+        return max(reach(m, option, inside) for _, option in value.options)
     return Grad.NO
 
 
@@ -319,21 +320,18 @@ def _unknowns(m: Machine, value: Value) -> list[Unknown]:
     return [found for item in items if isinstance(found := m.see(item), Unknown)]
 
 
-def tensors_in(m: Machine, value: Value) -> Iterable[Tensor]:
-    """The tensors that are, or stand in, a value."""
+def tensors_in(m: Machine, value: Value, inside: int = 0) -> Iterable[Tensor]:
+    """The tensors that are, or stand in, a value; ``inside`` so many others, for a list may hold itself."""
     value = m.see(value)
     if isinstance(value, Tensor):
         yield value
-    elif isinstance(value, Tuple):
-        for item in value.items:
-            yield from tensors_in(m, item)
-    elif isinstance(value, List):
-        for item in m.state.get(value).items:
-            yield from tensors_in(m, item)
+    elif isinstance(value, (Tuple, List)) and inside < NESTED:
+        for item in value.items if isinstance(value, Tuple) else m.state.get(value).items:
+            yield from tensors_in(m, item, inside + 1)
     elif isinstance(value, Choice):
         for guard, option in value.options:
             if m.state.possible(guard):
-                yield from tensors_in(m, option)
+                yield from tensors_in(m, option, inside)
 
 
 def _result(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Value:
