@@ -848,15 +848,15 @@ def joined(m: Machine, function: Function) -> frozenset[str]:
     found = m.joined.get(function.node)
     if found is None:
         any_call = any(f"{name}(" in function.piece.source for name in _JOINING)
-        uses = list(_joins(function.node)) if any_call else []
-        found = m.joined[function.node] = frozenset(name for name, is_list in uses if is_list) - {
-            name for name, is_list in uses if not is_list
-        }
+        first: dict[str, bool] = {}
+        for name, is_list in _joins(function.node) if any_call else ():
+            first.setdefault(name, is_list)
+        found = m.joined[function.node] = frozenset(name for name, is_list in first.items() if is_list)
     return found
 
 
 def _joins(node: cst.CSTNode) -> Iterator[tuple[str, bool]]:
-    """The names that are joined, and, with False, those that are bound to something before they are joined."""
+    """The names that are joined, and, with False, those that are bound to something else, in the order of the text."""
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _JOINING:
         first = node.args[0].value if node.args else None
         if isinstance(first, cst.Name):
