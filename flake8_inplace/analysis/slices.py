@@ -1,4 +1,4 @@
-"""Assignments between parts of one tensor, which read what they have overwritten."""
+"""Parts of one tensor that are assigned to one another, or mixed: what is read has been overwritten."""
 
 from __future__ import annotations
 
