@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Final
 
+ASSUMPTIONS = 64
+"""The most that one point or one value is taken to hang on: a function of a thousand branches is read all the same."""
 CHOICES = 6
 """Most alternatives that a value is followed through; what goes beyond is forgotten."""
 
@@ -351,7 +353,8 @@ class State:
 
     def assume(self, guard: Guard) -> None:
         for symbol, truth in guard:
-            self.set(self.path, symbol, truth)
+            if len(self.path) < ASSUMPTIONS or symbol in self.path:
+                self.set(self.path, symbol, truth)
 
     def possible(self, guard: Guard) -> bool:
         """Whether the present point can be reached under ``guard``."""
@@ -460,7 +463,8 @@ def choose(options: list[tuple[Guard, Value]], partial: bool = False) -> Value:
         partial = partial or (isinstance(value, Choice) and len(nested) == 1)
         for inner, option in nested:
             if compatible(guard, inner):
-                _add_option(flat, guard | inner, option)
+                both = guard | inner
+                _add_option(flat, both if len(both) <= ASSUMPTIONS else guard, option)
     if not flat:
         return Unknown()
     if all(value is flat[0][1] for _, value in flat) and not partial:

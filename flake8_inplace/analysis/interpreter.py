@@ -63,6 +63,8 @@ from .transfer import (
 
 RECURSIONS = 3
 """Most times that a function is read inside itself."""
+EXITS = 64
+"""Most ``return`` statements of one call that count."""
 ROUNDS = 4
 """Most rounds of a loop whose length is not known."""
 
@@ -418,7 +420,8 @@ def _continue(m: Machine, node: cst.Continue, frame: Frame) -> bool:
 
 def _return(m: Machine, node: cst.Return, frame: Frame) -> bool:
     value = evaluate(m, node.value, frame) if node.value is not None else NONE
-    frame.exits.append(Exit(m.state.guard(), m.state.changes(frame.mark), value))
+    if len(frame.exits) < EXITS:
+        frame.exits.append(Exit(m.state.guard(), m.state.changes(frame.mark), value))
     return False
 
 
