@@ -252,20 +252,26 @@ GREEDY = {
     "doubled lists": "x = [1]\n" + "x = x + x\n" * 100 + "x += 1\n",
     "a product": "import itertools\nfor x, *y in itertools.product(*([range(999)] * 3)):\n    x += 1\n",
     "nested patterns": f"def f(x):\n    match x:\n        case {'[' * 40}y{']' * 40}:\n            y += 1\n",
-    "nested loops": "def f(h, w):\n"
-    + "".join(f"    {' ' * i}for i{i} in range(5):\n" for i in range(15))
-    + f"    {' ' * 15}h = h * w\n    {' ' * 15}h += 1\n",
 }
+#: More than is done for one file: what was found before is reported, and where the reading ended.
+ENDLESS = (
+    "def f(h, w):\n"
+    + "".join(f"    {' ' * i}for i{i} in range(5):\n" for i in range(15))
+    + f"    {' ' * 15}h = h * w\n    {' ' * 15}h += 1\n"
+)
 #: What is too much for now, and why. It would take all the memory or time there is: it is not tried.
 KNOWN_LIMITS = {
     "nested patterns": "libcst's parser takes twice as long for each level",
-    "nested loops": "statements are counted, and one can take long",
 }
 
 
 def test_greedy_files(tmp_path: Path) -> None:
     texts = [HAZARD + text for name, text in GREEDY.items() if name not in KNOWN_LIMITS]
     assert found_in(texts, tmp_path) == ["6 TIP103"] * len(texts)
+
+
+def test_a_file_without_end() -> None:
+    assert [(f.line, f.code) for f in findings(HAZARD + ENDLESS)] == [(8, "TIP000"), (6, "TIP103")]
 
 
 @pytest.mark.parametrize(
@@ -295,6 +301,9 @@ def test_changed_programs(number: int) -> None:
 FAILED = {
     "a list that holds itself": (
         "def f(x: torch.Tensor):\n    rows = []\n    rows.append(rows)\n    x += 1\n    return torch.stack(rows)\n"
+    ),
+    "a copy of what holds itself": (
+        "import copy\n\n\ndef f(x: torch.Tensor):\n    d = {}\n    d[0] = d\n    x += 1\n    return copy.deepcopy(d)\n"
     ),
     "an annotation that is no text": "x: '\\ud800' = 1\nx += 1\n",
 }

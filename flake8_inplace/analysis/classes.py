@@ -433,7 +433,7 @@ def children(m: Machine, module: Object) -> list[Object]:
 
 
 def copied(m: Machine, value: Value, memo: dict[Value, Value]) -> Value:
-    """``copy.deepcopy``: memory of its own for every tensor, the same structure."""
+    """``copy.deepcopy``: memory of its own for every tensor, the same structure; what holds itself does so again."""
     value = m.see(value)
     if value in memo:
         return memo[value]
@@ -442,14 +442,12 @@ def copied(m: Machine, value: Value, memo: dict[Value, Value]) -> Value:
     elif isinstance(value, Tuple):
         return Tuple(tuple(copied(m, item, memo) for item in value.items))
     elif isinstance(value, List):
+        twin = memo[value] = List()
         contents = m.state.get(value)
-        memo[value] = List((copied(m, item, memo) for item in contents.items), contents.open)
-    elif isinstance(value, Dict):
-        memo[value] = Dict({key: copied(m, item, memo) for key, item in m.state.get(value).items.items()})
-    elif isinstance(value, Object):
-        memo[value] = Object(
-            value.cls, {k: copied(m, v, memo) for k, v in m.state.get(value).items.items() if v is not value}
-        )
+        twin.initial = Items(tuple(copied(m, item, memo) for item in contents.items), contents.open)
+    elif isinstance(value, (Dict, Object)):
+        same = memo[value] = Dict() if isinstance(value, Dict) else Object(value.cls)
+        same.initial = Attributes({key: copied(m, item, memo) for key, item in m.state.get(value).items.items()})
     return memo.get(value, value)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -84,7 +86,7 @@ def block(m: Machine, body: Sequence[cst.CSTNode], frame: Frame) -> bool:
 def statement(m: Machine, node: cst.CSTNode, frame: Frame) -> bool:
     m.steps += 1
     m.entry_steps += 1
-    if m.steps > FILE_STEPS:
+    if m.steps > FILE_STEPS or time.thread_time() > m.deadline:
         raise Exhausted
     handler = _STATEMENTS.get(type(node))
     if type(node) in _LINES:
@@ -1016,20 +1018,36 @@ def analyse(file: Scan, extra: frozenset[str] = frozenset()) -> Machine:
     m.bind = lambda target, value, frame: bind(m, target, value, frame)
     m.load = lambda piece, module: load(m, piece, module)
     module = Frame({"__name__": Const("__main__")}, file.pieces[0])
+    piece = file.pieces[0]
     try:
-        _module_code(m, module)
+        with not_too_deep(m, piece):
+            _module_code(m, module)
         for piece in callers_first(file):
-            load(m, piece, module)
-            for name in piece.binds:
-                value = module.vars.get(name)
-                if isinstance(value, Function) and value.node not in m.reached:
-                    fresh_entry(m)
-                    call_entry(m, value, None)
-                elif isinstance(value, Class):
-                    call_class(m, value)
+            with not_too_deep(m, piece):
+                _definition(m, piece, module)
     except Exhausted:
-        pass
+        m.unreadable.append((piece, "this and what follows ask for more work than a linter should do"))
     return m
+
+
+@contextmanager
+def not_too_deep(m: Machine, piece: Piece) -> Iterator[None]:
+    """Read something of a piece; where it is nested too deeply for Python, the others are read all the same."""
+    try:
+        yield
+    except RecursionError:
+        m.unreadable.append((piece, "nested too deeply"))
+
+
+def _definition(m: Machine, piece: Piece, module: Frame) -> None:
+    load(m, piece, module)
+    for name in piece.binds:
+        value = module.vars.get(name)
+        if isinstance(value, Function) and value.node not in m.reached:
+            fresh_entry(m)
+            call_entry(m, value, None)
+        elif isinstance(value, Class):
+            call_class(m, value)
 
 
 def _module_code(m: Machine, module: Frame) -> None:

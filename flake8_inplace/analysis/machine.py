@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,6 +43,8 @@ ENTRY_STEPS = 6000
 """Statements read for one entry, calls and second loop passes included; beyond it calls are not followed."""
 COMBINATIONS = 4
 """Combinations of what the operands of one operation may be that are followed."""
+SECONDS = 20
+"""Processor time after which the rest of a file is left."""
 FILE_STEPS = 120_000
 
 
@@ -251,6 +254,7 @@ class Machine:
     modules: set[Value] = field(default_factory=set)
     snapshots: dict[Value, tuple[Value, Site, int]] = field(default_factory=dict)
     returned: dict[Any, bool] = field(default_factory=dict)
+    deadline: float = field(default_factory=lambda: time.thread_time() + SECONDS)
     steps: int = 0
     entry_steps: int = 0
     run: Callable[[Function, list[Value], dict[str, Value], Site], Value] = None  # type: ignore[assignment]

@@ -43,6 +43,8 @@ _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 """Operators over a list that save an element for the gradients of the others."""
 _FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.get_default_dtype"})
 _INTEGERS = frozenset(f"torch.{name}" for name in "bool uint8 int8 int16 int32 int64 short int long".split())
+SAVES = 64
+"""The most saves of one memory that are told apart: the first of them speak for the others."""
 NESTED = 8
 """Lists inside of one another whose elements are looked at."""
 _SAME_METADATA = frozenset({"shape", "dtype", "device", "ndim", "is_leaf", "layout", "names", "itemsize", "nbytes"})
@@ -434,9 +436,9 @@ def keep(m: Machine, op: str, slot: str, storage: Storage, site: Site, possible:
     """Autograd keeps a tensor for the backward pass."""
     packing = m.state.modes.get("packing")
     saved = Saved(op, slot, storage, site, m.state.guard(), tuple(m.calling), packing == "share", possible)
-    if packing == "copy":
-        return saved
-    m.state.put(storage, m.state.get(storage) | {saved})
+    held = m.state.get(storage)
+    if packing != "copy" and len(held) < SAVES:
+        m.state.put(storage, held | {saved})
     return saved
 
 
