@@ -256,8 +256,8 @@ GREEDY = {
 #: More than is done for one file: what was found before is reported, and where the reading ended.
 ENDLESS = (
     "def f(h, w):\n"
-    + "".join(f"    {' ' * i}for i{i} in range(5):\n" for i in range(15))
-    + f"    {' ' * 15}h = h * w\n    {' ' * 15}h += 1\n"
+    + "".join(f"    {' ' * i}for i{i} in range(5):\n" for i in range(20))
+    + f"    {' ' * 20}h = h * w\n    {' ' * 20}h += 1\n"
 )
 #: What is too much for now, and why. It would take all the memory or time there is: it is not tried.
 KNOWN_LIMITS = {

@@ -45,7 +45,7 @@ COMBINATIONS = 4
 """Combinations of what the operands of one operation may be that are followed."""
 SECONDS = 20
 """Processor time after which the rest of a file is left."""
-FILE_STEPS = 120_000
+FILE_STEPS = 300_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
