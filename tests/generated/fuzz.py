@@ -126,7 +126,7 @@ def shortened(source: str, cause: str) -> str:
     def same(text: str) -> bool:
         return judge(text)[1].partition(":")[0] == cause.partition(":")[0]
 
-    return source if "Timeout" in cause else minimise(source, same)
+    return source if "Timeout" in cause else minimise(source, same, tries=60)
 
 
 def work(paths: list[Path], seed: int, statements: int, numbers: range) -> Tally:
