@@ -47,8 +47,17 @@ def run_again(m: Machine, buffers: list[Tensor], begin: int) -> None:
     """What was called at ``begin`` runs again in the backward of a checkpoint, and updates its buffers twice."""
     for tensor in buffers:
         for event in since(m, tensor, begin) if not m.grad(tensor) else ():
-            if _converts(event):
+            if _converts(event) and _written_out(event):
                 m.refuse("again", event.site)
+
+
+def _written_out(event: Event) -> bool:
+    """Whether the program spells the write, as a batch norm, which updates its statistics, does not."""
+    node = event.site.expression
+    if not isinstance(node, cst.Call):
+        return True
+    called = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
+    return isinstance(called, cst.Name) and called.value.endswith("_")
 
 
 def read_twice(m: Machine, getter: Function, instance: Value, site: Site) -> None:
