@@ -3,6 +3,7 @@
 `python -m tests.generated.fuzz` does to many thousands of files what `test_changed_programs` does to a few.
 """
 
+import gc
 import json
 import os
 import random
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 from generated.fuzz import judge, program_of
 
+from flake8_inplace import checker
 from flake8_inplace.checker import findings
 from flake8_inplace.cli import main
 
@@ -148,15 +150,19 @@ def test_unreadable_file(tmp_path: Path) -> None:
     assert done.stderr == "flake8-inplace: ./a.py: Permission denied\n"
 
 
-@pytest.mark.parametrize("form", ["text", "json", "sarif", "github", "gitlab"])
-def test_a_name_that_is_no_text(
-    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def unnameable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder that holds a file whose name is no text becomes the current one."""
     try:
         Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff.py")).write_text(HAZARD)
     except OSError:
         pytest.skip("this file system takes no such name")
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("unnameable")
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "github", "gitlab"])
+def test_a_name_that_is_no_text(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--isolated", f"--format={form}", "--output-file=out"]) == 1
     report = (tmp_path / "out").read_text("utf-8")
     assert main(["check", "--isolated", f"--format={form}"]) == 1
@@ -166,14 +172,8 @@ def test_a_name_that_is_no_text(
         json.loads(report)
 
 
-def test_a_fix_of_a_name_that_is_no_text(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    try:
-        Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff.py")).write_text(HAZARD)
-    except OSError:
-        pytest.skip("this file system takes no such name")
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("unnameable")
+def test_a_fix_of_a_name_that_is_no_text(capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["fix", "--isolated"]) == 1
     out, err = capfd.readouterr()
     assert "+    h = h + 1" in out.splitlines()
@@ -186,6 +186,24 @@ def test_a_fix_of_a_name_that_is_no_text(
 def test_characters_that_end_no_line(separator: str) -> None:
     assert judge(f"# a{separator}b\n{HAZARD}") == ("found", "")
     assert judge(HAZARD.replace("h +=", f"'{separator}'; h +=")) == ("found", "")
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_collector_is_left_as_it_was(enabled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also after an error; while a file is read it pauses."""
+    seen = []
+
+    def failing(*_: object) -> None:
+        seen.append(gc.isenabled())
+        raise ValueError
+
+    monkeypatch.setattr(checker, "analyze", failing)
+    (gc.enable if enabled else gc.disable)()
+    try:
+        assert [f.code for f in findings("import torch\nx = 0\n" * (1 + enabled))] == ["TIP000"]
+        assert (seen, gc.isenabled()) == ([False], enabled)
+    finally:
+        gc.enable()
 
 
 # Long and deep ones

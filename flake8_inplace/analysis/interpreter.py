@@ -165,8 +165,8 @@ def set_attribute(m: Machine, owner: Value, name: str, value: Value, site: Site)
     elif isinstance(owner, Tensor) and name == "requires_grad":
         test = condition(m, value)
         tensors.require_grad(m, owner, test is not False)
-    elif isinstance(owner, Tensor) and name == "data" and isinstance(old := m.see(value), Tensor):
-        kept.brought_back(m, owner, old)
+    elif isinstance(owner, Tensor) and name == "data":
+        kept.replaced(m, owner, m.see(value))
     elif isinstance(owner, Class):
         m.state.set(owner.members, name, value)
     elif isinstance(owner, Unknown) and not owner.scalar:

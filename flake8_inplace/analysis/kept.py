@@ -34,13 +34,22 @@ def restored(m: Machine, module: Value, states: Value) -> None:
 def brought_back(m: Machine, tensor: Tensor, old: Tensor) -> None:
     """``x.data = old`` or ``x.copy_(old)``: what ``old = x.data`` kept is ``x`` itself, with all that was written.
 
-    Writes through ``old`` are what the program wants to have.
+    Writes through ``old`` are what the program wants to have, and writes to other memory, which ``x`` was given since
+    by ``x.data = ...``, do not touch it.
     """
     memory = tensor.storage.hidden or tensor.storage
-    for (storage,) in list(m.events) if old.storage.hidden is memory else ():
+    same = old.storage.hidden is memory and m.stored.get(("data", memory), 0) <= old.time
+    for (storage,) in list(m.events) if same else ():
         if storage is not old.storage and memory in (storage, storage.hidden):
             for event in since(m, Tensor(storage), old.time):
                 m.refuse("read", event.site)
+
+
+def replaced(m: Machine, tensor: Tensor, value: Value) -> None:
+    """``x.data = value`` gives ``x`` other memory, or brings back its own."""
+    if isinstance(value, Tensor):
+        brought_back(m, tensor, value)
+    m.state.set(m.stored, ("data", tensor.storage.hidden or tensor.storage), m.tick())
 
 
 def run_again(m: Machine, buffers: list[Tensor], begin: int) -> None:
