@@ -25,6 +25,7 @@ ORDER = [
     "torchfacts.schemas",
     "torchfacts.generate",
     "analysis.domain",
+    "analysis.reach",
     "analysis.scan",
     "analysis.machine",
     "rules",

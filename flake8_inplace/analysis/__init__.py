@@ -34,7 +34,7 @@ def analyze(
     Raises SyntaxError where ``tree`` is not given and the text is no Python.
     """
     source = source.replace("\r\n", "\n").replace("\r", "\n")
-    file = scanning.scan(source, tree if tree is not None else ast.parse(source), frameworks)
+    file = scanning.scan(source, tree if tree is not None else ast.parse(source), frameworks, bool(extra))
     if file is None:
         return Result()
     from ..rules import findings
@@ -43,7 +43,7 @@ def analyze(
     machine = analyse(file, extra)
     problem = None
     if machine.unreadable:
-        piece, reason = min(machine.unreadable, key=lambda item: item[0].line)
+        piece, reason = min(machine.unreadable.items(), key=lambda item: item[0].line)
         problem = (Place(piece.line, 0), reason)
     reveals = tuple((site.piece.place(site.node).line, text) for site, text in machine.reveals)
     return Result(tuple(findings(machine.hazards.values(), machine.refusals)), reveals, problem)

@@ -71,7 +71,7 @@ def _saves(m: Machine, cls: Class, context: Object, result: Value, site: Site) -
     for index, write in m.differentiated.get(backward, ()):
         if index < len(saves):
             m.again.setdefault(saves[index], []).append(write)
-    read = frozenset(stale.mentioned(backward.node))
+    read = frozenset(stale.mentioned(m.body(backward)[0]))
     for name, value in m.state.get(context).items.items():
         if name not in ("saved_tensors", "dirty") and name in read:
             for tensor in tensors.tensors_in(m, value):

@@ -599,7 +599,8 @@ def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class 
     for param in (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params):
         if param.default is not None:
             defaults[param.name.value] = evaluate(m, param.default, frame)
-    return Function(node.name.value, node, frame.piece, frame, owner, kind, grad, defaults, compiled, managed)
+    text = m.heads.get(node)
+    return Function(node.name.value, node, frame.piece, frame, text, owner, kind, grad, defaults, compiled, managed)
 
 
 def _class(m: Machine, node: cst.ClassDef, frame: Frame) -> bool:
@@ -696,27 +697,27 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
     busy = sum(1 for active in m.active if active.node is function.node)
     if busy > RECURSIONS or len(m.active) >= DEPTH or m.entry_steps > ENTRY_STEPS:
         return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.NO)
-    node, state = function.node, m.state
-    frame = Frame({}, function.piece, function.frame, function.owner, args[0] if function.owner and args else None)
+    state, (body, piece) = m.state, m.body(function)
+    frame = Frame({}, piece, function.frame, function.owner, args[0] if function.owner and args else None)
     frame.function, frame.born = function, m.tick()
     complete = parameters(m, function, args, kwargs, frame)
     if complete or function.name != "forward":
-        m.reached.add(node)
+        m.reached.add(function.node)
     line = m.frames[-1].line if m.frames else None
     m.active.append(function)
     m.calling.append(site)
     m.frames.append(frame)
     before, stepping = state.modes.get("grad", True), m.stepping
-    if stepping is None and site.node is not node and classes.optimizes(function.owner):
+    if stepping is None and site.node is not function.node and classes.optimizes(function.owner):
         m.stepping = site
     if function.grad is not None:
         state.set(state.modes, "grad", function.grad)
     try:
-        if isinstance(node, cst.Lambda):
-            return evaluate(m, node.body, frame)
+        if not isinstance(body, cst.BaseSuite):
+            return evaluate(m, body, frame)
         frame.mark = state.mark()
         entry = state.guard()
-        if suite(m, node.body, frame):
+        if suite(m, body, frame):
             frame.exits.append(Exit(state.guard(), state.changes(frame.mark), NONE))
         if not frame.exits:
             return Unknown()
@@ -852,9 +853,10 @@ def joined(m: Machine, function: Function) -> frozenset[str]:
     """The names that ``torch.cat(name)`` and the like in a function show to be sequences of tensors."""
     found = m.joined.get(function.node)
     if found is None:
-        any_call = any(f"{name}(" in function.piece.source for name in _JOINING)
+        body, piece = m.body(function)
+        any_call = any(f"{name}(" in piece.source for name in _JOINING)
         first: dict[str, bool] = {}
-        for name, is_list in _joins(function.node) if any_call else ():
+        for name, is_list in _joins(body) if any_call else ():
             first.setdefault(name, is_list)
         found = m.joined[function.node] = frozenset(name for name, is_list in first.items() if is_list)
     return found
@@ -895,14 +897,19 @@ def call_entry(m: Machine, function: Function, receiver: Value | None) -> None:
 
 def call_class(m: Machine, cls: Class) -> None:
     """Read the methods of a class that nothing else in the file called, on an instance made with its defaults."""
+    members = sorted(cls.members.items(), key=_likely_caller)
+    if not any(worth(member) for _, member in members if isinstance(member, Function)):
+        return
     if classes.inherits(cls, classes.FUNCTION):
         if not any(getattr(cls.members.get(name), "node", None) in m.reached for name in ("forward", "backward")):
             call_custom(m, cls)
         return
-    for name, member in sorted(cls.members.items(), key=_likely_caller):
-        if not isinstance(member, Function) or member.node in m.reached or name == "__init__":
+    for name, member in members:
+        if not isinstance(member, Function) or member.node in m.reached or not worth(member):
             continue
-        if member.kind in ("static", "class"):
+        if name == "__init__":
+            m.want(instance_entry(m, cls))
+        elif member.kind in ("static", "class"):
             fresh_entry(m)
             call_entry(m, member, cls if member.kind == "class" else None)
         else:
@@ -910,6 +917,11 @@ def call_class(m: Machine, cls: Class) -> None:
     getter = classes.member(cls, "__getitem__")
     if isinstance(getter, Function) and any(classes.inherits(cls, name) for name in classes.DATASETS):
         kept.read_twice(m, getter, instance_entry(m, cls), Site(getter.piece, getter.node, getter.node))
+
+
+def worth(function: Function) -> bool:
+    """Whether a function can come to overwrite anything: see `reach`."""
+    return function.text is None or function.text.worth
 
 
 def _likely_caller(item: tuple[str, Value]) -> tuple[bool, bool]:
@@ -979,7 +991,7 @@ def load(m: Machine, piece: Piece, module: Frame) -> None:
     m.state, m.active, m.calling, frames, m.frames = State(store=m.base), [], [], m.frames, []
     frame = Frame(module.vars, piece)
     try:
-        block(m, parse(m, piece), frame)
+        block(m, m.parse(piece), frame)
         for name in piece.binds:
             _fillable(m, module.vars.get(name))
     finally:
@@ -994,18 +1006,6 @@ def _fillable(m: Machine, value: Value | None) -> None:
         m.state.put(value, Attributes({}, True))
     elif isinstance(value, List) and not m.state.get(value).items:
         m.state.put(value, Items((), True))
-
-
-def parse(m: Machine, piece: Piece) -> Sequence[cst.CSTNode]:
-    """The statements of a piece; none, and a note, where libcst cannot read them."""
-    try:
-        return piece.parse().body
-    except cst.ParserSyntaxError as error:
-        m.unreadable.append((piece, error.message.splitlines()[0] if error.message else "syntax error"))
-        return ()
-    except RecursionError:
-        m.unreadable.append((piece, "nested too deeply"))
-        return ()
 
 
 def analyse(file: Scan, extra: frozenset[str] = frozenset()) -> Machine:
@@ -1026,7 +1026,7 @@ def analyse(file: Scan, extra: frozenset[str] = frozenset()) -> Machine:
             with not_too_deep(m, piece):
                 _definition(m, piece, module)
     except Exhausted:
-        m.unreadable.append((piece, "this and what follows ask for more work than a linter should do"))
+        m.unreadable[piece] = "this and what follows ask for more work than a linter should do"
     return m
 
 
@@ -1036,14 +1036,14 @@ def not_too_deep(m: Machine, piece: Piece) -> Iterator[None]:
     try:
         yield
     except RecursionError:
-        m.unreadable.append((piece, "nested too deeply"))
+        m.unreadable[piece] = "nested too deeply"
 
 
 def _definition(m: Machine, piece: Piece, module: Frame) -> None:
     load(m, piece, module)
     for name in piece.binds:
         value = module.vars.get(name)
-        if isinstance(value, Function) and value.node not in m.reached:
+        if isinstance(value, Function) and value.node not in m.reached and worth(value):
             fresh_entry(m)
             call_entry(m, value, None)
         elif isinstance(value, Class):
@@ -1060,7 +1060,7 @@ def _module_code(m: Machine, module: Frame) -> None:
         if not piece.definition and piece not in m.loaded:
             m.loaded.add(piece)
             module.piece = piece
-            block(m, parse(m, piece), module)
+            block(m, m.parse(piece), module)
 
 
 def callers_first(file: Scan) -> list[Piece]:

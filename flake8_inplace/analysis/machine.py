@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,6 +96,7 @@ class Loop:
 class Function(Callable_):
     """A function of the file. ``kind``: "", "static", "class" or "property"; ``grad`` what a decorator sets.
 
+    Where the scan cut what it does out of its piece, this is ``text``, and ``node`` no more than the head.
     ``compiled`` says that ``torch.compile`` or ``torch.jit.script`` decorates it, ``managed`` that
     ``contextlib.contextmanager`` does; ``resume`` takes what such a function yields.
     """
@@ -104,6 +105,7 @@ class Function(Callable_):
     node: cst.FunctionDef | cst.Lambda
     piece: Piece
     frame: Frame
+    text: Piece | None = None
     owner: Class | None = None
     kind: str = ""
     grad: bool | None = None
@@ -235,7 +237,8 @@ class Machine:
     symbols: dict[Hashable, Unknown] = field(default_factory=dict)
     promoted: dict[Unknown, Tensor] = field(default_factory=dict)
     reached: set[cst.CSTNode] = field(default_factory=set)
-    unreadable: list[tuple[Piece, str]] = field(default_factory=list)
+    unreadable: dict[Piece, str] = field(default_factory=dict)
+    heads: dict[cst.CSTNode, Piece] = field(default_factory=dict)
     base: dict[Any, Any] = field(default_factory=dict)
     strangers: dict[Class, Start] = field(default_factory=dict)
     loaded: set[Piece] = field(default_factory=set)
@@ -265,6 +268,30 @@ class Machine:
         """The next moment."""
         self.clock += 1
         return self.clock
+
+    # -- text
+
+    def parse(self, piece: Piece) -> Sequence[cst.CSTNode]:
+        """The statements of a piece; none, and a note, where libcst cannot read them."""
+        if piece in self.unreadable:
+            return ()
+        try:
+            body = piece.parse().body
+            self.heads |= piece.heads()
+            return body
+        except cst.ParserSyntaxError as error:
+            self.unreadable[piece] = error.message.splitlines()[0] if error.message else "syntax error"
+        except RecursionError:
+            self.unreadable[piece] = "nested too deeply"
+        return ()
+
+    def body(self, function: Function) -> tuple[cst.BaseSuite | cst.BaseExpression, Piece]:
+        """What a function does, and the piece that this stands in; nothing where it is unreadable."""
+        if function.text is None:
+            return function.node.body, function.piece
+        if not self.parse(function.text):
+            return cst.IndentedBlock(()), function.text
+        return function.text.block(), function.text
 
     # -- values
 

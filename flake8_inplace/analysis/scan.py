@@ -1,51 +1,56 @@
 """The cheap pass over the ``ast`` that flake8 hands over: is this file worth analysing, and which pieces of it?
 
-A piece is a top-level statement. Only pieces that write in place, or that mention one that does, are analysed; the
-others are parsed when something asks for a name that they bind. libcst is imported on the first parse.
+A piece is a top-level statement, or what a function does. Only functions that can come to write in place are
+analysed, and nothing is parsed before something asks for it. libcst is imported on the first parse.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..finding import Place
-from ..torchfacts import ops as facts
+from . import reach
+from .reach import Group, Unit
 
 if TYPE_CHECKING:
     import libcst
 
+TABLE = 20_000
+"""Characters of a statement beyond which it is taken for data, where it defines nothing and can overwrite nothing."""
 FRAMEWORKS = frozenset({"torch", "torchvision", "torchaudio", "functorch", "lightning", "pytorch_lightning"})
 """Packages whose import says that a file handles tensors."""
 
-_STEPS = frozenset({"step", "load_state_dict", "reset_parameters", "data"})
-_PLAIN = frozenset({"dict", "list", "tuple", "set", "int", "float", "str", "bool", "len", "range", "isinstance"})
-"""Builtins that a function may call and still compute nothing."""
-_MORE = (ast.BinOp, ast.For, ast.While, ast.With, ast.comprehension, ast.Lambda, ast.ClassDef, ast.Yield)
-_OTHERS = frozenset({"add_", "apply_", "copy_", "log_", "map_", "put_", "random_", "set_"})
-"""In-place methods whose out-of-place name is mostly a method of something else, such as a set or a logger."""
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 
 
 @dataclass(slots=True, eq=False)
 class Piece:
-    """A top-level statement: its source, the names that it binds and mentions, and whether it writes in place.
+    """Text that is parsed on its own: a top-level statement, or what a function does that was cut out of one.
 
-    ``passes`` are, for a function that makes one call and computes nothing, the names in its body.
+    Of a function at the top level or in a class, a statement keeps the head; what it does stands in a piece of its own,
+    among ``functions``. ``lines`` says which line of the file each line of ``source`` is. ``passes`` are, for a
+    function that makes one call and computes nothing, the names in it. ``worth``: it is to be read for itself.
     """
 
     source: str
-    line: int
-    binds: frozenset[str]
-    mentions: frozenset[str]
-    writes: bool
-    definition: bool
+    lines: Sequence[int]
+    binds: frozenset[str] = frozenset()
+    mentions: frozenset[str] = frozenset()
+    definition: bool = True
     passes: frozenset[str] | None = None
+    functions: tuple[Piece, ...] = ()
+    worth: bool = False
     _module: libcst.Module | None = None
     _positions: Any = None
+
+    @property
+    def line(self) -> int:
+        return self.lines[0]
 
     def parse(self) -> libcst.Module:
         """The piece as a module of its own. Raises libcst.ParserSyntaxError."""
@@ -55,6 +60,16 @@ class Piece:
             self._module = libcst.parse_module(self.source)
         return self._module
 
+    def heads(self) -> dict[libcst.CSTNode, Piece]:
+        """The functions of this piece by their heads."""
+        return dict(zip(_heads(self.parse()), self.functions, strict=True)) if self.functions else {}
+
+    def block(self) -> libcst.BaseSuite:
+        """What the function does that this is the text of. Raises libcst.ParserSyntaxError."""
+        statement: Any = self.parse().body[0]
+        found: libcst.BaseSuite = statement.body
+        return found
+
     def place(self, node: libcst.CSTNode) -> Place:
         """Where a node of this piece stands in the file."""
         if self._positions is None:
@@ -62,7 +77,17 @@ class Piece:
 
             self._positions = MetadataWrapper(self.parse(), unsafe_skip_copy=True).resolve(PositionProvider)
         start = self._positions[node].start
-        return Place(start.line + self.line - 1, start.column)
+        return Place(self.lines[start.line - 1], start.column)
+
+
+def _heads(node: Any) -> Iterator[libcst.FunctionDef]:
+    import libcst
+
+    for part in node.body.body if isinstance(node, libcst.ClassDef) else node.body:
+        if isinstance(part, libcst.FunctionDef):
+            yield part
+        elif isinstance(part, libcst.ClassDef):
+            yield from _heads(part)
 
 
 @dataclass(slots=True)
@@ -74,19 +99,23 @@ class Scan:
     worth: list[Piece] = field(default_factory=list)
 
 
-def scan(source: str, tree: ast.Module, frameworks: frozenset[str] = FRAMEWORKS) -> Scan | None:
-    """The pieces of a file, or None where nothing in it can be a hazard."""
+def scan(
+    source: str, tree: ast.Module, frameworks: frozenset[str] = FRAMEWORKS, everything: bool = False
+) -> Scan | None:
+    """The pieces of a file, or None where nothing in it can be a hazard; ``everything`` as for `reach.mark`."""
     if not any(name in source for name in frameworks) or not _imports(tree, frameworks):
         return None
-    lines = [f"{line}\n" for line in source.split("\n")]  # a form feed ends no line of Python
-    pieces = [_piece(statement, lines) for statement in tree.body]
-    if not any(piece.writes for piece in pieces):
+    parts = reach.read(tree)
+    names = [frozenset(_binds(statement)) for statement in tree.body]
+    if not reach.mark(zip(names, parts, strict=True), everything):
         return None
-    result = Scan(pieces)
-    for piece in pieces:
+    lines = _lines(source, [unit for part in parts for unit in part.units()])
+    found = zip(tree.body, parts, names, strict=True)
+    result = Scan([_piece(statement, part, bound, lines) for statement, part, bound in found])
+    for piece in result.pieces:
         for name in piece.binds:
             result.binders.setdefault(name, []).append(piece)
-    result.worth = _reaching(pieces)
+    result.worth = [piece for piece in result.pieces if piece.worth]
     return result
 
 
@@ -112,59 +141,87 @@ def _imports(tree: ast.Module, frameworks: frozenset[str]) -> bool:
     return False
 
 
-def _piece(statement: ast.stmt, lines: list[str]) -> Piece:
-    first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
-    end = statement.end_lineno or statement.lineno
-    text = "".join(lines[first - 1 : end])
-    mentions, writes, calls = set(), False, 0
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Name):
-            mentions.add(node.id)
-        elif isinstance(node, ast.Attribute):
-            mentions.add(node.attr)
-        elif isinstance(node, ast.Call):
-            calls += not isinstance(node.func, ast.Name) or node.func.id not in _PLAIN
-        elif isinstance(node, _MORE):
-            calls += 2
-        writes = writes or _writes(node)
-    if isinstance(statement, ast.ClassDef):
-        writes = writes or _registers_inplace(statement)
-    passes = None
-    if isinstance(statement, ast.FunctionDef) and not writes and calls < 2:
-        body = (node for line in statement.body for node in ast.walk(line))
-        passes = frozenset(node.id for node in body if isinstance(node, ast.Name))
-    binds = frozenset(_binds(statement))
-    return Piece(text, first, binds, frozenset(mentions), writes, isinstance(statement, _DEFINITIONS), passes)
+def _lines(source: str, units: Iterable[Unit]) -> list[str]:
+    """The lines of a file, empty where they only comment or space: libcst charges for those as for others."""
+    quoted = frozenset[int]().union(*(unit.quoted for unit in units))
+    lines = [f"{line}\n" for line in source.split("\n")]  # a form feed ends no line of Python
+    for before, line in enumerate(lines):
+        said = line.lstrip()
+        if before not in quoted and (not said or said.startswith("#")):
+            lines[before] = ""
+    return lines
 
 
-def _writes(node: ast.AST) -> bool:
-    """Whether this node may overwrite a tensor."""
-    if isinstance(node, ast.AugAssign):
-        return True
-    if isinstance(node, ast.Subscript):  # a tensor has no string for an index
-        named = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
-        return isinstance(node.ctx, ast.Store) and not named
-    if isinstance(node, ast.Attribute):
-        return node.attr in _STEPS or (node.attr.endswith("_") and not node.attr.endswith("__"))
-    if isinstance(node, ast.keyword):
-        off = isinstance(node.value, ast.Constant) and not node.value.value
-        return node.arg in ("out", "inplace", "max_norm") and not off
-    if isinstance(node, ast.Expr):  # x.clamp(0, 1)
-        called = node.value.func if isinstance(node.value, ast.Call) else None
-        return isinstance(called, ast.Attribute) and f"{called.attr}_" in _confused()
-    if isinstance(node, ast.Call):  # nn.ReLU(True)
-        return any(isinstance(arg, ast.Constant) and arg.value is True for arg in node.args)
-    return isinstance(node, ast.Name) and node.id.endswith("_") and isinstance(node.ctx, ast.Load)
+def _piece(statement: ast.stmt, part: Unit | Group, binds: frozenset[str], lines: list[str]) -> Piece:
+    text = {number: line for number, line in _text(statement, lines) if line}
+    units, definition = list(part.units()), isinstance(statement, _DEFINITIONS)
+    worth = any(unit.worth for unit in units)
+    source = "".join(text.values())
+    return Piece(
+        source if definition or worth or len(source) < TABLE else "\n",
+        list(text),
+        binds,
+        frozenset().union(*(unit.mentions for unit in units)),
+        definition,
+        _passes(statement, part),
+        tuple(_body(node, unit, lines) for node, unit in _functions(statement, part)),
+        worth,
+    )
 
 
-@cache
-def _confused() -> frozenset[str]:
-    twins = facts.inplace_methods() - _OTHERS
-    return frozenset(name for name in twins if name[:-1] in facts.tensor_methods())
+def _text(statement: ast.stmt, lines: list[str]) -> Iterator[tuple[int, str]]:
+    """The lines of a top-level statement, or of one in a class; of functions the heads, of classes no docstrings."""
+    first, end = _first(statement), statement.end_lineno or statement.lineno
+    if isinstance(statement, _DEFINITIONS):
+        begin = _first(statement.body[0])
+        before = lines[begin - 1].encode()[: statement.body[0].col_offset].decode()
+        if isinstance(statement, _FUNCTIONS):
+            yield from ((number, lines[number - 1]) for number in range(first, begin))
+            yield begin, f"{before}...\n"
+            return
+        if before.isspace():
+            yield from ((number, lines[number - 1]) for number in range(first, begin))
+            for part in _said(statement):
+                yield from _text(part, lines)
+            return
+    yield from ((number, lines[number - 1]) for number in range(first, end + 1))
 
 
-def _registers_inplace(node: ast.ClassDef) -> bool:
-    return any(isinstance(n, ast.arg) and n.arg == "inplace" for n in ast.walk(node))
+def _said(node: Definition | ast.ClassDef) -> list[ast.stmt]:
+    """The body of a definition, without a docstring if anything follows it."""
+    return node.body[1:] if len(node.body) > 1 and ast.get_docstring(node, clean=False) is not None else node.body
+
+
+def _functions(statement: ast.stmt, part: Unit | Group) -> Iterator[tuple[Definition, Unit]]:
+    """The functions in a statement whose bodies are read on their own, in the order of the text."""
+    if isinstance(part, Group):
+        for node, inner in part.parts.items():
+            yield from _functions(node, inner)
+    elif isinstance(statement, _FUNCTIONS):
+        yield statement, part
+
+
+def _body(node: Definition, unit: Unit, lines: list[str]) -> Piece:
+    first = _said(node)[0]
+    begin, end = _first(first), node.end_lineno or node.lineno
+    line = lines[begin - 1].encode()
+    before, after = line[: first.col_offset].decode(), line[first.col_offset :].decode()
+    indent = before if before.isspace() else " " * len(before)  # `def f(): return 1` keeps its columns
+    text = {begin - 1: "if 1:\n", begin: indent + after}
+    text |= {number: lines[number - 1] for number in range(begin + 1, end + 1) if lines[number - 1]}
+    return Piece("".join(text.values()), list(text), worth=unit.worth)
+
+
+def _passes(statement: ast.stmt, unit: Unit | Group) -> frozenset[str] | None:
+    if not isinstance(statement, ast.FunctionDef) or isinstance(unit, Group) or unit.writes or unit.calls > 1:
+        return None
+    return frozenset(node.id for line in statement.body for node in ast.walk(line) if isinstance(node, ast.Name))
+
+
+def _first(statement: ast.stmt) -> int:
+    """The line that a statement begins at, with its decorators."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _binds(statement: ast.stmt) -> Iterator[str]:
@@ -188,22 +245,3 @@ def _outside_definitions(statement: ast.stmt) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, _DEFINITIONS):
             todo.extend(ast.iter_child_nodes(node))
-
-
-def _reaching(pieces: Iterable[Piece]) -> list[Piece]:
-    """The pieces that write in place, and those that mention one that does, at any distance."""
-    pieces = list(pieces)
-    users: dict[str, list[Piece]] = {}
-    for piece in pieces:
-        for name in piece.mentions:
-            users.setdefault(name, []).append(piece)
-    found = {id(piece) for piece in pieces if piece.writes}
-    todo = [piece for piece in pieces if piece.writes]
-    while todo:
-        piece = todo.pop()
-        for name in piece.binds:
-            for user in users.get(name, ()):
-                if id(user) not in found:
-                    found.add(id(user))
-                    todo.append(user)
-    return [piece for piece in pieces if id(piece) in found]
