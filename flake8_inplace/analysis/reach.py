@@ -150,7 +150,7 @@ class _Reading:
     are ``written`` to are no tensors.
     """
 
-    called: set[str] = field(default_factory=set)
+    mentions: set[str] = field(default_factory=set)
     referred: set[str] = field(default_factory=set)
     own: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
@@ -173,7 +173,7 @@ class _Reading:
         bound = self.bound | around
         return Unit(
             name,
-            frozenset(self.called | self.referred),
+            frozenset(self.mentions),
             frozenset(self.own),
             frozenset(self.asked),
             frozenset(self.referred),
@@ -232,7 +232,9 @@ def _last_name(node: ast.expr) -> str:
 
 
 def _name(r: _Reading, node: ast.Name) -> None:
-    (r.called if node in r.at_once else r.referred).add(node.id)
+    r.mentions.add(node.id)
+    if node not in r.at_once:
+        r.referred.add(node.id)
     if isinstance(node.ctx, ast.Store):
         r.bound[node.id, "any"] += 1
     elif node.id.endswith("_"):
@@ -246,14 +248,11 @@ def _argument(r: _Reading, node: ast.arg) -> None:
 
 def _attribute(r: _Reading, node: ast.Attribute) -> None:
     name, owner = node.attr, _last_name(node.value)
-    if _is_self(node.value):
-        r.own.add(name)
-        if node not in r.at_once:
-            r.referred.add(name)
-        if isinstance(node.ctx, ast.Store):
-            r.bound[f".{name}", "any"] += 1
-    else:
-        (r.called if node in r.at_once else r.referred).add(name)
+    (r.own if _is_self(node.value) else r.mentions).add(name)
+    if node not in r.at_once:
+        r.referred.add(name)
+    if _is_self(node.value) and isinstance(node.ctx, ast.Store):
+        r.bound[f".{name}", "any"] += 1
     if owner == "init" or name == "reset_parameters":
         r.begins = True
     elif name in _STEPS:
@@ -265,6 +264,8 @@ def _attribute(r: _Reading, node: ast.Attribute) -> None:
 def _constant(r: _Reading, node: ast.Constant) -> None:
     _string(r, node)
     if isinstance(node.value, str) and node.value.isidentifier():  # getattr(self, "name"), register_buffer("name", ...)
+        r.own.add(node.value)
+        r.mentions.add(node.value)
         r.referred.add(node.value)
         r.bound[f".{node.value}", "any"] += 1
 

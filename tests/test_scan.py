@@ -1,0 +1,225 @@
+"""The cheap pass: what it cuts out of a file keeps its place, and only what can overwrite something is read."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import libcst as cst
+import pytest
+from libcst import matchers as match
+
+from flake8_inplace.analysis.scan import Piece, scan
+
+CASES = sorted(Path(__file__).parent.joinpath("cases").glob("*.py"))
+
+ODD = """\
+import torch
+@torch.no_grad()
+# a comment
+async def one(x, y=[
+    1,  # of them
+]): return x.add_(1)
+class Outer(
+    torch.nn.Module):
+    '''Says
+
+    # this is no comment
+    '''
+
+    # this is one
+    size = 1; width = 2
+    def tabs(self, x):
+    \t'''Says something.'''; x.mul_(self.size); return x
+
+    class Inner:
+
+        @staticmethod
+        def f(x, s='''
+# no comment either
+'''):
+            # only a comment
+
+            @torch.compile
+            def g(y):
+                return y.mul_(2)
+
+            text = f'''
+            # neither
+            '''
+            return g(x), "ü" + text, x.exp_()
+    async def last(self): "ü"; return self.size
+if torch:
+    def under(x):
+        return x.add_(1)
+"""
+
+
+def texts(source: str) -> Iterator[Piece]:
+    """Every piece of a file."""
+    file = scan(source, ast.parse(source), everything=True)
+    for piece in file.pieces if file is not None else ():
+        yield from (piece, *piece.functions)
+
+
+def names(node: ast.AST) -> Iterator[ast.Name]:
+    """The names of a file, without those in f-strings: Python 3.11 does not know their places."""
+    if isinstance(node, ast.Name):
+        yield node
+    for child in ast.iter_child_nodes(node) if not isinstance(node, ast.JoinedStr) else ():
+        yield from names(child)
+
+
+@pytest.mark.parametrize("source", [*(path.read_text() for path in CASES[::5]), ODD])
+def test_what_is_cut_out_keeps_its_place(source: str) -> None:
+    lines = source.split("\n")
+    seen = set()
+    for piece in texts(source):
+        for node in match.findall(piece.parse(), match.Name()):
+            place = piece.place(node)
+            assert isinstance(node, cst.Name)
+            assert lines[place.line - 1][place.column :].startswith(node.value)
+            seen.add((place.line, place.column))
+    for name in names(ast.parse(source)):
+        column = len(lines[name.lineno - 1].encode()[: name.col_offset].decode())
+        assert (name.lineno, column) in seen
+
+
+def test_docstrings_and_comments_are_not_parsed() -> None:
+    text = "".join(piece.source for piece in texts(ODD))
+    assert "Says" not in text
+    assert "only a comment" not in text
+    assert all(f"# {said}" in text for said in ("of them", "no comment either", "neither"))
+
+
+PROGRAMS = {
+    "what writes, and who calls it": """
+def f(x):
+    x.add_(1)  # read
+def g(x):
+    return f(x)  # read
+def h(x):
+    return x.add(1)
+""",
+    "functions of torch": """
+from torch import relu_
+from .layers import norm_
+def f(x):
+    return relu_(x)  # read
+def g(x):
+    return norm_(x)
+""",
+    "what may be a tensor, and what is none": """
+def f(x, i):
+    x[i] = 1  # read
+def f(losses):
+    total = 0  # read
+    for loss in losses:
+        total += loss
+def f(items):
+    seen, count = {}, 0  # read
+    seen[items] = count
+def f(items):
+    seen = {}
+    count = 0
+    for item in items:
+        seen[item] = item
+        count += 1
+def f(items, x):
+    items.append(x)
+    items[0] = x
+def f(items, x):
+    items.append(x)  # read
+    items = torch.stack(items)
+    items[0] = x
+def f(x, key):
+    x["a"] = x[f"{key}.b"] = x[key + ".c"] = 1
+def f(x):
+    global total  # read
+    total += x
+""",
+    "what is kept on self": """
+class A:
+    def __init__(self):
+        self.cache = {}
+        self.count = 0
+        self.state = None
+    def a(self, key, x):
+        self.cache[key] = x
+        self.count += 1
+    def b(self, x):
+        self.state += x  # read
+    def c(self, x):
+        self.state = x
+""",
+    "layers that overwrite, wherever they were made": """
+def act():
+    return nn.ReLU(inplace=True)  # read
+class A(nn.Module):
+    def __init__(self):
+        self.act = act()  # read
+    def forward(self, x):
+        return self.act(x)  # read
+    def name(self):
+        return self.title
+class B(nn.Module):
+    def __init__(self):
+        self.a = nn.ModuleList([A() for _ in range(2)])  # read
+    def forward(self, x):
+        for layer in self.a:  # read
+            x = layer(x)
+        return x
+class C(A):
+    def other(self, x):
+        return self.act(x)  # read
+class D(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.act = nn.ReLU()
+    def forward(self, x):
+        return self.act(x)
+""",
+    "first values": """
+class A(nn.Module):
+    def __init__(self):
+        self.init()
+        self.apply(self.each)
+    def init(self):
+        nn.init.zeros_(self.weight)
+    def each(self, module):
+        module.reset_parameters()
+    def forward(self, x):
+        return self.weight * x
+""",
+    "first values, in a file that trains": """
+def restart(layer):
+    nn.init.zeros_(layer.weight)  # read
+def train(loss):
+    loss.backward()
+""",
+    "a function that is kept": """
+def square_(x):
+    return x.mul_(x)  # read
+class A(nn.Module):
+    def __init__(self):
+        self.act = square_  # read
+    def forward(self, x):
+        return self.act(x)  # read
+""",
+    "custom functions": """
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x  # read
+def f(x):
+    return Same.apply(x)  # read
+""",
+}
+
+
+@pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
+def test_only_what_can_overwrite_something_is_read(source: str) -> None:
+    source = f"import torch\nfrom torch import nn\n{source}"
+    file = scan(source, ast.parse(source))
+    functions = [function for piece in (file.pieces if file is not None else ()) for function in piece.functions]
+    marked = {number for number, line in enumerate(source.split("\n"), 1) if line.endswith("# read")}
+    assert {function.lines[1] for function in functions if function.worth} == marked
