@@ -526,6 +526,10 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         return List([tensors.fresh(grad, node, not again), tensors.fresh(grad, node, not again)], open=True)
     if name.startswith("torch.utils.checkpoint.checkpoint") and args:
         return _checkpoint(m, m.see(args[0]), args[1:], site)
+    if name == "builtins.object.__setattr__" and len(args) == 3 and isinstance(owner := m.see(args[0]), Object):
+        if isinstance(attribute := constant(args[1]), str):
+            classes.set_attribute(m, owner, attribute, args[2], site)
+        return NONE
     if name in ("types.SimpleNamespace", "argparse.Namespace"):
         return Object(Ref(name), kwargs)
     if name in _HIGHER and args:

@@ -266,7 +266,7 @@ def attribute(m: Machine, instance: Object, name: str, site: Site) -> Value:
     if found_member is not None:
         return found_member
     fallback = member(instance.cls, "__getattr__")
-    if isinstance(fallback, Function):
+    if isinstance(fallback, Function) and not any(active.node is fallback.node for active in m.active):
         return m.run(fallback, [instance, Const(name)], {}, site)
     items = m.see(contents.get(ITEMS, NONE))
     if isinstance(fallback, Ref) and isinstance(items, Dict) and name in m.state.get(items).items:

@@ -63,7 +63,7 @@ from .transfer import (
     subscript,
 )
 
-RECURSIONS = 3
+RECURSIONS = 1
 """Most times that a function is read inside itself."""
 EXITS = 64
 """Most ``return`` statements of one call that count."""
@@ -106,29 +106,11 @@ def _simple_line(m: Machine, node: cst.SimpleStatementLine, frame: Frame) -> boo
 
 
 def _expression(m: Machine, node: cst.Expr, frame: Frame) -> bool:
-    _discarded(m, node.value, frame)
     value = evaluate(m, node.value, frame)
     if isinstance(value, Unknown) and value.node is not None and isinstance(node.value, cst.Call):
         m.state.set(m.state.modes, "backward", True)
         m.release_nodes(value.node.parents)  # code not shown here may have run the backward: accelerator.backward(loss)
     return True
-
-
-def _discarded(m: Machine, node: cst.BaseExpression, frame: Frame) -> None:
-    """``x.clamp(0, 1)`` as a statement changes nothing; where an error is expected it is the error that is meant."""
-    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or frame.tries:
-        return
-    name = node.func.attr.value
-    plain = isinstance(node.func.value, (cst.Name, cst.Attribute, cst.Subscript))
-    if (
-        plain
-        and f"{name}_" in facts.inplace_methods()
-        and name in facts.tensor_methods()
-        and not m.state.modes.get("expecting")
-    ):
-        owner = m.see(quietly(m, node.func.value, frame))
-        if isinstance(owner, Tensor) and name != "requires_grad":
-            m.refuse("discarded", Site(frame.piece, node.func.attr, node))
 
 
 # -- binding

@@ -499,6 +499,8 @@ def _call(m: Machine, node: cst.Call, frame: Frame) -> Value:
         if special is not None:
             return special
     callee = evaluate(m, node.func, frame)
+    if isinstance(frame.line, cst.Expr) and frame.line.value is node and isinstance(callee, Method):
+        _discarded(m, node, callee, frame)
     since = m.clock
     args, kwargs = arguments(m, node, frame)
     if isinstance(callee, Method) and isinstance(node.func, cst.Attribute):
@@ -507,6 +509,17 @@ def _call(m: Machine, node: cst.Call, frame: Frame) -> Value:
         else:
             _unchanged(m, node.func.value, m.see(callee.receiver), since, frame)
     return calls.call(m, callee, args, kwargs, site_of(node, frame))
+
+
+def _discarded(m: Machine, node: cst.Call, callee: Method, frame: Frame) -> None:
+    """``x.clamp(0, 1)`` as a statement changes nothing; where an error is expected it is the error that is meant."""
+    name, func = callee.name, node.func
+    if frame.tries or m.state.modes.get("expecting") or name == "requires_grad" or not isinstance(func, cst.Attribute):
+        return
+    confused = f"{name}_" in facts.inplace_methods() and name in facts.tensor_methods()
+    plain = isinstance(func.value, (cst.Name, cst.Attribute, cst.Subscript))
+    if confused and plain and isinstance(m.see(callee.receiver), Tensor):
+        m.refuse("discarded", Site(frame.piece, func.attr, node))
 
 
 def arguments(m: Machine, node: cst.Call, frame: Frame) -> tuple[list[Value], dict[str, Value]]:
