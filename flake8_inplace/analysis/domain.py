@@ -392,9 +392,10 @@ class State:
                 if new is not _MISSING:
                     self.set(where, key, new)
             return
-        keys = dict.fromkeys(key for way in exits for key in way.delta)
-        for key in keys:
-            where, name = next((w, k) for way in exits if key in way.delta for w, k, _ in (way.delta[key],))
+        changed: Delta = {}
+        for way in exits:
+            changed |= way.delta
+        for key, (where, name, _) in changed.items():
             base = where.get(name, _MISSING)
             options = [
                 (way.guard, way.delta[key][2] if key in way.delta else (_initial(name) if base is _MISSING else base))

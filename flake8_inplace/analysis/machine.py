@@ -297,9 +297,11 @@ class Machine:
 
     def see(self, value: Value) -> Value:
         """The value as far as it is known on the present path."""
-        if isinstance(value, Choice):
+        kind = type(value)  # asked most of all: no isinstance
+        if kind is Choice:
             value = resolve(value, self.state)
-        if isinstance(value, Unknown):
+            kind = type(value)
+        if kind is Unknown:
             found: Value = self.state.store.get(value, value)
             return found
         return value
@@ -385,33 +387,31 @@ class Machine:
 
     def history(self, *values: Value) -> tuple[Node, ...]:
         """The graph nodes that these values were computed by."""
-        return tuple(dict.fromkeys(self._nodes(values, set())))
-
-    def _nodes(self, values: Any, seen: set[int]) -> list[Node]:
         found: list[Node] = []
+        seen: set[int] = set()
         todo = list(values)
         while todo:
-            value = todo.pop()
-            value = self.see(value)
-            if id(value) in seen:
-                continue
-            seen.add(id(value))
+            value = self.see(todo.pop())
             if isinstance(value, Tensor):
                 node = self.cell(value).node
-                if node is not None:
-                    found.append(node)
             elif isinstance(value, Unknown):
-                if value.node is not None:
-                    found.append(value.node)
-            elif isinstance(value, (Tuple,)):
-                todo.extend(value.items)
-            elif isinstance(value, List):
-                todo.extend(self.state.get(value).items)
-            elif isinstance(value, (Dict, Object)):
-                todo.extend(self.state.get(value).items.values())
-            elif isinstance(value, Choice):
-                todo.extend(option for guard, option in value.options if self.state.possible(guard))
-        return found
+                node = value.node
+            else:
+                node = None
+                if id(value) in seen:
+                    continue
+                seen.add(id(value))
+                if isinstance(value, Tuple):
+                    todo.extend(value.items)
+                elif isinstance(value, List):
+                    todo.extend(self.state.get(value).items)
+                elif isinstance(value, (Dict, Object)):
+                    todo.extend(self.state.get(value).items.values())
+                elif isinstance(value, Choice):
+                    todo.extend(option for guard, option in value.options if self.state.possible(guard))
+            if node is not None:
+                found.append(node)
+        return tuple(dict.fromkeys(found))
 
     def refuse(self, kind: str, site: Site) -> None:
         self.refusals.append(Refusal(kind, site, tuple(self.calling)))
