@@ -292,6 +292,11 @@ def test_a_file_without_end() -> None:
     assert [(f.line, f.code) for f in findings(HAZARD + ENDLESS)] == [(8, "TIP000"), (6, "TIP103")]
 
 
+def test_a_function_that_is_too_long() -> None:
+    long = f"\n\ndef long(x):\n    x += 1\n    return x + {[0] * 200_000}\n"
+    assert [(f.line, f.code) for f in findings(HAZARD + long)] == [(10, "TIP000"), (6, "TIP103")]
+
+
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.xfail(reason=why, run=False)) for n, why in KNOWN_LIMITS.items()]
 )

@@ -46,6 +46,8 @@ COMBINATIONS = 4
 SECONDS = 20
 """Processor time after which the rest of a file is left."""
 FILE_STEPS = 300_000
+TEXT = 400_000
+"""Characters of a function or statement that are parsed at most: libcst takes up to 1.5 KiB for each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -273,6 +275,8 @@ class Machine:
 
     def parse(self, piece: Piece) -> Sequence[cst.CSTNode]:
         """The statements of a piece; none, and a note, where libcst cannot read them."""
+        if len(piece.source) > TEXT:
+            self.unreadable[piece] = "this is too long to be parsed"
         if piece in self.unreadable:
             return ()
         try:
