@@ -876,6 +876,19 @@ def _joins(node: cst.CSTNode) -> Iterator[tuple[str, bool]]:
 _JOINING = frozenset({"cat", "concat", "stack", "hstack", "vstack"})
 
 
+def uncalled(m: Machine, function: Function) -> bool:
+    """Whether a private function is spelled in what was read, but only where no reading came.
+
+    What only inference calls, or only under an option that no caller in this file sets, is nobody else's to call.
+    """
+    name = function.name
+    if not name.startswith("_") or name.endswith("__") or name in m.asked:
+        return False
+    for node in m.reached - m.spelled.keys():
+        m.spelled[node] = frozenset(stale.mentioned(node))
+    return any(name in names for names in m.spelled.values())
+
+
 def call_entry(m: Machine, function: Function, receiver: Value | None) -> None:
     """Read a function as if somebody outside the file called it; what it hands out may be backpropagated."""
     m.state.journal.clear()
@@ -900,7 +913,7 @@ def call_class(m: Machine, cls: Class) -> None:
             call_custom(m, cls)
         return
     for name, member in sorted(cls.members.items(), key=_likely_caller):
-        if not isinstance(member, Function) or member.node in m.reached or name == "__init__":
+        if not isinstance(member, Function) or member.node in m.reached or name == "__init__" or uncalled(m, member):
             continue
         if member.kind in ("static", "class"):
             fresh_entry(m)
@@ -1043,7 +1056,7 @@ def _definition(m: Machine, piece: Piece, module: Frame) -> None:
     load(m, piece, module)
     for name in piece.binds:
         value = module.vars.get(name)
-        if isinstance(value, Function) and value.node not in m.reached:
+        if isinstance(value, Function) and value.node not in m.reached and not uncalled(m, value):
             fresh_entry(m)
             call_entry(m, value, None)
         elif isinstance(value, Class):

@@ -118,6 +118,8 @@ def quietly(m: Machine, node: cst.BaseExpression, frame: Frame) -> Value:
 def _variable(m: Machine, node: cst.Name, frame: Frame) -> Value:
     if node.value in _CONSTANTS:
         return _CONSTANTS[node.value]
+    if node.value[0] == "_":
+        m.asked.add(node.value)
     value = lookup(m, node.value, frame)
     if value is None:
         return m.symbol("name", node.value) if node.value != "reveal" else Ref("reveal")
@@ -126,6 +128,8 @@ def _variable(m: Machine, node: cst.Name, frame: Frame) -> Value:
 
 def _attribute(m: Machine, node: cst.Attribute, frame: Frame) -> Value:
     read = quietly if node.attr.value in stale.METADATA else evaluate
+    if node.attr.value[0] == "_":
+        m.asked.add(node.attr.value)
     return attribute(m, read(m, node.value, frame), node.attr.value, Site(frame.piece, node.attr, node))
 
 
@@ -459,7 +463,8 @@ def index_of(m: Machine, node: cst.Subscript, frame: Frame) -> Value:
 
 
 def _subscript(m: Machine, node: cst.Subscript, frame: Frame) -> Value:
-    value = evaluate(m, node.value, frame)
+    read = quietly if m.events and slices.spared(m, node, frame) else evaluate
+    value = read(m, node.value, frame)
     index = index_of(m, node, frame)
     return subscript(m, value, index, Site(frame.piece, node.lbracket, node))
 
