@@ -66,7 +66,9 @@ def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
     if isinstance(value, Dict):
         contents = m.state.get(value)
         keys: list[Value] = [key if isinstance(key, Unknown) else Const(key) for key in contents.items]
-        return (keys[:ELEMENTS], len(keys) <= ELEMENTS) if not contents.open else ([Unknown(), Unknown()], False)
+        if contents.open:  # what keys there are besides is not known
+            return [*keys[:ELEMENTS], Unknown(), Unknown()][: max(len(keys), 2)], False
+        return keys[:ELEMENTS], len(keys) <= ELEMENTS
     if isinstance(value, Tensor):
         return [tensors.element(m, value), tensors.element(m, value)], False
     if isinstance(value, Const) and isinstance(value.value, (range, str)):

@@ -175,14 +175,26 @@ def again(m: Machine, event: Event, time: int) -> bool:
 def _meant(event: Event, name: str, frame: Frame) -> bool:
     """Whether the program writes through the name that it reads, or has no name left for the old value.
 
-    A name that stands for the old tensor on one path and for a copy on another shows that the program knows.
+    A name that stands for the old tensor on one path and for a copy on another shows that the program knows, and so
+    does one that asks whether the two are the same: ``if kept is not written``.
     """
     if event.name != name:
         written = frame.vars.get(event.name)
-        return written is None or event.name in frame.elements or isinstance(written, Choice)
+        if written is None or event.name in frame.elements or isinstance(written, Choice):
+            return True
+        return frame.function is not None and _tells_apart(frame.function.node, {event.name, name})
     targets = event.line.targets if isinstance(event.line, cst.Assign) else ()
     bound = [target.target.value for target in targets if isinstance(target.target, cst.Name)]
     return event.form != "inplace" or not bound or name in bound
+
+
+def _tells_apart(node: cst.CSTNode, names: set[str]) -> bool:
+    """Whether a text compares two names by identity."""
+    if isinstance(node, cst.Comparison) and isinstance(node.comparisons[0].operator, (cst.Is, cst.IsNot)):
+        sides = (node.left, node.comparisons[0].comparator)
+        if {side.value for side in sides if isinstance(side, cst.Name)} == names:
+            return True
+    return any(_tells_apart(child, names) for child in node.children)
 
 
 def whole(value: Tensor, event: Event) -> bool:
