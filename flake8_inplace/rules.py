@@ -108,7 +108,12 @@ _ALL = (
         fix="never",
     ),
     Rule("TIP401", "dirty-input", "a custom forward overwrites its input without `mark_dirty`", "dirty"),
-    Rule("TIP402", "grad-output", "a custom backward overwrites the gradient that it was given", "grad_output"),
+    Rule(
+        "TIP402",
+        "grad-output",
+        "a custom backward, or a hook, overwrites the gradient that it was given",
+        "grad_output",
+    ),
     Rule("TIP403", "saved-in-backward", "a custom backward overwrites an input or result of its forward", "saved"),
     Rule("TIP404", "context-attribute", "a tensor kept as an attribute of `ctx` is overwritten", "ctx"),
     Rule(
