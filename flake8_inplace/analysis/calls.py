@@ -598,6 +598,9 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
             return known
         return tensors.unknown_call(m, *args, *kwargs.values())
     if name.startswith(_NO_TENSOR):
+        for arg in map(m.see, args) if m.stored else ():
+            if isinstance(arg, List):
+                containers.elements(m, arg)  # np.stack(arrays) reads them
         return Unknown(scalar=True)
     if name == "copy.deepcopy" and args and m.see(args[0]) in m.snapshots:
         return Unknown()

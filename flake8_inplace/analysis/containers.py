@@ -329,10 +329,13 @@ def list_method(m: Machine, value: List, name: str, args: list[Value]) -> Value:
         if isinstance(index, int) and -len(contents.items) <= index < len(contents.items):
             items = list(contents.items)
             taken = items.pop(index)
+            stale.taken(m, value, m.see(taken))
             m.state.put(value, Items(tuple(items), contents.open))
             return taken
         return Unknown()
     if name == "clear":
+        for item in contents.items:
+            stale.dropped(m, value, item)
         m.state.put(value, Items(()))
         return NONE
     if name == "reverse":
@@ -352,9 +355,12 @@ def extend(m: Machine, value: List, more: Value) -> None:
 
 def dict_method(m: Machine, value: Dict, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
     contents: Attributes = m.state.get(value)
+    for item in contents.items.values() if m.stored and name in ("items", "values") else ():
+        stale.taken(m, value, m.see(item))
     if name in ("get", "pop", "setdefault") and args:
         key = key_of(m.see(args[0]))
         if key is not None and key in contents.items:
+            stale.taken(m, value, m.see(contents.items[key]))
             return contents.items[key]
         default = args[1] if len(args) > 1 else NONE
         if name == "setdefault":

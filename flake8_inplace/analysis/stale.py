@@ -13,7 +13,7 @@ from typing import Any
 
 import libcst as cst
 
-from .domain import Choice, Dict, Grad, Guard, List, Object, Ref, Tensor, Tuple, Unknown, Value, compatible
+from .domain import Array, Choice, Dict, Grad, Guard, List, Object, Ref, Tensor, Tuple, Unknown, Value, compatible
 from .machine import Frame, Machine, Site
 
 METADATA = frozenset(
@@ -212,9 +212,9 @@ def operand(m: Machine, value: Value, time: int) -> None:
 
 
 def stored(m: Machine, container: List | Dict, value: Value) -> None:
-    """A container takes a value."""
-    value = m.see(value)
-    if isinstance(value, Tensor):
+    """A container takes a value; memory that nothing was written to yet has none that it could keep."""
+    value = _shown(m.see(value))
+    if isinstance(value, Tensor) and (value.origin != "blank" or (value.storage,) in m.events):
         before = m.stored.get((container, value.storage))
         if not before or not since(m, value, before):
             m.state.set(m.stored, (container, value.storage), m.tick())
@@ -222,7 +222,8 @@ def stored(m: Machine, container: List | Dict, value: Value) -> None:
 
 def taken(m: Machine, container: List | Dict, value: Value) -> None:
     """An element of a container is read, and from now on may be overwritten on purpose."""
-    options = [option for _, option in value.options] if isinstance(value, Choice) else [value]
+    value = _shown(value)
+    options = [_shown(option) for _, option in value.options] if isinstance(value, Choice) else [value]
     for option in options if m.stored else ():
         if not isinstance(option, Tensor):
             continue
@@ -230,10 +231,22 @@ def taken(m: Machine, container: List | Dict, value: Value) -> None:
         for event in since(m, option, time) if option is value else ():
             if time and m.returned.get(event) and option.view == "":
                 m.refuse("argument", event.site)
-            elif time and option.origin == "op" and whole(option, event) and _unaware(m, event, time):
+            elif time and option.origin in ("op", "blank") and whole(option, event) and _unaware(m, event, time):
                 m.refuse("read", event.site)
         if time:
             m.state.set(m.stored, (container, option.storage), 0)
+
+
+def dropped(m: Machine, container: List | Dict, value: Value) -> None:
+    """An element leaves a container."""
+    value = _shown(m.see(value))
+    if isinstance(value, Tensor) and (container, value.storage) in m.stored:
+        m.state.set(m.stored, (container, value.storage), 0)
+
+
+def _shown(value: Value) -> Value:
+    """The tensor whose values a numpy array shows; anything else as it is."""
+    return value.whole if isinstance(value, Array) and value.whole is not None else value
 
 
 def _unaware(m: Machine, event: Event, time: int) -> bool:

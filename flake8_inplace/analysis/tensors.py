@@ -41,6 +41,9 @@ _MASKED = frozenset({"masked_fill_", "index_put_"})
 """Those of them that change every row of it, where one was meant; torch warns."""
 _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 """Operators over a list that save an element for the gradients of the others."""
+_BLANK = frozenset(f"{name}{like}" for name in ("zeros", "ones", "empty", "full") for like in ("", "_like"))
+_BLANK |= {f"new_{name}" for name in _BLANK}
+"""Operators that make memory for values that are still to come."""
 _FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.get_default_dtype"})
 _INTEGERS = frozenset(f"torch.{name}" for name in "bool uint8 int8 int16 int32 int64 short int long".split())
 SAVES = 64
@@ -75,7 +78,9 @@ def view(m: Machine, base: Tensor, kind: str = "view", contiguous: bool = True) 
 
 def detached(base: Tensor) -> Tensor:
     """``detach()``: the same memory and version counter, no history."""
-    return Tensor(base.storage, Cell(), base.view, base.contiguous)
+    result = Tensor(base.storage, Cell(), base.view, base.contiguous)
+    result.origin = base.origin
+    return result
 
 
 def data(m: Machine, base: Tensor) -> Tensor:
@@ -346,7 +351,7 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
     bases = operands.get(out.of or "", [])
     if out.kind == "fresh" or not bases:
         made = fresh()
-        made.dims, made.origin = _dims(m, op, operands, bound), "op"
+        made.dims, made.origin = _dims(m, op, operands, bound), "blank" if op.name in _BLANK else "op"
         if m.state.modes.get("inference"):
             made.view = "inference"
         return made
@@ -514,7 +519,7 @@ def method(m: Machine, tensor: Tensor, name: str, args: list[Value], kwargs: Bin
         require_grad(m, tensor, on)
         return tensor
     if name == "numpy":
-        return Array(tensor.storage)
+        return Array(tensor.storage, tensor)
     if name in ("__array__", "tolist"):
         return Unknown(scalar=True)
     if name in facts.no_bump_methods():

@@ -486,7 +486,7 @@ def subscript(m: Machine, value: Value, index: Value, site: Site) -> Value:
     if isinstance(value, (Ref, Class)):
         return value
     if isinstance(value, Array):
-        return Unknown(scalar=True) if tensors.is_advanced(m, index) else value
+        return Unknown(scalar=True) if tensors.is_advanced(m, index) else Array(value.storage)
     return containers.get_item(m, value, index)
 
 
