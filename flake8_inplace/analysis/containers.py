@@ -107,6 +107,17 @@ def few(m: Machine, items: list[Value], exact: bool) -> tuple[list[Value], bool]
     return sorted(items, key=lambda item: not (isinstance(item, Tensor) and m.state.get(item.storage)))[:2], False
 
 
+def collected(m: Machine, source: Value, rows: list[Value]) -> None:
+    """All that a generator hands out is kept before anybody reads it: what it overwrote meanwhile is lost."""
+    handed = m.handed.get(source, ()) if isinstance(source, List) else ()
+    memory = {tensor.storage for row in rows for tensor in classes.held(m, row, set())} if handed else set()
+    for time, frame, value in handed:
+        for tensor in classes.held(m, value, set()):
+            for event in stale.since(m, tensor, time) if tensor.storage in memory else ():
+                if frame in event.frames and stale.whole(tensor, event):
+                    m.refuse("read", event.site)
+
+
 def _bounded(items: tuple[Value, ...], open: bool) -> List:
     """A list of these elements, of which a very long one keeps the first."""
     return List(items[:LONGEST], open or len(items) > LONGEST)
@@ -406,6 +417,8 @@ def builtin(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], 
         return _zip(m, name, args)
     if name in ("list", "tuple", "reversed", "sorted", "iter", "set"):
         items, exact = elements(m, first) if args else ([], True)
+        if name in ("list", "tuple") and m.handed:
+            collected(m, first, items)
         if name == "reversed":
             items = items[::-1]
         return Tuple(tuple(items)) if name == "tuple" and exact else List(items, not exact)
@@ -528,7 +541,10 @@ def iterator(m: Machine, name: str, args: list[Value]) -> Value | None:
     if name == "zip_longest":
         return _zip(m, "zip", args)
     if name in ("cycle", "islice") and columns:
-        return List(columns[0][0], open=True)
+        part = List(columns[0][0], open=True)
+        if (source := m.see(args[0])) in m.handed:
+            m.handed[part] = m.handed[source]
+        return part
     if name == "pairwise" and columns:
         return List([Tuple(pair) for pair in itertools.pairwise(columns[0][0])], not exact)
     return None

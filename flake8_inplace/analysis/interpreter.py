@@ -319,7 +319,8 @@ def fork(m: Machine, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> boo
 
 
 def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
-    items, exact = containers.few(m, *containers.elements(m, evaluate(m, node.iter, frame)))
+    source, begin = evaluate(m, node.iter, frame), m.tick()
+    items, exact = containers.few(m, *containers.elements(m, source))
 
     def binding(item: Value) -> Callable[[], None]:
         return lambda: bind(m, node.target, item, frame)
@@ -329,7 +330,9 @@ def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
     def further() -> None:
         bind(m, node.target, containers.another(m, items[-1]), frame)
 
-    return loop(m, frame, node.body, [binding(item) for item in items], further, node.orelse, exact)
+    alive = loop(m, frame, node.body, [binding(item) for item in items], further, node.orelse, exact)
+    stale.outlived(m, source, begin)
+    return alive
 
 
 def _while(m: Machine, node: cst.While, frame: Frame) -> bool:
@@ -980,7 +983,7 @@ def fresh_entry(m: Machine) -> None:
     m.pending = {}
     m.entry_steps = 0
     m.symbols, m.promoted = {}, {}
-    m.events, m.stored, m.returned, m.rescaled, m.updates = {}, {}, {}, {}, {}
+    m.events, m.stored, m.returned, m.rescaled, m.updates, m.handed = {}, {}, {}, {}, {}, {}
 
 
 def load(m: Machine, piece: Piece, module: Frame) -> None:

@@ -256,6 +256,7 @@ class Machine:
     modules: set[Value] = field(default_factory=set)
     snapshots: dict[Value, tuple[Value, Site, int]] = field(default_factory=dict)
     returned: dict[Any, bool] = field(default_factory=dict)
+    handed: dict[Value, list[tuple[int, Frame, Value]]] = field(default_factory=dict)
     deadline: float = field(default_factory=lambda: time.thread_time() + SECONDS)
     steps: int = 0
     entry_steps: int = 0

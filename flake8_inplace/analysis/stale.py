@@ -244,6 +244,16 @@ def dropped(m: Machine, container: List | Dict, value: Value) -> None:
         m.state.set(m.stored, (container, value.storage), 0)
 
 
+def outlived(m: Machine, source: Value, begin: int) -> None:
+    """What a loop over a generator has kept since ``begin``, it kept before the generator went on to overwrite it."""
+    for time, frame, value in m.handed.get(source, ()) if m.handed and isinstance(source, List) else ():
+        value = _shown(m.see(value))
+        if isinstance(value, Tensor) and any(frame in event.frames for event in since(m, value, time)):
+            for key, moment in list(m.stored.items()):
+                if key[1] is value.storage and moment > begin and not isinstance(key[0], str):
+                    m.state.set(m.stored, key, time)
+
+
 def _shown(value: Value) -> Value:
     """The tensor whose values a numpy array shows; anything else as it is."""
     return value.whole if isinstance(value, Array) and value.whole is not None else value

@@ -572,10 +572,13 @@ def _comprehension(m: Machine, node: Any, frame: Frame) -> Value:
     """Comprehensions run in a frame of their own, as many rounds as their loops are read."""
     inner = Frame({}, frame.piece, frame, loops=frame.loops)
     rows: list[Value] = []
+    sources: list[Value] = []
     pairs: dict[Any, Value] = {}
 
     def rounds(part: cst.CompFor) -> bool:
-        items, exact = containers.elements(m, evaluate(m, part.iter, inner if part is not node.for_in else frame))
+        source = evaluate(m, part.iter, inner if part is not node.for_in else frame)
+        sources.append(source)
+        items, exact = containers.elements(m, source)
         for item in items:
             m.bind(part.target, item, inner)
             if any(condition(m, evaluate(m, test.test, inner)) is False for test in part.ifs):
@@ -592,6 +595,8 @@ def _comprehension(m: Machine, node: Any, frame: Frame) -> Value:
         return exact
 
     exact = rounds(node.for_in)
+    for source in sources if m.handed and not isinstance(node, cst.GeneratorExp) else ():
+        containers.collected(m, source, [*rows, *pairs.values()])
     return Dict(pairs, not exact) if isinstance(node, cst.DictComp) else List(rows, not exact)
 
 
@@ -618,6 +623,7 @@ def _yield(m: Machine, node: cst.Yield, frame: Frame) -> Value:
         frame.yields = List(open=True)
     contents = m.state.get(frame.yields)
     m.state.put(frame.yields, Items((*contents.items, *items), True))
+    m.handed.setdefault(frame.yields, []).extend((m.tick(), frame, item) for item in items)
     return Unknown()
 
 
