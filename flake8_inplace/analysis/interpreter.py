@@ -141,6 +141,8 @@ def bind(m: Machine, target: cst.BaseExpression, value: Value, frame: Frame) -> 
         if target.value in frame.outer:
             while scope.parent is not None and (scope is frame or target.value not in scope.vars):
                 scope = scope.parent
+        if m.events and scope.vars.get(target.value) is value:
+            stale.rebound(m, value, scope.times.get(target.value, scope.born))
         m.state.set(scope.vars, target.value, value)
         m.state.set(scope.times, target.value, m.tick())
     elif isinstance(target, (cst.Tuple, cst.List)):

@@ -244,6 +244,17 @@ def dropped(m: Machine, container: List | Dict, value: Value) -> None:
         m.state.set(m.stored, (container, value.storage), 0)
 
 
+def rebound(m: Machine, value: Value, time: int) -> None:
+    """A variable is given, under a condition, the very tensor that it stands for since ``time``.
+
+    Where a function overwrote it and handed it back, there is no old value left to stay with: ``if better: x = y``.
+    """
+    guard = m.state.guard()
+    for event in since(m, value, time) if isinstance(value, Tensor) else ():
+        if m.returned.get(event) and event.guard < guard:
+            m.refuse("argument", event.site)
+
+
 def outlived(m: Machine, source: Value, begin: int) -> None:
     """What a loop over a generator has kept since ``begin``, it kept before the generator went on to overwrite it."""
     for time, frame, value in m.handed.get(source, ()) if m.handed and isinstance(source, List) else ():
