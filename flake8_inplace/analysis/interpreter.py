@@ -887,7 +887,7 @@ def uncalled(m: Machine, function: Function) -> bool:
     What only inference calls, or only under an option that no caller in this file sets, is nobody else's to call.
     """
     name = function.name
-    if not name.startswith("_") or name.endswith("__") or name in m.asked:
+    if not name.startswith("_") or name.endswith("_") or name in m.asked:
         return False
     for node in m.reached - m.spelled.keys():
         m.spelled[node] = frozenset(stale.mentioned(node))
