@@ -212,12 +212,19 @@ def operand(m: Machine, value: Value, time: int) -> None:
 
 
 def stored(m: Machine, container: List | Dict, value: Value) -> None:
-    """A container takes a value; memory that nothing was written to yet has none that it could keep."""
+    """A container takes a value.
+
+    A parameter is put there to be found, not to be kept as it is now, and so is memory that nothing was written to yet.
+    """
     value = _shown(m.see(value))
-    if isinstance(value, Tensor) and (value.origin != "blank" or (value.storage,) in m.events):
-        before = m.stored.get((container, value.storage))
-        if not before or not since(m, value, before):
-            m.state.set(m.stored, (container, value.storage), m.tick())
+    if not isinstance(value, Tensor) or (value.origin == "blank" and (value.storage,) not in m.events):
+        return
+    state = m.cell(value)
+    if state.grad is Grad.YES and state.leaf:
+        return
+    before = m.stored.get((container, value.storage))
+    if not before or not since(m, value, before):
+        m.state.set(m.stored, (container, value.storage), m.tick())
 
 
 def taken(m: Machine, container: List | Dict, value: Value) -> None:
