@@ -1,4 +1,4 @@
-"""Parts of one tensor that are assigned to one another, or mixed: what is read has been overwritten."""
+"""Parts of one tensor: assigned to one another, or mixed, what is read has been overwritten; disjoint, it has not."""
 
 from __future__ import annotations
 
