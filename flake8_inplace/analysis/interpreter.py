@@ -80,7 +80,13 @@ class Exhausted(Exception):
 
 def block(m: Machine, body: Sequence[cst.CSTNode], frame: Frame) -> bool:
     """Run statements in order; False when control does not reach the end."""
-    return all(statement(m, node, frame) for node in body)
+    for index, node in enumerate(body):
+        if not statement(m, node, frame):
+            if isinstance(node, cst.If):
+                for rest in body[index + 1 :]:
+                    skip(m, node.test, rest)
+            return False
+    return True
 
 
 def statement(m: Machine, node: cst.CSTNode, frame: Frame) -> bool:
@@ -300,9 +306,25 @@ def _if(m: Machine, node: cst.If, frame: Frame) -> bool:
         return suite(m, node.orelse.body, frame) if node.orelse is not None else True
 
     if isinstance(test, bool):
+        skip(m, node.test, node.orelse if test else node.body)
         return suite(m, node.body, frame) if test else other()
     arms = [(test.true, lambda: suite(m, node.body, frame)), (test.false, other)]
     return fork(m, arms)
+
+
+def skip(m: Machine, why: cst.CSTNode, arm: cst.CSTNode | None) -> None:
+    """An arm is not read. Where that hangs on an attribute, which others may set, they may come to what it calls."""
+    if arm is None or arm in m.skipped:
+        return
+    m.skipped.add(arm)
+    if _asks_attribute(why):
+        m.asked.update(name for name in stale.mentioned(arm) if name.startswith("_"))
+
+
+def _asks_attribute(node: cst.CSTNode) -> bool:
+    if isinstance(node, cst.Attribute) and node.attr.value != "training":
+        return True
+    return any(_asks_attribute(child) for child in node.children)
 
 
 def fork(m: Machine, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> bool:
@@ -323,6 +345,8 @@ def fork(m: Machine, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> boo
 def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
     source, begin = evaluate(m, node.iter, frame), m.tick()
     items, exact = containers.few(m, *containers.elements(m, source))
+    if not items:
+        skip(m, node.iter, node.body)
 
     def binding(item: Value) -> Callable[[], None]:
         return lambda: bind(m, node.target, item, frame)

@@ -249,6 +249,7 @@ class Machine:
     stored: dict[Any, int] = field(default_factory=dict)
     mentions: dict[cst.CSTNode | None, tuple[str, ...]] = field(default_factory=dict)
     spelled: dict[cst.CSTNode, frozenset[str]] = field(default_factory=dict)
+    skipped: set[cst.CSTNode] = field(default_factory=set)
     joined: dict[cst.CSTNode, frozenset[str]] = field(default_factory=dict)
     rescaled: dict[Any, Site] = field(default_factory=dict)
     batched: set[Tensor] = field(default_factory=set)
