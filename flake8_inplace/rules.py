@@ -84,7 +84,12 @@ _ALL = (
     Rule("TIP306", "overlapping-shift", "a slice is copied onto an overlapping one, and partly onto itself", "shift"),
     Rule("TIP307", "state-by-reference", "a `state_dict()` is kept without a copy while training goes on", "snapshot"),
     Rule("TIP308", "dataset-element", "`__getitem__` changes in place what the dataset keeps", "dataset"),
-    Rule("TIP309", "expanded-mask", "a masked write to expanded memory changes every row that shares it", "expanded"),
+    Rule(
+        "TIP309",
+        "expanded-mask",
+        "a masked or indexed write to expanded memory changes every row that shares it",
+        "expanded",
+    ),
     Rule(
         "TIP310",
         "fused-step",
@@ -108,7 +113,12 @@ _ALL = (
         fix="never",
     ),
     Rule("TIP401", "dirty-input", "a custom forward overwrites its input without `mark_dirty`", "dirty"),
-    Rule("TIP402", "grad-output", "a custom backward overwrites the gradient that it was given", "grad_output"),
+    Rule(
+        "TIP402",
+        "grad-output",
+        "a custom backward, or a hook, overwrites the gradient that it was given",
+        "grad_output",
+    ),
     Rule("TIP403", "saved-in-backward", "a custom backward overwrites an input or result of its forward", "saved"),
     Rule("TIP404", "context-attribute", "a tensor kept as an attribute of `ctx` is overwritten", "ctx"),
     Rule(

@@ -184,7 +184,29 @@ def _register_hook(m: Machine, instance: Object, kind: str, args: list[Value], s
         hooks = List()
         classes.set_attribute(m, instance, f"hooks.{kind}", hooks, site)
     containers.list_method(m, hooks, "append", args[:1])
+    if kind == "full_backward":
+        _backpropagate(m, args[0], [instance, Tuple((Tensor(),))], site)
     return Object(HANDLE, {"hooks": hooks})
+
+
+def _is_computed(m: Machine, tensor: Tensor) -> bool:
+    """Whether a tensor surely has a ``grad_fn``: the gradient of a leaf reaches nobody after its hooks."""
+    return m.grad(tensor) is Grad.YES and m.cell(tensor).node is not None
+
+
+def _backpropagate(m: Machine, hook: Value, before: list[Value], site: Site) -> None:
+    """Call a hook of the backward pass, for the one thing that it must not do: overwrite the gradient it is given.
+
+    What it does besides happens at another time, and leaves no trace here.
+    """
+    if m.borrowed:
+        return
+    mark, grad, pending = m.state.mark(), Tensor(), m.pending
+    m.state.set(m.state.modes, "grad", False)
+    m.borrowed, m.pending = {grad.storage: "grad_output"}, {}
+    call(m, hook, [*before, Tuple((grad,)) if before else grad], {}, site)
+    m.borrowed, m.pending = {}, pending
+    m.state.rollback(mark)
 
 
 def _unhooked(m: Machine, instance: Object, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
@@ -221,6 +243,8 @@ def call_method(m: Machine, bound: Method, args: list[Value], kwargs: dict[str, 
     receiver, name = m.see(bound.receiver), bound.name
     match receiver:
         case Tensor():
+            if name == "register_hook" and args and _is_computed(m, receiver):
+                _backpropagate(m, args[0], [], site)
             return tensors.method(m, receiver, name, args, kwargs, site)
         case List():
             return containers.list_method(m, receiver, name, args)
@@ -578,6 +602,9 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
             return known
         return tensors.unknown_call(m, *args, *kwargs.values())
     if name.startswith(_NO_TENSOR):
+        for arg in map(m.see, args) if m.stored else ():
+            if isinstance(arg, List):
+                containers.elements(m, arg)  # np.stack(arrays) reads them
         return Unknown(scalar=True)
     if name == "copy.deepcopy" and args and m.see(args[0]) in m.snapshots:
         return Unknown()

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..torchfacts import modules
 from ..torchfacts import ops as facts
-from . import tensors
+from . import stale, tensors
 from .domain import (
     ITEMS,
     NONE,
@@ -313,6 +313,10 @@ def set_attribute(m: Machine, instance: Object, name: str, value: Value, site: S
             m.run(setter, [instance, value], {}, site)
             return
     contents = m.state.get(instance)
+    if m.events:
+        if contents.items.get(name) is value:
+            stale.rebound(m, value, m.stored.get((instance, name), 0))
+        m.state.set(m.stored, (instance, name), m.tick())
     m.state.put(instance, Attributes({**contents.items, name: value}, contents.open))
 
 

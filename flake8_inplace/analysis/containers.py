@@ -66,7 +66,9 @@ def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
     if isinstance(value, Dict):
         contents = m.state.get(value)
         keys: list[Value] = [key if isinstance(key, Unknown) else Const(key) for key in contents.items]
-        return (keys[:ELEMENTS], len(keys) <= ELEMENTS) if not contents.open else ([Unknown(), Unknown()], False)
+        if contents.open:  # what keys there are besides is not known
+            return [*keys[:ELEMENTS], Unknown(), Unknown()][: max(len(keys), 2)], False
+        return keys[:ELEMENTS], len(keys) <= ELEMENTS
     if isinstance(value, Tensor):
         return [tensors.element(m, value), tensors.element(m, value)], False
     if isinstance(value, Const) and isinstance(value.value, (range, str)):
@@ -103,6 +105,17 @@ def few(m: Machine, items: list[Value], exact: bool) -> tuple[list[Value], bool]
         first, second = (constant(item) for item in items[:2])
         return [items[0], Unknown(scalar=True, positive=0 <= first < second)], False
     return sorted(items, key=lambda item: not (isinstance(item, Tensor) and m.state.get(item.storage)))[:2], False
+
+
+def collected(m: Machine, source: Value, rows: list[Value]) -> None:
+    """All that a generator hands out is kept before anybody reads it: what it overwrote meanwhile is lost."""
+    handed = m.handed.get(source, ()) if isinstance(source, List) else ()
+    memory = {tensor.storage for row in rows for tensor in classes.held(m, row, set())} if handed else set()
+    for time, frame, value in handed:
+        for tensor in classes.held(m, value, set()):
+            for event in stale.since(m, tensor, time) if tensor.storage in memory else ():
+                if frame in event.frames and stale.whole(tensor, event):
+                    m.refuse("read", event.site)
 
 
 def _bounded(items: tuple[Value, ...], open: bool) -> List:
@@ -327,10 +340,13 @@ def list_method(m: Machine, value: List, name: str, args: list[Value]) -> Value:
         if isinstance(index, int) and -len(contents.items) <= index < len(contents.items):
             items = list(contents.items)
             taken = items.pop(index)
+            stale.taken(m, value, m.see(taken))
             m.state.put(value, Items(tuple(items), contents.open))
             return taken
         return Unknown()
     if name == "clear":
+        for item in contents.items:
+            stale.dropped(m, value, item)
         m.state.put(value, Items(()))
         return NONE
     if name == "reverse":
@@ -350,9 +366,12 @@ def extend(m: Machine, value: List, more: Value) -> None:
 
 def dict_method(m: Machine, value: Dict, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
     contents: Attributes = m.state.get(value)
+    for item in contents.items.values() if m.stored and name in ("items", "values") else ():
+        stale.taken(m, value, m.see(item))
     if name in ("get", "pop", "setdefault") and args:
         key = key_of(m.see(args[0]))
         if key is not None and key in contents.items:
+            stale.taken(m, value, m.see(contents.items[key]))
             return contents.items[key]
         default = args[1] if len(args) > 1 else NONE
         if name == "setdefault":
@@ -398,6 +417,8 @@ def builtin(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], 
         return _zip(m, name, args)
     if name in ("list", "tuple", "reversed", "sorted", "iter", "set"):
         items, exact = elements(m, first) if args else ([], True)
+        if name in ("list", "tuple") and m.handed:
+            collected(m, first, items)
         if name == "reversed":
             items = items[::-1]
         return Tuple(tuple(items)) if name == "tuple" and exact else List(items, not exact)
@@ -520,7 +541,10 @@ def iterator(m: Machine, name: str, args: list[Value]) -> Value | None:
     if name == "zip_longest":
         return _zip(m, "zip", args)
     if name in ("cycle", "islice") and columns:
-        return List(columns[0][0], open=True)
+        part = List(columns[0][0], open=True)
+        if (source := m.see(args[0])) in m.handed:
+            m.handed[part] = m.handed[source]
+        return part
     if name == "pairwise" and columns:
         return List([Tuple(pair) for pair in itertools.pairwise(columns[0][0])], not exact)
     return None

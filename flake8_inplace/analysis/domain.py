@@ -149,12 +149,13 @@ class Tensor:
 
     ``view`` is "" for a base, "view", "views" (one of several outputs), "expand", "no_grad", "hook" (beside a full
     backward hook) or "custom" (returned by a custom function); ``contiguous`` is False after a transposition; ``dims``
-    is the number of dimensions, where known; ``origin`` is "op" where an operator of this program computed it, "maybe"
-    where it may be the tensor that it was made of, "cast" where that hangs on a dtype; ``time`` when one of several
-    outputs, or ``.data``, was made.
+    is the number of dimensions, where known; ``origin`` is "op" where an operator of this program computed it, "blank"
+    where it was made to be filled, "maybe" where it may be the tensor that it was made of, "cast" where that hangs on a
+    dtype; ``time`` when one of several outputs, or ``.data``, was made; ``lead`` is "one" where the first dimension has
+    size one, "shared" where its rows are one in memory, "row" for such a row.
     """
 
-    __slots__ = ("cell", "contiguous", "dims", "origin", "storage", "time", "view")
+    __slots__ = ("cell", "contiguous", "dims", "lead", "origin", "storage", "time", "view")
 
     def __init__(
         self,
@@ -166,6 +167,7 @@ class Tensor:
     ) -> None:
         self.dims = dims
         self.origin = ""
+        self.lead = ""
         self.time = 0
         self.storage = storage or Storage()
         self.cell = cell or Cell()
@@ -174,12 +176,16 @@ class Tensor:
 
 
 class Array:
-    """A numpy array over the memory of a tensor: a write to it reaches no version counter."""
+    """A numpy array over the memory of a tensor: a write to it reaches no version counter.
 
-    __slots__ = ("storage",)
+    ``whole`` is the tensor that it shows element by element, if it shows all of one.
+    """
 
-    def __init__(self, storage: Storage) -> None:
+    __slots__ = ("storage", "whole")
+
+    def __init__(self, storage: Storage, whole: Tensor | None = None) -> None:
         self.storage = storage
+        self.whole = whole
 
 
 class Choice:

@@ -80,7 +80,13 @@ class Exhausted(Exception):
 
 def block(m: Machine, body: Sequence[cst.CSTNode], frame: Frame) -> bool:
     """Run statements in order; False when control does not reach the end."""
-    return all(statement(m, node, frame) for node in body)
+    for index, node in enumerate(body):
+        if not statement(m, node, frame):
+            if isinstance(node, cst.If):
+                for rest in body[index + 1 :]:
+                    skip(m, node.test, rest)
+            return False
+    return True
 
 
 def statement(m: Machine, node: cst.CSTNode, frame: Frame) -> bool:
@@ -123,6 +129,8 @@ def bind(m: Machine, target: cst.BaseExpression, value: Value, frame: Frame) -> 
         if target.value in frame.outer:
             while scope.parent is not None and (scope is frame or target.value not in scope.vars):
                 scope = scope.parent
+        if m.events and scope.vars.get(target.value) is value:
+            stale.rebound(m, value, scope.times.get(target.value, scope.born))
         m.state.set(scope.vars, target.value, value)
         m.state.set(scope.times, target.value, m.tick())
     elif isinstance(target, (cst.Tuple, cst.List)):
@@ -280,9 +288,25 @@ def _if(m: Machine, node: cst.If, frame: Frame) -> bool:
         return suite(m, node.orelse.body, frame) if node.orelse is not None else True
 
     if isinstance(test, bool):
+        skip(m, node.test, node.orelse if test else node.body)
         return suite(m, node.body, frame) if test else other()
     arms = [(test.true, lambda: suite(m, node.body, frame)), (test.false, other)]
     return fork(m, arms)
+
+
+def skip(m: Machine, why: cst.CSTNode, arm: cst.CSTNode | None) -> None:
+    """An arm is not read. Where that hangs on an attribute, which others may set, they may come to what it calls."""
+    if arm is None or arm in m.skipped:
+        return
+    m.skipped.add(arm)
+    if _asks_attribute(why):
+        m.asked.update(name for name in stale.mentioned(arm) if name.startswith("_"))
+
+
+def _asks_attribute(node: cst.CSTNode) -> bool:
+    if isinstance(node, cst.Attribute) and node.attr.value != "training":
+        return True
+    return any(_asks_attribute(child) for child in node.children)
 
 
 def fork(m: Machine, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> bool:
@@ -301,7 +325,10 @@ def fork(m: Machine, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> boo
 
 
 def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
-    items, exact = containers.few(m, *containers.elements(m, evaluate(m, node.iter, frame)))
+    source, begin = evaluate(m, node.iter, frame), m.tick()
+    items, exact = containers.few(m, *containers.elements(m, source))
+    if not items:
+        skip(m, node.iter, node.body)
 
     def binding(item: Value) -> Callable[[], None]:
         return lambda: bind(m, node.target, item, frame)
@@ -311,7 +338,9 @@ def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
     def further() -> None:
         bind(m, node.target, containers.another(m, items[-1]), frame)
 
-    return loop(m, frame, node.body, [binding(item) for item in items], further, node.orelse, exact)
+    alive = loop(m, frame, node.body, [binding(item) for item in items], further, node.orelse, exact)
+    stale.outlived(m, source, begin)
+    return alive
 
 
 def _while(m: Machine, node: cst.While, frame: Frame) -> bool:
@@ -880,14 +909,14 @@ def call_entry(m: Machine, function: Function, receiver: Value | None) -> None:
 def call_class(m: Machine, cls: Class) -> None:
     """Read the methods of a class that nothing else in the file called, on an instance made with its defaults."""
     members = sorted(cls.members.items(), key=_likely_caller)
-    if not any(worth(member) for _, member in members if isinstance(member, Function)):
+    if not any(worth(m, member) for _, member in members if isinstance(member, Function)):
         return
     if classes.inherits(cls, classes.FUNCTION):
         if not any(getattr(cls.members.get(name), "node", None) in m.reached for name in ("forward", "backward")):
             call_custom(m, cls)
         return
     for name, member in members:
-        if not isinstance(member, Function) or member.node in m.reached or not worth(member):
+        if not isinstance(member, Function) or member.node in m.reached or not worth(m, member):
             continue
         if name == "__init__":
             m.want(instance_entry(m, cls))
@@ -901,9 +930,18 @@ def call_class(m: Machine, cls: Class) -> None:
         kept.read_twice(m, getter, instance_entry(m, cls), Site(getter.piece, getter.node, getter.node))
 
 
-def worth(function: Function) -> bool:
-    """Whether a function can come to overwrite anything: see `reach`."""
-    return function.text is None or function.text.worth
+def worth(m: Machine, function: Function) -> bool:
+    """Whether a function is to be read as an entry: see `reach`.
+
+    A private one that is spelled in what was read, but only where no reading came, is not: what only inference calls,
+    or only an option that no caller of this file sets, is nobody else's to call.
+    """
+    if function.text is not None and not function.text.worth:
+        return False
+    name = function.name
+    if not name.startswith("_") or name.endswith("_") or name in m.asked:
+        return True
+    return not any(name in m.heads[node].mentions for node in m.reached & m.heads.keys())
 
 
 def _likely_caller(item: tuple[str, Value]) -> tuple[bool, bool]:
@@ -961,7 +999,7 @@ def fresh_entry(m: Machine) -> None:
     m.pending = {}
     m.entry_steps = 0
     m.symbols, m.promoted = {}, {}
-    m.events, m.stored, m.returned, m.rescaled, m.updates = {}, {}, {}, {}, {}
+    m.events, m.stored, m.returned, m.rescaled, m.updates, m.handed = {}, {}, {}, {}, {}, {}
 
 
 def load(m: Machine, piece: Piece, module: Frame) -> None:
@@ -1025,7 +1063,7 @@ def _definition(m: Machine, piece: Piece, module: Frame) -> None:
     load(m, piece, module)
     for name in piece.binds:
         value = module.vars.get(name)
-        if isinstance(value, Function) and value.node not in m.reached and worth(value):
+        if isinstance(value, Function) and value.node not in m.reached and worth(m, value):
             fresh_entry(m)
             call_entry(m, value, None)
         elif isinstance(value, Class):

@@ -241,6 +241,7 @@ class Machine:
     reached: set[cst.CSTNode] = field(default_factory=set)
     unreadable: dict[Piece, str] = field(default_factory=dict)
     heads: dict[cst.CSTNode, Piece] = field(default_factory=dict)
+    asked: set[str] = field(default_factory=set)
     base: dict[Any, Any] = field(default_factory=dict)
     strangers: dict[Class, Start] = field(default_factory=dict)
     loaded: set[Piece] = field(default_factory=set)
@@ -252,6 +253,7 @@ class Machine:
     events: dict[Any, Any] = field(default_factory=dict)
     stored: dict[Any, int] = field(default_factory=dict)
     mentions: dict[cst.CSTNode | None, tuple[str, ...]] = field(default_factory=dict)
+    skipped: set[cst.CSTNode] = field(default_factory=set)
     joined: dict[cst.CSTNode, frozenset[str]] = field(default_factory=dict)
     rescaled: dict[Any, Site] = field(default_factory=dict)
     batched: set[Tensor] = field(default_factory=set)
@@ -259,6 +261,7 @@ class Machine:
     modules: set[Value] = field(default_factory=set)
     snapshots: dict[Value, tuple[Value, Site, int]] = field(default_factory=dict)
     returned: dict[Any, bool] = field(default_factory=dict)
+    handed: dict[Value, list[tuple[int, Frame, Value]]] = field(default_factory=dict)
     deadline: float = field(default_factory=lambda: time.thread_time() + SECONDS)
     steps: int = 0
     entry_steps: int = 0

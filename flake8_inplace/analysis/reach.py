@@ -39,18 +39,19 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 class Unit:
     """A function at the top level or in a class, or what else stands in a class or in a top-level statement.
 
-    ``mentions`` are the names in it, ``own`` those that it looks up on ``self``, and ``referred`` those of both that it
-    does not only call. ``asked`` are attributes of ``self`` that it calls; ``calls_parts`` says that it calls something
-    else that may be a part of ``self``. ``writes``: it may overwrite a tensor when it runs; ``begins``: by giving
-    parameters their first values; ``makes``: it may make something that overwrites a tensor when it is called, as
-    ``nn.ReLU(inplace=True)`` does. ``calls`` counts its calls, and twice whatever else it computes. ``loads`` are names
-    such as ``relu_``, which overwrite if they are among those ``imported`` from modules of torch. ``quoted`` are the
-    lines, from 1, that end inside of a string.
+    ``mentions`` are the names in it, ``own`` those that it looks up on ``self``, ``strings`` those that it may look
+    up by a string, and ``referred`` those of all that it does not only call. ``asked`` are attributes of ``self``
+    that it calls; ``calls_parts`` says that it calls something else that may be a part of ``self``. ``writes``: it
+    may overwrite a tensor when it runs; ``begins``: by giving parameters their first values; ``makes``: it may make
+    something that overwrites a tensor when it is called, as ``nn.ReLU(inplace=True)`` does. ``calls`` counts its
+    calls, and twice whatever else it computes. ``loads`` are names such as ``relu_``, which overwrite if they are
+    among those ``imported`` from modules of torch. ``quoted`` are the lines, from 1, that end inside of a string.
     """
 
     name: str
     mentions: frozenset[str]
     own: frozenset[str]
+    strings: frozenset[str]
     asked: frozenset[str]
     referred: frozenset[str]
     calls_parts: bool
@@ -153,6 +154,7 @@ class _Reading:
     mentions: set[str] = field(default_factory=set)
     referred: set[str] = field(default_factory=set)
     own: set[str] = field(default_factory=set)
+    strings: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     local: set[str] = field(default_factory=set)
     calls_parts: bool = False
@@ -175,6 +177,7 @@ class _Reading:
             name,
             frozenset(self.mentions),
             frozenset(self.own),
+            frozenset(self.strings),
             frozenset(self.asked),
             frozenset(self.referred),
             self.calls_parts or any(bound[name, "any"] for name in self.local),
@@ -264,8 +267,7 @@ def _attribute(r: _Reading, node: ast.Attribute) -> None:
 def _constant(r: _Reading, node: ast.Constant) -> None:
     _string(r, node)
     if isinstance(node.value, str) and node.value.isidentifier():  # getattr(self, "name"), register_buffer("name", ...)
-        r.own.add(node.value)
-        r.mentions.add(node.value)
+        r.strings.add(node.value)
         r.referred.add(node.value)
         r.bound[f".{node.value}", "any"] += 1
 
@@ -492,12 +494,12 @@ class _File:
                 lead(("runs", other), ("makes", unit))
 
         for unit, owner in self.units:
-            for name in unit.mentions:
+            for name in unit.mentions | unit.strings:
                 for other in self.defined.get(name, ()) if not name.startswith("__") else ():
                     mention(unit, name, other)
             if owner is None:
                 continue
-            for name in unit.own:
+            for name in unit.own | unit.strings:
                 for method in families[owner].get(name, ()):
                     mention(unit, name, method)
             if unit.calls_parts or any(name not in families[owner] for name in unit.asked):

@@ -209,7 +209,7 @@ def _body(node: Definition, unit: Unit, lines: list[str]) -> Piece:
     indent = before if before.isspace() else " " * len(before)  # `def f(): return 1` keeps its columns
     text = {begin - 1: "if 1:\n", begin: indent + after}
     text |= {number: lines[number - 1] for number in range(begin + 1, end + 1) if lines[number - 1]}
-    return Piece("".join(text.values()), list(text), worth=unit.worth)
+    return Piece("".join(text.values()), list(text), mentions=unit.mentions | unit.own, worth=unit.worth)
 
 
 def _passes(statement: ast.stmt, unit: Unit | Group) -> frozenset[str] | None:

@@ -1,11 +1,12 @@
-"""Parts of one tensor that are assigned to one another, or mixed: what is read has been overwritten."""
+"""Parts of one tensor: assigned to one another, or mixed, what is read has been overwritten; disjoint, it has not."""
 
 from __future__ import annotations
 
 import libcst as cst
 
-from .domain import Tensor, Tuple, Value
-from .machine import Machine, Site
+from .domain import NONE, Tensor, Tuple, Value
+from .machine import Frame, Machine, Site
+from .stale import Event, mentioned, since
 
 
 def shift(m: Machine, target: cst.CSTNode, source: cst.CSTNode, base: Value, site: Site) -> None:
@@ -63,6 +64,74 @@ def _reordered(node: cst.CSTNode, name: cst.Name) -> bool:
 
 
 _REORDERING = frozenset({"flip", "fliplr", "flipud", "roll", "rot90"})
+
+
+def spared(m: Machine, node: cst.Subscript, frame: Frame) -> bool:
+    """Whether ``x[~mask]`` reads nothing of what was written since ``x`` was bound: ``y = x; y[mask] = 0``."""
+    name = node.value.value if isinstance(node.value, cst.Name) else ""
+    value = m.see(frame.vars[name]) if name in frame.vars else None
+    if not isinstance(value, Tensor):
+        return False
+    events = since(m, value, frame.times.get(name, frame.born))
+    return bool(events) and all(_elsewhere(m, node, value, event, frame) for event in events)
+
+
+def _elsewhere(m: Machine, read: cst.Subscript, value: Tensor, event: Event, frame: Frame) -> bool:
+    """Whether a write was spelled with an index that has no element in common with that of ``read``."""
+    node = event.site.expression
+    if isinstance(node, cst.AugAssign):
+        node = node.target
+    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        node = node.func.value
+    if frame is not event.frames[-1] or not isinstance(node, cst.Subscript) or not isinstance(node.value, cst.Name):
+        return False
+    whole = (value, m.see(frame.vars.get(node.value.value, NONE)))
+    if not all(isinstance(part, Tensor) and part.view == "" and part.origin != "maybe" for part in whole):
+        return False
+    names = [name for part in node.slice for name in mentioned(part)]
+    if any(_changed(m, name, event.time, frame) for name in names):
+        return False
+    pairs = [(one.slice, other.slice) for one, other in zip(node.slice, read.slice, strict=False)]
+    return frame.times.get(node.value.value, frame.born) < event.time and any(disjoint(*pair) for pair in pairs)
+
+
+def _changed(m: Machine, name: str, time: int, frame: Frame) -> bool:
+    """Whether a variable that an index is made of is another since ``time``, or holds other values."""
+    value = m.see(frame.vars.get(name, NONE))
+    written = isinstance(value, Tensor) and any(event.name == name for event in since(m, value, time))
+    return written or frame.times.get(name, frame.born) > time
+
+
+def disjoint(one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Whether two indices of one dimension select different elements: ``:k`` and ``k:``, ``mask`` and ``~mask``."""
+    if isinstance(one, cst.Index) and isinstance(other, cst.Index):
+        first, second = _number(one.value), _number(other.value)
+        if first is not None and second is not None:
+            return first != second and (first < 0) is (second < 0)
+        return any(_inverts(a.value, b.value) for a, b in ((one, other), (other, one)))
+    if not isinstance(one, cst.Slice) or not isinstance(other, cst.Slice):
+        return False
+    if one.step is None and other.step is None:
+        return any(_ends_at(a, b) for a, b in ((one, other), (other, one)))
+    starts, step = (_number(one.lower) or 0, _number(other.lower) or 0), _number(one.step) or 1
+    return step == _number(other.step) and min(starts) >= 0 and (starts[0] - starts[1]) % step != 0
+
+
+def _ends_at(one: cst.Slice, other: cst.Slice) -> bool:
+    return one.upper is not None and other.lower is not None and one.upper.deep_equals(other.lower)
+
+
+def _inverts(one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
+    inverted = isinstance(one, cst.UnaryOperation) and isinstance(one.operator, cst.BitInvert)
+    return inverted and isinstance(one, cst.UnaryOperation) and one.expression.deep_equals(other)
+
+
+def _number(node: cst.BaseExpression | None) -> int | None:
+    """A whole number that the text writes down."""
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
+        number = _number(node.expression)
+        return None if number is None else -number
+    return int(node.value) if isinstance(node, cst.Integer) and node.value.isdecimal() else None
 
 
 def _moved(target: cst.BaseSlice, source: cst.BaseSlice) -> int:

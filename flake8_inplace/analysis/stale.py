@@ -13,7 +13,7 @@ from typing import Any
 
 import libcst as cst
 
-from .domain import Choice, Dict, Grad, Guard, List, Object, Ref, Tensor, Tuple, Unknown, Value, compatible
+from .domain import Array, Choice, Dict, Grad, Guard, List, Object, Ref, Tensor, Tuple, Unknown, Value, compatible
 from .machine import Frame, Machine, Site
 
 METADATA = frozenset(
@@ -149,7 +149,7 @@ def read_name(m: Machine, name: str, value: Value, frame: Frame) -> None:
         return
     for event in since(m, value, frame.times.get(name, frame.born)):
         if frame is event.frames[-1]:
-            if event.name and whole(value, event) and not _meant(event, name, frame):
+            if event.name and whole(value, event) and not _meant(m, event, name, frame):
                 m.refuse("read", event.site)
         elif frame in event.frames and m.frames[-1] is frame and value.view == "":
             if m.returned.get(event):
@@ -172,17 +172,29 @@ def again(m: Machine, event: Event, time: int) -> bool:
     )
 
 
-def _meant(event: Event, name: str, frame: Frame) -> bool:
+def _meant(m: Machine, event: Event, name: str, frame: Frame) -> bool:
     """Whether the program writes through the name that it reads, or has no name left for the old value.
 
-    A name that stands for the old tensor on one path and for a copy on another shows that the program knows.
+    A name that stands for the old tensor on one path and for a copy on another shows that the program knows, and so
+    does one that asks whether the two are the same: ``if kept is not written``.
     """
     if event.name != name:
         written = frame.vars.get(event.name)
-        return written is None or event.name in frame.elements or isinstance(written, Choice)
+        if written is None or event.name in frame.elements or isinstance(written, Choice):
+            return True
+        return frame.function is not None and _tells_apart(m.body(frame.function)[0], {event.name, name})
     targets = event.line.targets if isinstance(event.line, cst.Assign) else ()
     bound = [target.target.value for target in targets if isinstance(target.target, cst.Name)]
     return event.form != "inplace" or not bound or name in bound
+
+
+def _tells_apart(node: cst.CSTNode, names: set[str]) -> bool:
+    """Whether a text compares two names by identity."""
+    if isinstance(node, cst.Comparison) and isinstance(node.comparisons[0].operator, (cst.Is, cst.IsNot)):
+        sides = (node.left, node.comparisons[0].comparator)
+        if {side.value for side in sides if isinstance(side, cst.Name)} == names:
+            return True
+    return any(_tells_apart(child, names) for child in node.children)
 
 
 def whole(value: Tensor, event: Event) -> bool:
@@ -200,17 +212,25 @@ def operand(m: Machine, value: Value, time: int) -> None:
 
 
 def stored(m: Machine, container: List | Dict, value: Value) -> None:
-    """A container takes a value."""
-    value = m.see(value)
-    if isinstance(value, Tensor):
-        before = m.stored.get((container, value.storage))
-        if not before or not since(m, value, before):
-            m.state.set(m.stored, (container, value.storage), m.tick())
+    """A container takes a value.
+
+    A parameter is put there to be found, not to be kept as it is now, and so is memory that nothing was written to yet.
+    """
+    value = _shown(m.see(value))
+    if not isinstance(value, Tensor) or (value.origin == "blank" and (value.storage,) not in m.events):
+        return
+    state = m.cell(value)
+    if state.grad is Grad.YES and state.leaf:
+        return
+    before = m.stored.get((container, value.storage))
+    if not before or not since(m, value, before):
+        m.state.set(m.stored, (container, value.storage), m.tick())
 
 
 def taken(m: Machine, container: List | Dict, value: Value) -> None:
     """An element of a container is read, and from now on may be overwritten on purpose."""
-    options = [option for _, option in value.options] if isinstance(value, Choice) else [value]
+    value = _shown(value)
+    options = [_shown(option) for _, option in value.options] if isinstance(value, Choice) else [value]
     for option in options if m.stored else ():
         if not isinstance(option, Tensor):
             continue
@@ -218,10 +238,43 @@ def taken(m: Machine, container: List | Dict, value: Value) -> None:
         for event in since(m, option, time) if option is value else ():
             if time and m.returned.get(event) and option.view == "":
                 m.refuse("argument", event.site)
-            elif time and option.origin == "op" and whole(option, event) and _unaware(m, event, time):
+            elif time and option.origin in ("op", "blank") and whole(option, event) and _unaware(m, event, time):
                 m.refuse("read", event.site)
         if time:
             m.state.set(m.stored, (container, option.storage), 0)
+
+
+def dropped(m: Machine, container: List | Dict, value: Value) -> None:
+    """An element leaves a container."""
+    value = _shown(m.see(value))
+    if isinstance(value, Tensor) and (container, value.storage) in m.stored:
+        m.state.set(m.stored, (container, value.storage), 0)
+
+
+def rebound(m: Machine, value: Value, time: int) -> None:
+    """A variable is given, under a condition, the very tensor that it stands for since ``time``.
+
+    Where a function overwrote it and handed it back, there is no old value left to stay with: ``if better: x = y``.
+    """
+    guard = m.state.guard()
+    for event in since(m, value, time) if isinstance(value, Tensor) else ():
+        if m.returned.get(event) and event.guard < guard:
+            m.refuse("argument", event.site)
+
+
+def outlived(m: Machine, source: Value, begin: int) -> None:
+    """What a loop over a generator has kept since ``begin``, it kept before the generator went on to overwrite it."""
+    for time, frame, value in m.handed.get(source, ()) if m.handed and isinstance(source, List) else ():
+        value = _shown(m.see(value))
+        if isinstance(value, Tensor) and any(frame in event.frames for event in since(m, value, time)):
+            for key, moment in list(m.stored.items()):
+                if key[1] is value.storage and moment > begin and not isinstance(key[0], str):
+                    m.state.set(m.stored, key, time)
+
+
+def _shown(value: Value) -> Value:
+    """The tensor whose values a numpy array shows; anything else as it is."""
+    return value.whole if isinstance(value, Array) and value.whole is not None else value
 
 
 def _unaware(m: Machine, event: Event, time: int) -> bool:

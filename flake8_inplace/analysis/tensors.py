@@ -27,7 +27,7 @@ from .domain import (
     Unknown,
     Value,
 )
-from .machine import Machine, Method, Site, constant
+from .machine import Machine, Method, Site, constant, is_number
 
 Bindings = dict[str, Value]
 
@@ -41,6 +41,9 @@ _MASKED = frozenset({"masked_fill_", "index_put_"})
 """Those of them that change every row of it, where one was meant; torch warns."""
 _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 """Operators over a list that save an element for the gradients of the others."""
+_BLANK = frozenset(f"{name}{like}" for name in ("zeros", "ones", "empty", "full") for like in ("", "_like"))
+_BLANK |= {f"new_{name}" for name in _BLANK}
+"""Operators that make memory for values that are still to come."""
 _FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.get_default_dtype"})
 _INTEGERS = frozenset(f"torch.{name}" for name in "bool uint8 int8 int16 int32 int64 short int long".split())
 SAVES = 64
@@ -75,7 +78,9 @@ def view(m: Machine, base: Tensor, kind: str = "view", contiguous: bool = True) 
 
 def detached(base: Tensor) -> Tensor:
     """``detach()``: the same memory and version counter, no history."""
-    return Tensor(base.storage, Cell(), base.view, base.contiguous)
+    result = Tensor(base.storage, Cell(), base.view, base.contiguous)
+    result.origin = base.origin
+    return result
 
 
 def data(m: Machine, base: Tensor) -> Tensor:
@@ -346,7 +351,8 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
     bases = operands.get(out.of or "", [])
     if out.kind == "fresh" or not bases:
         made = fresh()
-        made.dims, made.origin = _dims(m, op, operands, bound), "op"
+        made.dims, made.origin = _dims(m, op, operands, bound), "blank" if op.name in _BLANK else "op"
+        made.lead = _lead(m, None, bound)
         if m.state.modes.get("inference"):
             made.view = "inference"
         return made
@@ -365,13 +371,37 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
         same.dims = base.dims if op.name not in _COPYING_STRIDED else None
         return same
     kind = out.kind if out.kind in ("views", "expand") else "view"
-    return view(m, base, kind, op.name not in _TRANSPOSING)
+    part = view(m, base, kind, op.name not in _TRANSPOSING)
+    if kind == "expand":
+        part.lead = _lead(m, base, bound)
+    elif op.name == "unsqueeze" and bound["dim"] == Const(0):
+        part.lead = "one"
+    return part
+
+
+def _sizes(m: Machine, bound: Bindings) -> tuple[Value, ...]:
+    """The sizes that an operator is given, where it is known how many."""
+    size = m.see(bound.get("size", NONE))
+    if isinstance(size, List) and not m.state.get(size).open:
+        return tuple(map(m.see, m.state.get(size).items))
+    return tuple(map(m.see, size.items)) if isinstance(size, Tuple) else ()
+
+
+def _lead(m: Machine, expanded: Tensor | None, bound: Bindings) -> str:
+    """What is known of the first dimension of a new tensor, or of one that was expanded."""
+    sizes = _sizes(m, bound)
+    if expanded is None or not sizes or sizes[0] == Const(1):
+        return "one" if sizes and sizes[0] == Const(1) else ""
+    grown = expanded.dims is not None and len(sizes) > expanded.dims
+    return "shared" if grown or (expanded.lead == "one" and sizes[0] != Const(-1)) else ""
 
 
 def _dims(m: Machine, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bindings) -> int | None:
     """The number of dimensions of a new tensor, as far as it tells an index from a list of indices."""
     if op.name in _SEQUENCES:
         return 1
+    if op.name in _SIZED and (sizes := _sizes(m, bound)):
+        return len(sizes)
     if op.name in ("tensor", "as_tensor") and "data" in bound:
         return _depth(m, bound["data"])
     if op.name in _CONVERSIONS:
@@ -380,6 +410,7 @@ def _dims(m: Machine, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bi
 
 
 _SEQUENCES = frozenset({"arange", "linspace", "randperm", "range"})
+_SIZED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn"})
 _CONVERSIONS = frozenset({"clone", "to", "long", "int", "contiguous"})
 
 
@@ -451,9 +482,9 @@ def write(m: Machine, tensor: Tensor, form: str, site: Site, grad: Grad = Grad.N
     refused = refusal(m, tensor, grad, form, whole)
     if "style" in m.extra:
         _style(m, tensor, form, site)
-    if refused:
-        m.refuse(refused, site)
-    else:
+    if refused or tensor.lead == "row":
+        m.refuse(refused or "expanded", site)
+    if not refused:
         if tensor.origin != "cast" or tensor.storage not in m.borrowed:
             m.write(tensor.storage, form, site)
         stale.note(m, tensor, form, site)
@@ -514,7 +545,7 @@ def method(m: Machine, tensor: Tensor, name: str, args: list[Value], kwargs: Bin
         require_grad(m, tensor, on)
         return tensor
     if name == "numpy":
-        return Array(tensor.storage)
+        return Array(tensor.storage, tensor)
     if name in ("__array__", "tolist"):
         return Unknown(scalar=True)
     if name in facts.no_bump_methods():
@@ -593,9 +624,21 @@ def subscript(m: Machine, tensor: Tensor, index: Value, site: Site) -> Value:
         part = view(m, tensor)
         if tensor.dims is not None and isinstance(index, (Const, Unknown, Tensor)) and index != Const(...):
             part.dims = tensor.dims - 1
+        part.lead = _row(m, tensor, index)
         # whether a part of expanded memory still overlaps itself depends on the dimension
-        return part if part.view != "expand" else Tensor(part.storage, part.cell, "view", part.contiguous)
+        if part.view == "expand":
+            part.view = "view"
+        return part
     return _index_node(m, tensor, [], index, site)
+
+
+def _row(m: Machine, tensor: Tensor, index: Value) -> str:
+    """What is known of the first dimension of a part of a tensor, or that it is one of several rows in one memory."""
+    first = m.see(index.items[0]) if isinstance(index, Tuple) and index.items else index
+    if first == NONE:
+        return "one"
+    number = first.dims == 0 if isinstance(first, Tensor) else is_number(first)
+    return "row" if tensor.lead == "row" or (tensor.lead == "shared" and number) else ""
 
 
 def _index_node(m: Machine, tensor: Tensor, values: list[Value], index: Value, site: Site) -> Tensor:
@@ -627,7 +670,7 @@ def assign_subscript(m: Machine, tensor: Tensor, index: Value, value: Value, sit
         return
     sources = (source for given in (value, index) for source in tensors_in(m, given))
     refused = _unbatched(m, tensor, sources, site) or write(m, tensor, form, site, reach(m, value), whole)
-    if copies and tensor.view == "expand" and not refused:
+    if not refused and ((copies and tensor.view == "expand") or _row(m, tensor, index) == "row"):
         m.refuse("expanded", site)
     if m.grad_mode and not refused:
         state = m.cell(tensor)

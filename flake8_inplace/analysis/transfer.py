@@ -118,6 +118,8 @@ def quietly(m: Machine, node: cst.BaseExpression, frame: Frame) -> Value:
 def _variable(m: Machine, node: cst.Name, frame: Frame) -> Value:
     if node.value in _CONSTANTS:
         return _CONSTANTS[node.value]
+    if node.value[0] == "_":
+        m.asked.add(node.value)
     value = lookup(m, node.value, frame)
     if value is None:
         return m.symbol("name", node.value) if node.value != "reveal" else Ref("reveal")
@@ -126,6 +128,8 @@ def _variable(m: Machine, node: cst.Name, frame: Frame) -> Value:
 
 def _attribute(m: Machine, node: cst.Attribute, frame: Frame) -> Value:
     read = quietly if node.attr.value in stale.METADATA else evaluate
+    if node.attr.value[0] == "_":
+        m.asked.add(node.attr.value)
     return attribute(m, read(m, node.value, frame), node.attr.value, Site(frame.piece, node.attr, node))
 
 
@@ -459,7 +463,8 @@ def index_of(m: Machine, node: cst.Subscript, frame: Frame) -> Value:
 
 
 def _subscript(m: Machine, node: cst.Subscript, frame: Frame) -> Value:
-    value = evaluate(m, node.value, frame)
+    read = quietly if m.events and slices.spared(m, node, frame) else evaluate
+    value = read(m, node.value, frame)
     index = index_of(m, node, frame)
     return subscript(m, value, index, Site(frame.piece, node.lbracket, node))
 
@@ -481,7 +486,7 @@ def subscript(m: Machine, value: Value, index: Value, site: Site) -> Value:
     if isinstance(value, (Ref, Class)):
         return value
     if isinstance(value, Array):
-        return Unknown(scalar=True) if tensors.is_advanced(m, index) else value
+        return Unknown(scalar=True) if tensors.is_advanced(m, index) else Array(value.storage)
     return containers.get_item(m, value, index)
 
 
@@ -580,10 +585,13 @@ def _comprehension(m: Machine, node: Any, frame: Frame) -> Value:
     """Comprehensions run in a frame of their own, as many rounds as their loops are read."""
     inner = Frame({}, frame.piece, frame, loops=frame.loops)
     rows: list[Value] = []
+    sources: list[Value] = []
     pairs: dict[Any, Value] = {}
 
     def rounds(part: cst.CompFor) -> bool:
-        items, exact = containers.elements(m, evaluate(m, part.iter, inner if part is not node.for_in else frame))
+        source = evaluate(m, part.iter, inner if part is not node.for_in else frame)
+        sources.append(source)
+        items, exact = containers.elements(m, source)
         for item in items:
             m.bind(part.target, item, inner)
             if any(condition(m, evaluate(m, test.test, inner)) is False for test in part.ifs):
@@ -600,6 +608,8 @@ def _comprehension(m: Machine, node: Any, frame: Frame) -> Value:
         return exact
 
     exact = rounds(node.for_in)
+    for source in sources if m.handed and not isinstance(node, cst.GeneratorExp) else ():
+        containers.collected(m, source, [*rows, *pairs.values()])
     return Dict(pairs, not exact) if isinstance(node, cst.DictComp) else List(rows, not exact)
 
 
@@ -626,6 +636,7 @@ def _yield(m: Machine, node: cst.Yield, frame: Frame) -> Value:
         frame.yields = List(open=True)
     contents = m.state.get(frame.yields)
     m.state.put(frame.yields, Items((*contents.items, *items), True))
+    m.handed.setdefault(frame.yields, []).extend((m.tick(), frame, item) for item in items)
     return Unknown()
 
 
