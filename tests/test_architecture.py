@@ -43,6 +43,7 @@ ORDER = [
     "fix.syntax",
     "fix.scope",
     "fix.forms",
+    "fix.carried",
     "fix",
     "report",
     "files",

@@ -151,6 +151,7 @@ NO_FIX_ON_THE_PAGE = {
     "TIP204": "the write is the last thing done to the name, which is a view of another",
     "TIP206": "the write is the last thing done to the name, which is a view of another",
     "TIP302": "the write is the last thing done to the array",
+    "TIP310": "the order of training is for people to choose",
     "TIP404": "the tensor is kept on ctx: where to keep it is for people to choose",
 }
 NO_FIX_ON_THE_PAGE |= {code: "no fix is ever written" for code, rule in RULES.items() if rule.fix == "never"}
@@ -416,6 +417,203 @@ def test_a_form_that_does_not_help_is_withdrawn(monkeypatch: pytest.MonkeyPatch)
     assert Repair(text).propose(finding) is None
     monkeypatch.setattr("flake8_inplace.fix.apply", lambda text, edits: "def (")
     assert Repair(text).propose(finding) is None
+
+
+# A state that is carried on
+
+
+def trained(setting: str, *steps: str, build: str = "nn.GRUCell(3, 4)") -> str:
+    """A program that trains for three rounds, and goes on with the state of the round before."""
+    rounds = "".join(f"        {line}\n" for step in steps for line in step.split("\n"))
+    return (
+        "import torch\nfrom torch import nn\n\n\n"
+        f"def bad():\n    net = {build}\n    opt = torch.optim.SGD(net.parameters(), lr=0.1)\n    {setting}\n"
+        f"    for _ in range(3):\n        x = torch.randn(2, 3)\n{rounds}"
+    )
+
+
+LAYERS = "nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))"
+UPDATE = "loss.backward(retain_graph=True)\nopt.step()"
+
+STATEFUL = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.CELL(3, 4)
+        self.h = None
+
+    def forward(self, x):
+        if self.h is None:
+            self.h = START
+        self.h = self.cell(x, self.h)
+        return self.hPART.sum()
+
+
+def bad():
+    net = Net()
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(3):
+        loss = net(torch.randn(2, 3))
+        loss.backward(retain_graph=True)
+        opt.step()
+"""
+
+METHOD = """\
+import torch
+from torch import nn
+
+
+class Run:
+    def __init__(self):
+        self.net = nn.GRUCell(3, 4)
+        self.opt = torch.optim.SGD(self.net.parameters(), lr=0.1)
+        self.h = torch.zeros(2, 4)
+
+    def loss(self):
+        self.h = self.net(torch.randn(2, 3), self.h)
+        return self.h.sum()
+
+    def step(self):
+        self.loss().backward(retain_graph=True)
+        self.opt.step()
+
+
+def bad():
+    run = Run()
+    for _ in range(3):
+        run.step()
+"""
+
+HANDED = """\
+import torch
+from torch import nn
+
+
+def step(net, opt, x, h):
+    h = net(x, h)
+    h.sum().backward(retain_graph=True)
+    opt.step()
+    return h
+
+
+def bad():
+    net = nn.GRUCell(3, 4)
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    h = torch.zeros(2, 4)
+    for _ in range(3):
+        h = step(net, opt, torch.randn(2, 3), h)
+"""
+
+PAIR = "(torch.zeros(2, 4), torch.zeros(2, 4))"
+
+#: Programs that cannot run, the line that is put below the update, and the same program with the state cut by hand.
+CARRIED = {
+    "a tensor": (
+        trained("h = torch.zeros(2, 4)", "h = net(x, h)\nloss = h.sum()", UPDATE),
+        "h = h.detach()",
+        ("net(x, h)", "net(x, h.detach())"),
+    ),
+    "nothing at first": (
+        trained("h = None", "h = net(x) if h is None else net(x, h)\nloss = h.sum()", UPDATE),
+        "h = h.detach()",
+        ("net(x, h)", "net(x, h.detach())"),
+    ),
+    "over several steps": (
+        trained("h = torch.zeros(2, 4)", "for _ in range(2):\n    h = net(x, h)\nloss = h.sum()", UPDATE),
+        "h = h.detach()",
+        ("for _ in range(2):", "h = h.detach()\n        for _ in range(2):"),
+    ),
+    "two tensors": (
+        trained(f"h, c = {PAIR}", "h, c = net(x, (h, c))\nloss = h.sum()", UPDATE, build="nn.LSTMCell(3, 4)"),
+        "h = h.detach()\nc = c.detach()",
+        ("(h, c))", "(h.detach(), c.detach()))"),
+    ),
+    "a pair": (
+        trained(f"h = {PAIR}", "h = net(x, h)\nloss = h[0].sum()", UPDATE, build="nn.LSTMCell(3, 4)"),
+        "h = tuple(part.detach() for part in h)",
+        ("net(x, h)", "net(x, (h[0].detach(), h[1].detach()))"),
+    ),
+    "on the network": (
+        STATEFUL.replace("CELL", "GRUCell").replace("START", "torch.zeros(2, 4)").replace("PART", ""),
+        "net.h = net.h.detach()",
+        ("(x, self.h)", "(x, self.h.detach())"),
+    ),
+    "a pair on the network": (
+        STATEFUL.replace("CELL", "LSTMCell").replace("START", PAIR).replace("PART", "[0]"),
+        "net.h = tuple(part.detach() for part in net.h)",
+        ("(x, self.h)", "(x, (self.h[0].detach(), self.h[1].detach()))"),
+    ),
+    "on the trainer": (METHOD, "self.h = self.h.detach()", ("3), self.h)", "3), self.h.detach())")),
+    "handed on": (HANDED, "h = h.detach()", ("net(x, h)", "net(x, h.detach())")),
+}
+
+#: Detaching would take away what is to be trained, or the state may be something that has no `detach`.
+NOT_CUT = {
+    "a value that is to be learnt": trained(
+        "value = net(torch.randn(2, 3)).sum()",
+        "after = net(x).sum()\nloss = (after.detach() - value) ** 2",
+        UPDATE + "\nvalue = after",
+        build=LAYERS,
+    ),
+    "a sum of losses": trained(
+        "total = torch.zeros(())",
+        "total = total + net(x).sum()\ntotal.backward(retain_graph=True)\nopt.step()",
+        build=LAYERS,
+    ),
+    "read behind the update": trained(
+        "h = torch.zeros(2, 4)", "h = net(x, h)\nloss = h.sum()", UPDATE, "h.square().sum().backward(retain_graph=True)"
+    ),
+    "another loss of the round": trained(
+        "h = torch.randn(2, 4)",
+        "h = net(h)\nloss, other = h.sum(), h.mean()",
+        UPDATE,
+        "other.backward(retain_graph=True)",
+        build="nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4))",
+    ),
+    "bound anew in each round": trained(
+        "other = net(torch.randn(2, 3))",
+        "h = net(x)\nh = torch.tanh(h)\nloss = h.sum() + other.sum()",
+        UPDATE,
+        build=LAYERS,
+    ),
+    "tuples within a list": trained(
+        f"h = [{PAIR}]", "h = [net(x, h[0])]\nloss = h[0][0].sum()", UPDATE, build="nn.LSTMCell(3, 4)"
+    ),
+    "parts with names": "from collections import namedtuple\nState = namedtuple('State', 'h c')\n"
+    + trained(
+        f"h = State(*{PAIR})",
+        "h = State(*net(x, (h.h, h.c)))\nloss = h.h.sum()",
+        UPDATE,
+        build="nn.LSTMCell(3, 4)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "line", "by_hand"), CARRIED.values(), ids=CARRIED)
+def test_carried_state_is_cut(before: str, line: str, by_hand: tuple[str, str]) -> None:
+    """Below the update, never as a safe fix; and the gradients are those of a state that was cut before its use."""
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        gradients(before + "\n\nRAISES = ''\n", "bad")
+    update = next(row for row in before.split("\n") if row.endswith("opt.step()"))
+    indent = update[: len(update) - len(update.lstrip())]
+    done = mend(before, every, unsafe=True)
+    assert done.text == before.replace(update, "\n".join([update, *(indent + row for row in line.split("\n"))]))
+    assert mend(before, every, unsafe=False).text == before
+    cut, hand = gradients(done.text, "bad")[1], gradients(before.replace(*by_hand), "bad")[1]
+    assert len(cut) == len(hand) > 0
+    assert all(close(one, other) for one, other in zip(cut, hand, strict=True))
+
+
+@pytest.mark.parametrize("before", NOT_CUT.values(), ids=NOT_CUT)
+def test_what_is_no_state_is_not_cut(before: str) -> None:
+    assert [finding.code for finding in analyze(before).findings] == ["TIP106"]
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        gradients(before, "bad")
+    assert mend(before, every, unsafe=True).text == before
 
 
 # Edits

@@ -10,10 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ..analysis import analyze
 from ..finding import Edit, Finding, Fix, Place
-from ..rules import RULES
+from ..rules import RULES, UPDATES
+from .carried import carried
 from .forms import Form
 from .syntax import Module
 
@@ -105,7 +107,11 @@ class Repair:
             return None
         if self._module is None:
             self._module = Module(self.text)
-        for fix in Form(self._module, finding).fixes():
+        if RULES[finding.code].form in UPDATES:
+            fixes = carried(self._module, finding, partial(self._holds, finding))
+        else:
+            fixes = Form(self._module, finding).fixes()
+        for fix in fixes:
             if self._holds(finding, fix):
                 return fix
         return None

@@ -121,7 +121,7 @@ class Scope:
         loops = [node for node in self.module.above(statement) if isinstance(node, (cst.For, cst.While))]
         inside = [start(loop.body) for loop in loops if self.node in self.module.above(loop)]
         for use in self.uses(name):
-            since = self._bound_last(name, use)
+            since = self.bound_last(name, use)
             bound = Place(0, 0) if since is None else start(since)
             if start(use) >= self.module.end(statement):
                 if bound < start(statement):
@@ -164,7 +164,7 @@ class Scope:
         if moment in seen:
             return True
         seen.add(moment)
-        since = self._bound_last(name, moment)
+        since = self.bound_last(name, moment)
         alive = self._between(since, moment)
         reaching = [(found, value) for found, value in self.bindings(name) if found is since or alive(found)]
         for found, value in reaching:
@@ -180,7 +180,7 @@ class Scope:
         parameter = isinstance(self.module.parents[use], cst.Param)
         return (bool(inner) and not parameter) or isinstance(self.module.parents[use], cst.NameItem)
 
-    def _bound_last(self, name: str, moment: cst.CSTNode) -> cst.Name | None:
+    def bound_last(self, name: str, moment: cst.CSTNode) -> cst.Name | None:
         """The last binding that is certain to have run before: an assignment above, in a block around."""
         blocks = set(self.module.above(moment))
         sure = [
