@@ -44,6 +44,7 @@ ORDER = [
     "fix.scope",
     "fix.forms",
     "fix.carried",
+    "fix.copies",
     "fix",
     "report",
     "files",

@@ -15,6 +15,7 @@ from .syntax import (
     is_method,
     is_number,
     is_own_layer,
+    is_several,
     keeps,
     last_name,
     mentions,
@@ -145,6 +146,10 @@ class Scope:
         """Whether a name is bound to new tensors only."""
         values = [value for _, value in self.bindings(name)]
         return bool(values) and all(value is not None and self._own(name, value) for value in values)
+
+    def several(self, name: str) -> bool:
+        """Whether a name may be bound to a tuple of results."""
+        return any(value is not None and is_several(value) for _, value in self.bindings(name))
 
     def numpy(self) -> bool:
         """Whether it computes with numpy alone: arrays have ``copy`` and no ``clone``."""
