@@ -53,9 +53,7 @@ _ALL = (
         fix="safe",
     ),
     Rule("TIP105", "saved-tensor-out", "`out=` overwrites a saved tensor", "out"),
-    Rule(
-        "TIP106", "parameter-update", "parameters are updated between a forward and its backward", "step", fix="never"
-    ),
+    Rule("TIP106", "parameter-update", "parameters are updated between a forward and its backward", "step"),
     Rule("TIP107", "saved-tensor-callee", "a called function overwrites a tensor that its caller had saved"),
     Rule("TIP201", "leaf", "an in-place write to a leaf that requires grad", "leaf"),
     Rule("TIP202", "leaf-view", "an in-place write to a view of a leaf that requires grad", "leaf view"),
@@ -95,7 +93,6 @@ _ALL = (
         "fused-step",
         "a fused optimizer updates parameters between a forward and its backward",
         "fused",
-        fix="never",
     ),
     Rule("TIP311", "hooked-save", "a saved tensor that hooks keep without a copy is overwritten", "hooked"),
     Rule(
@@ -171,6 +168,7 @@ _CALLED = RULES["TIP107"]
 _BY_FORM = {rule.form: rule for rule in _ALL if rule.form} | {"renorm": RULES["TIP101"]}
 
 LEAF_FORMS = ("leaf", "leaf view")
+UPDATES = ("step", "fused")
 
 UNREADABLE = RULES["TIP000"]
 """What is reported where a file, or a part of it, could not be read."""
@@ -296,7 +294,7 @@ def report(hazard: Hazard) -> Finding:
         target = getattr(site.expression, "target", site.expression)
         advice = advice.format(target=code(site, target), operator=code(site, site.node)[:-1])
     text = f"`{excerpt(site)}`"
-    if call is not None and form not in ("step", "fused", "data", "numpy"):
+    if call is not None and form not in (*UPDATES, "data", "numpy"):
         rule, text = _CALLED, f"{text}, reached by `{excerpt(call)}`,"
     if hazard.saved.slot.startswith("ctx."):
         rule, advice = _BY_FORM["ctx"], "autograd does not watch it there; keep it with `ctx.save_for_backward`"
@@ -308,7 +306,7 @@ def report(hazard: Hazard) -> Finding:
         rule, message = _BY_FORM["argument of"], f"{text} overwrites what a call ({where}) may have saved; {advice}"
     elif form == "possible":
         message = f"{text} may overwrite a tensor that {hazard.saved.op} saved ({slot}, {where}); {advice}"
-    elif form in ("step", "fused"):
+    elif form in UPDATES:
         message = f"{text} updates a parameter that {hazard.saved.op} saved ({where}) for a later backward; {advice}"
     else:
         message = f"{text} overwrites a tensor that {hazard.saved.op} saved ({slot}, {where}); {advice}"

@@ -44,6 +44,8 @@ ORDER = [
     "fix.syntax",
     "fix.scope",
     "fix.forms",
+    "fix.carried",
+    "fix.copies",
     "fix",
     "report",
     "files",

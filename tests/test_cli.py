@@ -418,13 +418,16 @@ def test_fix_shows_a_diff(tmp_path: Path) -> None:
 
 
 def test_fix_writes_what_is_safe(tmp_path: Path) -> None:
-    unsafe = HAZARD.replace("w: torch.nn.Parameter", "w: torch.nn.Parameter, y").replace("+= 1", "+= y")
-    project(tmp_path, net=HAZARD, unsafe=unsafe)
-    run("fix", "--fix", cwd=tmp_path, status=1)
+    unsafe = HAZARD.replace("    h += 1", "    kept = [h]\n    h += 1").replace("return h", "return h, kept")
+    typed = HAZARD.replace("w: torch.nn.Parameter", "w: torch.nn.Parameter, y").replace("+= 1", "+= y")
+    project(tmp_path, net=HAZARD, unsafe=unsafe, typed=typed, other=typed)
+    run("fix", "--fix", "net.py", "unsafe.py", "typed.py", cwd=tmp_path, status=1)
     assert (tmp_path / "net.py").read_text() == CLEAN
     assert (tmp_path / "unsafe.py").read_text() == unsafe
+    assert (tmp_path / "typed.py").read_text() == typed.replace("sigmoid(w)", "sigmoid(w).clone()")
     run("fix", "--unsafe-fixes", cwd=tmp_path, status=0)
-    assert (tmp_path / "unsafe.py").read_text() == unsafe.replace("h += y", "h = h + y")
+    assert (tmp_path / "unsafe.py").read_text() == unsafe.replace("h += 1", "h = h + 1")
+    assert (tmp_path / "other.py").read_text() == typed.replace("h += y", "h = h + y")
     again = run("fix", "--unsafe-fixes", cwd=tmp_path, status=0)
     assert "0 fixes made; 0 findings left" in again.stderr
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 import sys
@@ -88,6 +89,27 @@ def test_rows_are_read_and_written_alike() -> None:
     table = ops.table()
     rows = [*table["rows"], *(entry["op"] for entry in table["modules"].values())]
     assert [row for row in rows if ops.format_op(ops.parse_op(row)) != row] == []
+
+
+def test_a_table_of_ones_own_may_say_whatever_the_notation_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known: dict[str, Any] = {"rows": ["old|x:T"], "names": {"own.old": [0]}, "modules": {}}
+    monkeypatch.setattr(ops, "table", lambda: known)
+    outs = "fresh same(x) view(x) views(x)[] expand(x) maybe(x) detached(x) unsafe(x) fresh! fresh#"
+    rows = [f"gate|x:T n? * y:L|x<x,y result<x~|x|{outs}", "other|x:T"]
+    given = {"format": ops.FORMAT, "rows": rows, "names": {"own.gate": [0], "own.old": [1]}}
+    (tmp_path / "own.json").write_text(json.dumps(given))
+    try:
+        ops.extend(str(tmp_path / "own.json"))
+        (gate,), (old,) = ops.lookup("own.gate"), ops.lookup("own.old")
+    finally:
+        monkeypatch.undo()
+        ops.lookup.cache_clear()
+    assert " ".join(dict.fromkeys(out.kind for out in gate.outs)) == (
+        "fresh same view views expand maybe detached unsafe"
+    )
+    assert [out.many for out in gate.outs].index(True) == 3
+    assert [(out.differentiable, out.integral) for out in gate.outs[-2:]] == [(False, False), (False, True)]
+    assert old.name == "other"  # one's own names go before those that are known
 
 
 def every_op() -> Iterator[tuple[str, ops.Op]]:

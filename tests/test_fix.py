@@ -18,7 +18,8 @@ import torch
 
 from flake8_inplace.analysis import analyze
 from flake8_inplace.finding import Edit, Finding, Place
-from flake8_inplace.fix import Mended, Repair, apply, mend, moved
+from flake8_inplace.fix import Mended, Repair, apply, mend
+from flake8_inplace.fix.syntax import moved
 from flake8_inplace.rules import RULES
 
 CASES = sorted(Path(__file__).with_name("cases").glob("*.py"))
@@ -60,6 +61,21 @@ def test_fixed_program_runs(path: Path) -> None:
     if fixed["RAISES"] == "silent":
         actual, expected = fixed["result"]
         assert torch.allclose(actual, expected)
+
+
+SAFE = [path for path in FIXED if any(fix.safe for _, fix in mended(path).done)]
+
+
+@pytest.mark.parametrize("path", SAFE, ids=lambda path: path.stem)
+def test_safe_fixes_compute_the_good_gradients(path: Path) -> None:
+    done = mend(path.read_text(), every, unsafe=False)
+    if done.left:
+        pytest.skip("not all of it has a safe fix")
+    _, fixed = gradients(done.text, "bad")
+    _, good = gradients(path.read_text(), "good")
+    agree = [any(close(one, other) for other in good) for one in fixed]
+    assert fixed
+    assert all(agree) == (path.name not in OTHER_PROGRAM), f"{agree.count(False)} of {len(fixed)} differ"
 
 
 @each_fixed
@@ -151,6 +167,7 @@ NO_FIX_ON_THE_PAGE = {
     "TIP204": "the write is the last thing done to the name, which is a view of another",
     "TIP206": "the write is the last thing done to the name, which is a view of another",
     "TIP302": "the write is the last thing done to the array",
+    "TIP310": "the order of training is for people to choose",
     "TIP404": "the tensor is kept on ctx: where to keep it is for people to choose",
 }
 NO_FIX_ON_THE_PAGE |= {code: "no fix is ever written" for code, rule in RULES.items() if rule.fix == "never"}
@@ -373,11 +390,75 @@ def without_gradients(text: str) -> str:
         return repr((names["f"](*arguments), arguments))
 
 
-@pytest.mark.parametrize("body", LEFT_ALONE.values(), ids=LEFT_ALONE)
-def test_left_alone(body: str) -> None:
+BUMP = "def g(x):\n    x += 1\n    return z\n"
+
+#: Where nothing else helps, or only the type is in doubt, what is kept is copied where it is kept.
+COPIED = {
+    "the result": ("h = torch.sigmoid(w)\nh += z\nreturn h", "torch.sigmoid(w)", "torch.sigmoid(w).clone()", True),
+    "of a caller": (
+        BUMP + "h = torch.exp(w)\ng(h)\nreturn h",
+        "torch.exp(w)",
+        "torch.exp(w).clone()",
+        False,
+    ),
+    "an operand": (BUMP + "h = w + 1\ny = w * h\ng(h)\nreturn h, y", "w * h", "w * h.clone()", False),
+    "a first operand": (BUMP + "h = w + 1\ny = h * w\ng(h)\nreturn h, y", "h * w", "h.clone() * w", False),
+    "both operands": (
+        BUMP + "h = w + 1\ny = h[1:] * (h[:-1])\ng(h)\nreturn h, y",
+        "h[1:] * (h[:-1])",
+        "h[1:].clone() * (h[:-1].clone())",
+        False,
+    ),
+    "a method's tensor": (BUMP + "h = w + 1\ny = h.pow(3)\ng(h)\nreturn h, y", "h.pow", "h.clone().pow", False),
+    "an argument": (BUMP + "h = w + 1\ny = torch.pow(h, 3)\ng(h)\nreturn h, y", "(h, 3)", "(h.clone(), 3)", False),
+    "a power": (BUMP + "h = 2**w\ng(h)\nreturn h", "2**w", "(2**w).clone()", False),
+    "two operations": (
+        BUMP + "h = w + 1\ny = h.square()\nt = torch.sin(h)\ng(h)\nreturn h, y, t",
+        "h.square()\n    t = torch.sin(h)",
+        "h.clone().square()\n    t = torch.sin(h.clone())",
+        False,
+    ),
+    "in a loop": (
+        BUMP + "h = w + 1\nfor _ in range(2):\n    y = h.square()\n    g(h)\nreturn h, y",
+        "h.square()",
+        "h.clone().square()",
+        False,
+    ),
+}
+
+#: A copy would be of another value, of no tensor, or of something that others are meant to share.
+NOT_COPIED = {
+    "written by a later operand": "h = w + 1\nfor _ in range(2):\n    y = h * h.mul_(2)\nreturn h, y",
+    "written by a function": BUMP + "h = w + 1\nfor _ in range(2):\n    y = h * g(h)\nreturn h, y",
+    "one tensor twice": BUMP + "h = w + 1\ny = torch.atan2(h, h)\ng(h)\nreturn h, y",
+    "a tuple": "t = torch.max(w * 1, 0)\nt[1].add_(0)\nreturn t[0], t[1]",
+    "what is its argument": BUMP + "h = w + 1\ny = h.relu_()\ng(y)\nreturn h, y",
+}
+
+
+@pytest.mark.parametrize(("body", "before", "after", "safe"), COPIED.values(), ids=COPIED)
+def test_copied_where_it_is_kept(body: str, before: str, after: str, safe: bool) -> None:
+    text = indented(body)
+    done = mend(text, every, unsafe=not safe)
+    assert done.text == text.replace(before, after)
+    assert ([fix.safe for _, fix in done.done], done.left) == ([safe], ())
+    assert without_gradients(text) == without_gradients(done.text)
+    assert safe or mend(text, every, unsafe=False).text == text
+
+
+@pytest.mark.parametrize("body", NOT_COPIED.values(), ids=NOT_COPIED)
+def test_not_copied(body: str) -> None:
     text = indented(body)
     assert analyze(text).findings
     assert mend(text, every, unsafe=True).text == text
+
+
+@pytest.mark.parametrize("body", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_no_new_tensor_for_the_name(body: str) -> None:
+    """At most a copy of what is kept, which nobody notices."""
+    text = indented(body)
+    assert analyze(text).findings
+    assert without_gradients(text) == without_gradients(mend(text, every, unsafe=True).text)
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
@@ -416,6 +497,203 @@ def test_a_form_that_does_not_help_is_withdrawn(monkeypatch: pytest.MonkeyPatch)
     assert Repair(text).propose(finding) is None
     monkeypatch.setattr("flake8_inplace.fix.apply", lambda text, edits: "def (")
     assert Repair(text).propose(finding) is None
+
+
+# A state that is carried on
+
+
+def trained(setting: str, *steps: str, build: str = "nn.GRUCell(3, 4)") -> str:
+    """A program that trains for three rounds, and goes on with the state of the round before."""
+    rounds = "".join(f"        {line}\n" for step in steps for line in step.split("\n"))
+    return (
+        "import torch\nfrom torch import nn\n\n\n"
+        f"def bad():\n    net = {build}\n    opt = torch.optim.SGD(net.parameters(), lr=0.1)\n    {setting}\n"
+        f"    for _ in range(3):\n        x = torch.randn(2, 3)\n{rounds}"
+    )
+
+
+LAYERS = "nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))"
+UPDATE = "loss.backward(retain_graph=True)\nopt.step()"
+
+STATEFUL = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.CELL(3, 4)
+        self.h = None
+
+    def forward(self, x):
+        if self.h is None:
+            self.h = START
+        self.h = self.cell(x, self.h)
+        return self.hPART.sum()
+
+
+def bad():
+    net = Net()
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(3):
+        loss = net(torch.randn(2, 3))
+        loss.backward(retain_graph=True)
+        opt.step()
+"""
+
+METHOD = """\
+import torch
+from torch import nn
+
+
+class Run:
+    def __init__(self):
+        self.net = nn.GRUCell(3, 4)
+        self.opt = torch.optim.SGD(self.net.parameters(), lr=0.1)
+        self.h = torch.zeros(2, 4)
+
+    def loss(self):
+        self.h = self.net(torch.randn(2, 3), self.h)
+        return self.h.sum()
+
+    def step(self):
+        self.loss().backward(retain_graph=True)
+        self.opt.step()
+
+
+def bad():
+    run = Run()
+    for _ in range(3):
+        run.step()
+"""
+
+HANDED = """\
+import torch
+from torch import nn
+
+
+def step(net, opt, x, h):
+    h = net(x, h)
+    h.sum().backward(retain_graph=True)
+    opt.step()
+    return h
+
+
+def bad():
+    net = nn.GRUCell(3, 4)
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    h = torch.zeros(2, 4)
+    for _ in range(3):
+        h = step(net, opt, torch.randn(2, 3), h)
+"""
+
+PAIR = "(torch.zeros(2, 4), torch.zeros(2, 4))"
+
+#: Programs that cannot run, the line that is put below the update, and the same program with the state cut by hand.
+CARRIED = {
+    "a tensor": (
+        trained("h = torch.zeros(2, 4)", "h = net(x, h)\nloss = h.sum()", UPDATE),
+        "h = h.detach()",
+        ("net(x, h)", "net(x, h.detach())"),
+    ),
+    "nothing at first": (
+        trained("h = None", "h = net(x) if h is None else net(x, h)\nloss = h.sum()", UPDATE),
+        "h = h.detach()",
+        ("net(x, h)", "net(x, h.detach())"),
+    ),
+    "over several steps": (
+        trained("h = torch.zeros(2, 4)", "for _ in range(2):\n    h = net(x, h)\nloss = h.sum()", UPDATE),
+        "h = h.detach()",
+        ("for _ in range(2):", "h = h.detach()\n        for _ in range(2):"),
+    ),
+    "two tensors": (
+        trained(f"h, c = {PAIR}", "h, c = net(x, (h, c))\nloss = h.sum()", UPDATE, build="nn.LSTMCell(3, 4)"),
+        "h = h.detach()\nc = c.detach()",
+        ("(h, c))", "(h.detach(), c.detach()))"),
+    ),
+    "a pair": (
+        trained(f"h = {PAIR}", "h = net(x, h)\nloss = h[0].sum()", UPDATE, build="nn.LSTMCell(3, 4)"),
+        "h = tuple(part.detach() for part in h)",
+        ("net(x, h)", "net(x, (h[0].detach(), h[1].detach()))"),
+    ),
+    "on the network": (
+        STATEFUL.replace("CELL", "GRUCell").replace("START", "torch.zeros(2, 4)").replace("PART", ""),
+        "net.h = net.h.detach()",
+        ("(x, self.h)", "(x, self.h.detach())"),
+    ),
+    "a pair on the network": (
+        STATEFUL.replace("CELL", "LSTMCell").replace("START", PAIR).replace("PART", "[0]"),
+        "net.h = tuple(part.detach() for part in net.h)",
+        ("(x, self.h)", "(x, (self.h[0].detach(), self.h[1].detach()))"),
+    ),
+    "on the trainer": (METHOD, "self.h = self.h.detach()", ("3), self.h)", "3), self.h.detach())")),
+    "handed on": (HANDED, "h = h.detach()", ("net(x, h)", "net(x, h.detach())")),
+}
+
+#: Detaching would take away what is to be trained, or the state may be something that has no `detach`.
+NOT_CUT = {
+    "a value that is to be learnt": trained(
+        "value = net(torch.randn(2, 3)).sum()",
+        "after = net(x).sum()\nloss = (after.detach() - value) ** 2",
+        UPDATE + "\nvalue = after",
+        build=LAYERS,
+    ),
+    "a sum of losses": trained(
+        "total = torch.zeros(())",
+        "total = total + net(x).sum()\ntotal.backward(retain_graph=True)\nopt.step()",
+        build=LAYERS,
+    ),
+    "read behind the update": trained(
+        "h = torch.zeros(2, 4)", "h = net(x, h)\nloss = h.sum()", UPDATE, "h.square().sum().backward(retain_graph=True)"
+    ),
+    "another loss of the round": trained(
+        "h = torch.randn(2, 4)",
+        "h = net(h)\nloss, other = h.sum(), h.mean()",
+        UPDATE,
+        "other.backward(retain_graph=True)",
+        build="nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4))",
+    ),
+    "bound anew in each round": trained(
+        "other = net(torch.randn(2, 3))",
+        "h = net(x)\nh = torch.tanh(h)\nloss = h.sum() + other.sum()",
+        UPDATE,
+        build=LAYERS,
+    ),
+    "tuples within a list": trained(
+        f"h = [{PAIR}]", "h = [net(x, h[0])]\nloss = h[0][0].sum()", UPDATE, build="nn.LSTMCell(3, 4)"
+    ),
+    "parts with names": "from collections import namedtuple\nState = namedtuple('State', 'h c')\n"
+    + trained(
+        f"h = State(*{PAIR})",
+        "h = State(*net(x, (h.h, h.c)))\nloss = h.h.sum()",
+        UPDATE,
+        build="nn.LSTMCell(3, 4)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "line", "by_hand"), CARRIED.values(), ids=CARRIED)
+def test_carried_state_is_cut(before: str, line: str, by_hand: tuple[str, str]) -> None:
+    """Below the update, never as a safe fix; and the gradients are those of a state that was cut before its use."""
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        gradients(before + "\n\nRAISES = ''\n", "bad")
+    update = next(row for row in before.split("\n") if row.endswith("opt.step()"))
+    indent = update[: len(update) - len(update.lstrip())]
+    done = mend(before, every, unsafe=True)
+    assert done.text == before.replace(update, "\n".join([update, *(indent + row for row in line.split("\n"))]))
+    assert mend(before, every, unsafe=False).text == before
+    cut, hand = gradients(done.text, "bad")[1], gradients(before.replace(*by_hand), "bad")[1]
+    assert len(cut) == len(hand) > 0
+    assert all(close(one, other) for one, other in zip(cut, hand, strict=True))
+
+
+@pytest.mark.parametrize("before", NOT_CUT.values(), ids=NOT_CUT)
+def test_what_is_no_state_is_not_cut(before: str) -> None:
+    assert [finding.code for finding in analyze(before).findings] == ["TIP106"]
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        gradients(before, "bad")
+    assert mend(before, every, unsafe=True).text == before
 
 
 # Edits

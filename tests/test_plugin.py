@@ -385,6 +385,12 @@ def test_own_modules(tmp_path: Path) -> None:
         ('{"format": 1, "ops": []}', "own.json: unknown key 'ops'"),
         ('{"format": 1, "rows": ["gate|x:T|y<x"]}', "own.json: ValueError: 'y' in 'gate|x:T|y<x'"),
         ('{"format": 1, "rows": ["gate|x:T"], "names": {"own.gate": [1]}}', "own.json: IndexError: "),
+        ('{"format": 1, "rows": ["gate|x:T|||copy(x)"]}', "own.json: ValueError: 'copy' in 'gate|x:T|||copy(x)'"),
+        ('{"format": 1, "modules": {"own.Gate": {"op": "Gate|x:T|y<x"}}}', "own.json: ValueError: 'y' in "),
+        (
+            '{"format": 1, "modules": {"own.Gate": {"op": "Gate|x:T", "inplace": "Gate|x:T|z<x"}}}',
+            "own.json: ValueError: 'z' in ",
+        ),
     ],
 )
 def test_own_operators_that_cannot_be_used(tmp_path: Path, text: str | None, said: str) -> None:

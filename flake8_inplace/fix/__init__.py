@@ -8,14 +8,17 @@ somebody else was meant to see the overwriting; that decides the grade, and `sco
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ..analysis import analyze
 from ..finding import Edit, Finding, Fix, Place
-from ..rules import RULES
+from ..rules import RULES, UPDATES
+from .carried import carried
+from .copies import RAISING, Copies
 from .forms import Form
-from .syntax import Module
+from .syntax import Module, moved
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -40,19 +43,6 @@ def apply(text: str, edits: Sequence[Edit]) -> str:
     return text
 
 
-def moved(place: Place, edits: Sequence[Edit]) -> Place:
-    """Where a place that no edit touches stands afterwards."""
-    line, column = place.line, place.column
-    for edit in edits:
-        if edit.end <= place:
-            added = edit.text.split("\n")
-            line += len(added) - 1 - (edit.end.line - edit.start.line)
-            if edit.end.line == place.line:
-                kept = edit.start.column if len(added) == 1 else 0
-                column += kept + len(added[-1]) - edit.end.column
-    return Place(line, column)
-
-
 @dataclass(frozen=True, slots=True)
 class Mended:
     """A text after its fixes, with each finding that was removed and how, and those that are left."""
@@ -75,8 +65,8 @@ def mend(text: str, wanted: Callable[[str, Sequence[Finding]], Sequence[bool]], 
         for finding in counted:
             if finding.place in refused:
                 continue
-            fix = repair.propose(finding)
-            if fix is not None and (fix.safe or unsafe):
+            fix = repair.propose(finding, only_safe=not unsafe)
+            if fix is not None:
                 break
             refused.add(finding.place)
         else:
@@ -99,22 +89,38 @@ class Repair:
         self._problem = result.problem
         self._module: Module | None = None
 
-    def propose(self, finding: Finding) -> Fix | None:
-        """The best fix that holds when the result is analysed again, or None."""
+    def propose(self, finding: Finding, only_safe: bool = False) -> Fix | None:
+        """The best fix that holds when the result is analysed again, or the best safe one, or None."""
         if finding not in self.found or RULES[finding.code].fix == "never":
             return None
-        if self._module is None:
-            self._module = Module(self.text)
-        for fix in Form(self._module, finding).fixes():
-            if self._holds(finding, fix):
+        for fix in self._fixes(finding):
+            if (fix.safe or not only_safe) and self._holds(finding, fix):
                 return fix
         return None
+
+    def _fixes(self, finding: Finding) -> Iterator[Fix]:
+        """What may help, the best first."""
+        if self._module is None:
+            self._module = Module(self.text)
+        form = RULES[finding.code].form
+        if form in UPDATES:
+            yield from carried(self._module, finding, partial(self._holds, finding))
+            return
+        usual = Form(self._module, finding)
+        yield from usual.fixes()
+        if form in RAISING:
+            yield from Copies(self._module, finding, self._after).fixes(safe=usual.alone())
 
     def _holds(self, finding: Finding, fix: Fix) -> bool:
         """Whether the fix removes its finding, brings none, and leaves a program that can be read."""
         others = {moved(other.place, fix.edits) for other in self.found if other != finding}
+        after = self._after(fix.edits)
+        return after is not None and {left.place for left in after} <= others
+
+    def _after(self, edits: Sequence[Edit]) -> Sequence[Finding] | None:
+        """What is found after some edits, None where the text is no program any more, or read less far."""
         try:
-            after = analyze(apply(self.text, fix.edits))
+            after = analyze(apply(self.text, edits))
         except SyntaxError:
-            return False
-        return after.problem == self._problem and {left.place for left in after.findings} <= others
+            return None
+        return after.findings if after.problem == self._problem else None

@@ -28,6 +28,7 @@ from .syntax import (
     root_of,
     source_of,
     stripped,
+    viewed_root,
 )
 
 _CONSTRUCTORS_TRIED = 8
@@ -72,6 +73,22 @@ class Form:
             if self.module.start(name) == place:
                 yield from self.call(call)
                 return
+
+    def alone(self) -> bool:
+        """Whether nobody else holds what is written: then it does not matter who was meant to see the write."""
+        module, place = self.module, self.finding.place
+        nodes = [node for node in module.of(cst.AugAssign) if module.start(node.operator) == place]
+        written: list[tuple[cst.CSTNode, cst.BaseExpression | None]] = [(node, node.target) for node in nodes]
+        written += [(node, node) for node in module.of(cst.Subscript) if module.start(node.lbracket) == place]
+        for call in module.of(cst.Call):
+            name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+            if module.start(name) == place:
+                written.append((call, overwritten(call)))
+        for node, target in written:
+            statement = node if isinstance(node, cst.AugAssign) else self.statement(node)
+            if statement is None or target is None or not self.private(viewed_root(target), statement):
+                return False
+        return bool(written)
 
     # The three kinds of writes
 
@@ -475,6 +492,8 @@ class Form:
         scope = self.scope(statement)
         if not scope.binds(root.value) or scope.iterates(root.value) or scope.fills(root.value):
             return False
+        if scope.several(root.value):
+            return False
         if self.form in LEAF_FORMS and scope.holds_parameter(root.value):
             return False
         seen = self.read_after(root, statement) or scope.computed(root.value)  # or else the write was for the caller
@@ -489,7 +508,9 @@ class Form:
 
     def subscripted_list(self, root: cst.BaseExpression) -> bool:
         """``rows[i]`` or ``cache["h"]``: if the container is a tensor after all, the second analysis says so."""
-        return isinstance(root, cst.Subscript) and is_path(root.value)
+        if not isinstance(root, cst.Subscript) or not is_path(root.value):
+            return False
+        return not (isinstance(root.value, cst.Name) and self.scope(root).several(root.value.value))
 
     def read_after(self, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> bool:
         return not isinstance(root, cst.Name) or self.scope(statement).read_after(root.value, statement)

@@ -15,6 +15,7 @@ from .syntax import (
     is_method,
     is_number,
     is_own_layer,
+    is_several,
     keeps,
     last_name,
     mentions,
@@ -121,7 +122,7 @@ class Scope:
         loops = [node for node in self.module.above(statement) if isinstance(node, (cst.For, cst.While))]
         inside = [start(loop.body) for loop in loops if self.node in self.module.above(loop)]
         for use in self.uses(name):
-            since = self._bound_last(name, use)
+            since = self.bound_last(name, use)
             bound = Place(0, 0) if since is None else start(since)
             if start(use) >= self.module.end(statement):
                 if bound < start(statement):
@@ -146,6 +147,10 @@ class Scope:
         values = [value for _, value in self.bindings(name)]
         return bool(values) and all(value is not None and self._own(name, value) for value in values)
 
+    def several(self, name: str) -> bool:
+        """Whether a name may be bound to a tuple of results."""
+        return any(value is not None and is_several(value) for _, value in self.bindings(name))
+
     def numpy(self) -> bool:
         """Whether it computes with numpy alone: arrays have ``copy`` and no ``clone``."""
         used = {dotted(node.func).partition(".")[0] for node in walk(self.node) if isinstance(node, cst.Call)}
@@ -164,7 +169,7 @@ class Scope:
         if moment in seen:
             return True
         seen.add(moment)
-        since = self._bound_last(name, moment)
+        since = self.bound_last(name, moment)
         alive = self._between(since, moment)
         reaching = [(found, value) for found, value in self.bindings(name) if found is since or alive(found)]
         for found, value in reaching:
@@ -180,7 +185,7 @@ class Scope:
         parameter = isinstance(self.module.parents[use], cst.Param)
         return (bool(inner) and not parameter) or isinstance(self.module.parents[use], cst.NameItem)
 
-    def _bound_last(self, name: str, moment: cst.CSTNode) -> cst.Name | None:
+    def bound_last(self, name: str, moment: cst.CSTNode) -> cst.Name | None:
         """The last binding that is certain to have run before: an assignment above, in a block around."""
         blocks = set(self.module.above(moment))
         sure = [

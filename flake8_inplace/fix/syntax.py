@@ -83,10 +83,11 @@ class Module:
     def _layer_is_fresh(self, name: str) -> bool:
         """Whether every ``self.name = nn.Layer(...)`` of the file is of a layer that returns a new tensor."""
         built = [
-            assign.value
+            value
             for assign in self.of(cst.Assign)
             for target in assign.targets
-            if isinstance(target.target, cst.Attribute) and target.target.attr.value == name
+            for part, value in bound(target.target, assign.value)
+            if isinstance(part, cst.Attribute) and part.attr.value == name
         ]
         return bool(built) and all(isinstance(value, cst.Call) and builds_fresh(value) for value in built)
 
@@ -97,10 +98,32 @@ class Module:
         return [node for node in self.nodes if isinstance(node, kind)]
 
 
+def moved(place: Place, edits: Sequence[Edit]) -> Place:
+    """Where a place that no edit touches stands afterwards."""
+    line, column = place.line, place.column
+    for edit in edits:
+        if edit.end <= place:
+            added = edit.text.split("\n")
+            line += len(added) - 1 - (edit.end.line - edit.start.line)
+            if edit.end.line == place.line:
+                kept = edit.start.column if len(added) == 1 else 0
+                column += kept + len(added[-1]) - edit.end.column
+    return Place(line, column)
+
+
 def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     yield node
     for child in node.children:
         yield from walk(child)
+
+
+def bound(target: cst.BaseExpression, value: cst.BaseExpression) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression]]:
+    """What an assignment binds to what; ``a, b = c, d`` part by part."""
+    if isinstance(target, cst.Tuple) and isinstance(value, cst.Tuple) and len(target.elements) == len(value.elements):
+        for one, other in zip(target.elements, value.elements, strict=True):
+            yield from bound(one.value, other.value)
+    else:
+        yield from ((part, value) for part in walk(target))
 
 
 def last_name(node: cst.BaseExpression) -> str:
@@ -281,6 +304,14 @@ def counts(call: cst.Call) -> bool:
 
 def is_fresh(found: Sequence[ops.Op]) -> bool:
     return bool(found) and all(out.kind == "fresh" for op in found for out in op.outs)
+
+
+def is_several(node: cst.BaseExpression) -> bool:
+    """Whether a call may return a tuple, which has no `clone`: ``torch.max(x, 0)``."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return False
+    found = ops.lookup(f"Tensor.{node.func.attr.value}") if is_method(node) else functions_called(dotted(node.func))
+    return any(len(op.outs) > 1 for op in found)
 
 
 def mentions(node: cst.CSTNode, name: str) -> bool:
