@@ -211,7 +211,8 @@ _REFUSED = {
     "`clone()` what is kept",
     "argument": "overwrites a tensor of the caller, who goes on to read it, silently; work on a `clone()`",
     "dataset": "changes what the dataset keeps, again in every epoch, silently; work on a `clone()`",
-    "expanded": "writes to expanded memory, and so to every row that shares it, silently; `clone()` it first",
+    "expanded": "writes to memory that several rows or elements share, and so to all of them, silently; make each of "
+    "them a `clone()`",
     "vmap": "writes a batched value to a tensor without a batch, which `vmap` refuses; make it with `new_zeros` or "
     "`zeros_like` of a batched one",
     "rescaled": "multiplies, past autograd, a tensor that the loss is computed from; its gradient misses the factor",

@@ -610,8 +610,19 @@ def operator(m: Machine, name: str, left: Value, right: Value, site: Site) -> Va
         times = constant(right)
         contents = m.state.get(left)
         known = isinstance(times, int) and not isinstance(right, Unknown) and 0 <= times <= 16
-        return _bounded(contents.items * (times if known else 2), not known)
+        items = contents.items if known and times == 1 else tuple(_one_of_many(m, item) for item in contents.items)
+        return _bounded(items * (times if known else 2), not known)
     return _arithmetic(m, name, left, right)
+
+
+def _one_of_many(m: Machine, item: Value) -> Value:
+    """An element that a repeated list has several times: ``[x] * n``."""
+    item = m.see(item)
+    if not isinstance(item, Tensor):
+        return item
+    same = Tensor(item.storage, item.cell, item.view, item.contiguous, item.dims)
+    same.origin, same.time, same.lead = item.origin, item.time, "row"
+    return same
 
 
 def elements_all(m: Machine, value: List | Tuple) -> tuple[tuple[Value, ...], bool]:

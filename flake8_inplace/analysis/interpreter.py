@@ -180,6 +180,8 @@ def set_item(m: Machine, owner: Value, index: Value, value: Value, site: Site, f
             m.run(found, [owner, index, value], {}, site)
         elif ITEMS in contents:
             set_item(m, contents[ITEMS], index, value, site, form)
+    elif isinstance(owner, Unknown) and (shared := tensors.made_of(m, owner)):
+        m.write(shared.storage, "numpy", site)
     elif isinstance(owner, Unknown):
         key = containers.key_of(m.see(index))
         if key is not None:
@@ -203,7 +205,9 @@ def _assign(m: Machine, node: cst.Assign, frame: Frame) -> bool:
     for target in node.targets:
         _shift(m, target.target, node.value, frame)
         slices.swap(m, target.target, node.value, value, Site(frame.piece, target.target, target.target))
+        slices.turn(m, target.target, node.value, frame)
         bind(m, target.target, value, frame)
+        slices.name(m, target.target, node.value, frame)
     return True
 
 
@@ -271,6 +275,9 @@ def augment(m: Machine, name: str, old: Value, value: Value, site: Site) -> Valu
         return old
     if isinstance(old, Array):
         m.write(old.storage, "numpy", site)
+        return old
+    if isinstance(old, Unknown) and (shared := tensors.made_of(m, old)):
+        m.write(shared.storage, "numpy", site)
         return old
     return containers.operator(m, name, old, value, site)
 
@@ -589,7 +596,7 @@ def _function(m: Machine, node: cst.FunctionDef, frame: Frame) -> bool:
 
 
 def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class | None) -> Function:
-    kind, grad, compiled, managed = "", None, False, False
+    kind, grad, inference, compiled, managed = "", None, False, False, False
     for decorator in node.decorators:
         inner = decorator.decorator
         inner = inner.func if isinstance(inner, cst.Call) else inner
@@ -606,12 +613,15 @@ def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class 
             compiled = compiled or value.name in ("torch.compile", "torch.jit.script")
             mode = calls.grad_mode_of(value.name)
             grad = mode if mode is not None else grad
+            inference = inference or value.name == "torch.inference_mode"
     defaults: dict[str, Value] = {}
     for param in (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params):
         if param.default is not None:
             defaults[param.name.value] = evaluate(m, param.default, frame)
     text = m.heads.get(node)
-    return Function(node.name.value, node, frame.piece, frame, text, owner, kind, grad, defaults, compiled, managed)
+    return Function(
+        node.name.value, node, frame.piece, frame, text, owner, kind, grad, defaults, inference, compiled, managed
+    )
 
 
 def _class(m: Machine, node: cst.ClassDef, frame: Frame) -> bool:
@@ -718,11 +728,12 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
     m.active.append(function)
     m.calling.append(site)
     m.frames.append(frame)
-    before, stepping = state.modes.get("grad", True), m.stepping
+    before, stepping = dict(state.modes), m.stepping
     if stepping is None and site.node is not function.node and classes.optimizes(function.owner):
         m.stepping = site
     if function.grad is not None:
         state.set(state.modes, "grad", function.grad)
+        state.set(state.modes, "inference", function.inference or before.get("inference"))
     try:
         if not isinstance(body, cst.BaseSuite):
             return evaluate(m, body, frame)
@@ -741,7 +752,8 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
         stale.handed_back(m, [*args, *kwargs.values()], value, frame.born, function.name, line)
         return frame.yields or value
     finally:
-        state.set(state.modes, "grad", before)
+        state.set(state.modes, "grad", before.get("grad", True))
+        state.set(state.modes, "inference", before.get("inference"))
         m.stepping = stepping
         m.active.pop()
         m.calling.pop()
@@ -999,7 +1011,7 @@ def fresh_entry(m: Machine) -> None:
     m.pending = {}
     m.entry_steps = 0
     m.symbols, m.promoted = {}, {}
-    m.events, m.stored, m.returned, m.rescaled, m.updates, m.handed = {}, {}, {}, {}, {}, {}
+    m.events, m.stored, m.returned, m.rescaled, m.updates, m.handed, m.parts = {}, {}, {}, {}, {}, {}, {}
 
 
 def load(m: Machine, piece: Piece, module: Frame) -> None:

@@ -96,7 +96,8 @@ class Loop:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function(Callable_):
-    """A function of the file. ``kind``: "", "static", "class" or "property"; ``grad`` what a decorator sets.
+    """A function of the file. ``kind``: "", "static", "class" or "property"; ``grad`` what a decorator sets,
+    and ``inference`` whether that is inference mode.
 
     Where the scan cut what it does out of its piece, this is ``text``, and ``node`` no more than the head.
     ``compiled`` says that ``torch.compile`` or ``torch.jit.script`` decorates it, ``managed`` that
@@ -112,6 +113,7 @@ class Function(Callable_):
     kind: str = ""
     grad: bool | None = None
     defaults: dict[str, Value] = field(default_factory=dict)
+    inference: bool = False
     compiled: bool = False
     managed: bool = False
     resume: Callable[[Value], None] | None = None
@@ -261,6 +263,7 @@ class Machine:
     modules: set[Value] = field(default_factory=set)
     snapshots: dict[Value, tuple[Value, Site, int]] = field(default_factory=dict)
     returned: dict[Any, bool] = field(default_factory=dict)
+    parts: dict[tuple[Frame, str], tuple[cst.Subscript, int]] = field(default_factory=dict)
     handed: dict[Value, list[tuple[int, Frame, Value]]] = field(default_factory=dict)
     deadline: float = field(default_factory=lambda: time.thread_time() + SECONDS)
     steps: int = 0

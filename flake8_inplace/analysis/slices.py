@@ -42,6 +42,36 @@ def swap(m: Machine, targets: cst.CSTNode, sources: cst.CSTNode, values: Value, 
         m.refuse("read", site)
 
 
+def name(m: Machine, target: cst.CSTNode, source: cst.CSTNode, frame: Frame) -> None:
+    """``half = x[:n]``: remember how the part that a variable stands for is spelled."""
+    pairs = [(target, source)]
+    if isinstance(target, cst.Tuple) and isinstance(source, cst.Tuple):
+        pairs = [(one.value, other.value) for one, other in zip(target.elements, source.elements, strict=False)]
+    for one, other in pairs:
+        if isinstance(one, cst.Name) and isinstance(other, cst.Subscript):
+            m.parts[frame, one.value] = other, frame.times.get(one.value, 0)
+
+
+def turn(m: Machine, target: cst.CSTNode, source: cst.CSTNode, frame: Frame) -> None:
+    """``x[:n] = a * c - b * s``, then ``x[n:] = b * c + a * s``, where ``a`` is ``x[:n]`` and overwritten by now."""
+    if not m.parts or not isinstance(target, cst.Subscript):
+        return
+    for used in dict.fromkeys(mentioned(source)):
+        spelled, bound = m.parts.get((frame, used), (None, 0))
+        value = m.see(frame.vars.get(used, NONE))
+        if spelled is None or frame.times.get(used) != bound or not isinstance(value, Tensor) or not value.view:
+            continue
+        if target.deep_equals(spelled) or not target.value.deep_equals(spelled.value):
+            continue
+        index = set(mentioned(spelled)) - set(mentioned(spelled.value))
+        if any(_changed(m, part, bound, frame) for part in index):
+            continue
+        for event in since(m, value, bound):
+            itself = isinstance(event.line, cst.Assign) and used in mentioned(event.line.value)
+            if itself and event.frames[-1] is frame and event.site.expression.deep_equals(spelled):
+                m.refuse("read", event.site)
+
+
 def blend(m: Machine, node: cst.Call, receiver: Value, site: Site) -> None:
     """``x.mul_(a).add_(x.flip(0))`` means to mix ``x`` with itself in another order, which was multiplied before."""
     chain = node.func.value if isinstance(node.func, cst.Attribute) else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import libcst as cst
+
 from ..torchfacts import ops as facts
 from . import kept, stale
 from .domain import (
@@ -88,6 +90,12 @@ def data(m: Machine, base: Tensor) -> Tensor:
     result = Tensor(Storage(hidden=base.storage), Cell(base=base.cell), base.view, base.contiguous)
     result.time = m.tick()
     return result
+
+
+def made_of(m: Machine, array: Unknown) -> Tensor | None:
+    """The tensor over the memory of an array that something else made: ``torch.from_numpy(array)``."""
+    found = m.see(m.symbols.get(("memory", array), NONE))
+    return found if isinstance(found, Tensor) else None
 
 
 def hooked(m: Machine, value: Value) -> Value:
@@ -376,7 +384,17 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
         part.lead = _lead(m, base, bound)
     elif op.name == "unsqueeze" and bound["dim"] == Const(0):
         part.lead = "one"
+    elif op.name == "unfold" and _overlap(m, bound):
+        part.lead = "windows"
     return part
+
+
+def _overlap(m: Machine, bound: Bindings) -> bool:
+    """Whether windows of the size that is given, or most likely given, overlap when they are so many steps apart."""
+    given = (m.see(bound.get(name, NONE)) for name in ("size", "step"))
+    known = [value.default if isinstance(value, Unknown) and value.default is not None else value for value in given]
+    size, step = map(constant, known)
+    return isinstance(size, int) and isinstance(step, int) and step < size
 
 
 def _sizes(m: Machine, bound: Bindings) -> tuple[Value, ...]:
@@ -482,7 +500,7 @@ def write(m: Machine, tensor: Tensor, form: str, site: Site, grad: Grad = Grad.N
     refused = refusal(m, tensor, grad, form, whole)
     if "style" in m.extra:
         _style(m, tensor, form, site)
-    if refused or tensor.lead == "row":
+    if refused or tensor.lead == "row" or (tensor.lead == "windows" and _adds_up(site)):
         m.refuse(refused or "expanded", site)
     if not refused:
         if tensor.origin != "cast" or tensor.storage not in m.borrowed:
@@ -490,6 +508,14 @@ def write(m: Machine, tensor: Tensor, form: str, site: Site, grad: Grad = Grad.N
         stale.note(m, tensor, form, site)
         stale.rescale(m, tensor, site)
     return bool(refused)
+
+
+def _adds_up(site: Site) -> bool:
+    """Whether a write done twice to one element is not the same as done once: ``x *= 2``, ``x.add_(1)``."""
+    node = site.expression
+    called = node.func if isinstance(node, cst.Call) else None
+    name = called.attr.value if isinstance(called, cst.Attribute) else ""
+    return isinstance(node, cst.AugAssign) or name in ("add_", "sub_", "mul_", "div_", "square_")
 
 
 def _style(m: Machine, tensor: Tensor, form: str, site: Site) -> None:
