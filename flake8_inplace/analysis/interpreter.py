@@ -63,8 +63,9 @@ from .transfer import (
     subscript,
 )
 
-RECURSIONS = 1
-"""Most times that a function is read inside itself."""
+RECURSIONS = 3
+"""Most times that a function is read inside itself; once, after it was read so ``RECURSIVE`` times in an entry."""
+RECURSIVE = 32
 EXITS = 64
 """Most ``return`` statements of one call that count."""
 ROUNDS = 4
@@ -716,7 +717,8 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
     if function.managed:
         return Managed(function, args, kwargs, site)
     busy = sum(1 for active in m.active if active.node is function.node)
-    if busy > RECURSIONS or len(m.active) >= DEPTH or m.entry_steps > ENTRY_STEPS:
+    m.recursive += busy > 0
+    if busy > (RECURSIONS if m.recursive <= RECURSIVE else 1) or len(m.active) >= DEPTH or m.entry_steps > ENTRY_STEPS:
         return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.NO)
     state, (body, piece) = m.state, m.body(function)
     frame = Frame({}, piece, function.frame, function.owner, args[0] if function.owner and args else None)
@@ -1009,7 +1011,7 @@ def _option(init: Function, param: cst.Param) -> Value:
 def fresh_entry(m: Machine) -> None:
     m.state = State(store=dict(m.base))
     m.pending = {}
-    m.entry_steps = 0
+    m.entry_steps = m.recursive = 0
     m.symbols, m.promoted = {}, {}
     m.events, m.stored, m.returned, m.rescaled, m.updates, m.handed, m.parts = {}, {}, {}, {}, {}, {}, {}
 

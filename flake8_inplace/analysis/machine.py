@@ -268,6 +268,7 @@ class Machine:
     deadline: float = field(default_factory=lambda: time.thread_time() + SECONDS)
     steps: int = 0
     entry_steps: int = 0
+    recursive: int = 0
     run: Callable[[Function, list[Value], dict[str, Value], Site], Value] = None  # type: ignore[assignment]
     bind: Callable[[cst.BaseExpression, Value, Frame], None] = None  # type: ignore[assignment]
     load: Callable[[Piece, Frame], None] = None  # type: ignore[assignment]
