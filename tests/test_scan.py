@@ -48,6 +48,11 @@ class Outer(
             '''
             return g(x), "ü" + text, x.exp_()
     async def last(self): "ü"; return self.size
+    def lines(self):
+        pass
+\\
+        self.size = 2
+        return self.width
 if torch:
     def under(x):
         return x.add_(1)

@@ -142,12 +142,15 @@ def _imports(tree: ast.Module, frameworks: frozenset[str]) -> bool:
 
 
 def _lines(source: str, units: Iterable[Unit]) -> list[str]:
-    """The lines of a file, empty where they only comment or space: libcst charges for those as for others."""
+    """The lines of a file, empty where they say nothing.
+
+    libcst charges for comments and spaces as for everything else, and loses a line with nothing but a backslash.
+    """
     quoted = frozenset[int]().union(*(unit.quoted for unit in units))
     lines = [f"{line}\n" for line in source.split("\n")]  # a form feed ends no line of Python
     for before, line in enumerate(lines):
-        said = line.lstrip()
-        if before not in quoted and (not said or said.startswith("#")):
+        said = line.strip()
+        if before not in quoted and (said in ("", "\\") or said.startswith("#")):
             lines[before] = ""
     return lines
 
