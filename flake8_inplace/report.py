@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -219,7 +220,10 @@ def sarif(found: Sequence[Entry], colour: bool = False) -> str:
 
 
 def sarif_rule(code: str, reported: bool) -> dict[str, Any]:
-    """A rule; one that reports something brings its page along. There is no helpUri: the pages are on no web site."""
+    """A rule; one that reports something brings its page along, and the address of the first of its references.
+
+    The pages themselves are on no web site, so the address is what PyTorch documents of the matter.
+    """
     if code not in RULES:  # of another plugin, by way of the formatter
         return {"id": code}
     rule = RULES[code]
@@ -232,6 +236,8 @@ def sarif_rule(code: str, reported: bool) -> dict[str, Any]:
     if reported:
         page = rule.page()
         described["help"] = {"text": page, "markdown": page}
+        if address := re.search(r"^## References\n.*?\((https://[^)\s]+)\)", page, re.DOTALL | re.MULTILINE):
+            described["helpUri"] = address[1]
     return described
 
 

@@ -235,6 +235,8 @@ def test_sarif(tmp_path: Path) -> None:
     assert {rule["id"]: rule["help"]["markdown"] for rule in driver["rules"] if "help" in rule} == {
         "TIP103": RULES["TIP103"].page()
     }
+    assert driver["rules"][result["ruleIndex"]]["helpUri"].startswith("https://docs.pytorch.org/docs/stable/")
+    assert all("](https://" in rule.page().partition("\n## References\n")[2] for rule in RULES.values())
     place = result["locations"][0]["physicalLocation"]
     assert place["artifactLocation"] == {"uri": "net.py", "uriBaseId": "%SRCROOT%"}
     assert (place["region"]["startLine"], place["region"]["startColumn"]) == (6, 7)
