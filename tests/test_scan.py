@@ -201,6 +201,49 @@ def restart(layer):
 def train(loss):
     loss.backward()
 """,
+    "first values, between a computation and its result": """
+from torch.nn.init import ones_
+def f(layer, x):
+    y = layer(x)  # read
+    layer.reset_parameters()
+    return y
+def f(layer, x):
+    y = layer(x)  # read
+    nn.init.zeros_(layer.weight)
+    return y
+def f(layer, x):
+    y = layer(x)  # read
+    ones_(layer.weight)
+    return y
+def f(layer):
+    layer.reset_parameters()
+    ones_(layer.weight)
+""",
+    "parts under another name": """
+class A(nn.Module):
+    def __init__(self):
+        self.net = nn.ModuleDict({"act": nn.ReLU(inplace=True)})  # read
+    def forward(self, x):
+        net = self  # read
+        return net.act(torch.sigmoid(x))
+class B(A):
+    def forward(self, x):
+        for block in self.net.values():  # read
+            x = block.act(block.norm(x))
+        return x
+""",
+    "what None stood for": """
+class Base:
+    def __init__(self):
+        self.state = None
+    def decay(self, w):
+        y = self.state * w  # read
+        self.state *= 0.9
+        return y
+class Derived(Base):
+    def reset(self):
+        self.state = torch.zeros(3)
+""",
     "a function that is kept": """
 def square_(x):
     return x.mul_(x)  # read

@@ -208,7 +208,7 @@ def _assign(m: Machine, node: cst.Assign, frame: Frame) -> bool:
         slices.swap(m, target.target, node.value, value, Site(frame.piece, target.target, target.target))
         slices.turn(m, target.target, node.value, frame)
         bind(m, target.target, value, frame)
-        slices.name(m, target.target, node.value, frame)
+        slices.remember(m, target.target, node.value, frame)
     return True
 
 
@@ -726,6 +726,7 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
     complete = parameters(m, function, args, kwargs, frame)
     if complete or function.name != "forward":
         m.reached.add(function.node)
+        m.spelled |= piece.mentions if function.text is not None else frozenset()
     line = m.frames[-1].line if m.frames else None
     m.active.append(function)
     m.calling.append(site)
@@ -953,9 +954,7 @@ def worth(m: Machine, function: Function) -> bool:
     if function.text is not None and not function.text.worth:
         return False
     name = function.name
-    if not name.startswith("_") or name.endswith("_") or name in m.asked:
-        return True
-    return not any(name in m.heads[node].mentions for node in m.reached & m.heads.keys())
+    return not name.startswith("_") or name.endswith("_") or name in m.asked or name not in m.spelled
 
 
 def _likely_caller(item: tuple[str, Value]) -> tuple[bool, bool]:

@@ -243,6 +243,7 @@ class Machine:
     reached: set[cst.CSTNode] = field(default_factory=set)
     unreadable: dict[Piece, str] = field(default_factory=dict)
     heads: dict[cst.CSTNode, Piece] = field(default_factory=dict)
+    spelled: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     base: dict[Any, Any] = field(default_factory=dict)
     strangers: dict[Class, Start] = field(default_factory=dict)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..torchfacts import ops as facts
 
-_STEPS = frozenset({"step", "load_state_dict", "reset_parameters", "data"})
+_STEPS = frozenset({"step", "load_state_dict", "data"})
 _HARMLESS = frozenset({"requires_grad_", "share_memory_"})
 """Methods with an underscore at the end that leave the values alone."""
 _OTHERS = frozenset({"add_", "apply_", "copy_", "log_", "map_", "put_", "random_", "set_"})
@@ -42,10 +42,11 @@ class Unit:
     ``mentions`` are the names in it, ``own`` those that it looks up on ``self``, ``strings`` those that it may look
     up by a string, and ``referred`` those of all that it does not only call. ``asked`` are attributes of ``self``
     that it calls; ``calls_parts`` says that it calls something else that may be a part of ``self``. ``writes``: it
-    may overwrite a tensor when it runs; ``begins``: by giving parameters their first values; ``makes``: it may make
-    something that overwrites a tensor when it is called, as ``nn.ReLU(inplace=True)`` does. ``calls`` counts its
-    calls, and twice whatever else it computes. ``loads`` are names such as ``relu_``, which overwrite if they are
-    among those ``imported`` from modules of torch. ``quoted`` are the lines, from 1, that end inside of a string.
+    may overwrite a tensor when it runs; ``begins``: by giving parameters their first values; ``returns``: a value, for
+    which that may come too late; ``makes``: it may make something that overwrites a tensor when it is called, as
+    ``nn.ReLU(inplace=True)`` does. ``calls`` counts its calls, and twice whatever else it computes. ``loads`` are names
+    such as ``relu_``, which overwrite if they are among those ``imported`` from modules of torch. ``quoted`` are the
+    lines, from 1, that end inside of a string.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Unit:
     writes: bool
     makes: bool
     begins: bool
+    returns: bool
     calls: int
     loads: frozenset[str]
     imported: frozenset[tuple[str, str]]
@@ -168,6 +170,7 @@ class _Reading:
     writes: bool = False
     makes: bool = False
     begins: bool = False
+    returns: bool = False
     calls: int = 0
 
     def unit(self, name: str, around: Counter[tuple[str, str]]) -> Unit:
@@ -184,6 +187,7 @@ class _Reading:
             self.writes or any(_tensor(name, bound) for name in self.written),
             self.makes,
             self.begins,
+            self.returns,
             self.calls,
             frozenset(name for name in self.loads if not self.bound[name, "any"]),
             frozenset(self.imported),
@@ -223,11 +227,11 @@ def _is_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
-def _of_self(node: ast.expr) -> bool:
-    """Whether this is ``self`` or a part of it."""
+def _root(node: ast.expr) -> ast.expr:
+    """What an expression is a part of: the ``x`` of ``x.a[0].b``."""
     while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
         node = node.value
-    return _is_self(node)
+    return node
 
 
 def _last_name(node: ast.expr) -> str:
@@ -291,13 +295,13 @@ def _call(r: _Reading, node: ast.Call) -> None:
         r.makes = True
     if isinstance(func, ast.Attribute) and _is_self(func.value):
         r.asked.add(func.attr)
-    elif isinstance(func, ast.Name):  # for block in self.blocks: x = block(x)
-        r.local.add(func.id)
-    elif not isinstance(func, ast.Attribute) or _of_self(func):
+    elif isinstance(root := _root(func), ast.Name):  # for block in self.blocks: x = block.act(block.norm(x))
+        r.local.add(root.id)
+    else:
         r.calls_parts = True
     if not isinstance(func, ast.Name) or func.id not in _PLAIN:
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        r.calls_parts = r.calls_parts or any(map(_of_self, given))
+        r.calls_parts = r.calls_parts or any(_is_self(_root(arg)) for arg in given)
     if isinstance(func, ast.Attribute) and func.attr == "apply":  # of a module: calls it for every module in it
         r.at_once.update(node.args)
     elif isinstance(func, ast.Attribute) and func.attr in _NOT_OF_TENSORS:
@@ -360,6 +364,10 @@ def _outer(r: _Reading, node: ast.Global) -> None:
         r.bound[name, "any"] += 1
 
 
+def _return(r: _Reading, node: ast.Return) -> None:
+    r.returns = r.returns or node.value is not None
+
+
 def _computes(r: _Reading, node: ast.AST) -> None:
     r.calls += 2
 
@@ -371,7 +379,8 @@ def _is_container(node: ast.expr) -> bool:
 
 def _is_number(node: ast.expr) -> bool:
     called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
-    return isinstance(node, ast.Constant) or called in ("len", "int", "float")
+    known = isinstance(node, ast.Constant) and node.value is not None  # where None stands, others bind the value
+    return known or called in ("len", "int", "float")
 
 
 def _is_text(node: ast.expr | None) -> bool:
@@ -397,6 +406,7 @@ _HANDLERS: dict[type, Callable[[_Reading, Any], None]] = {
     ast.Subscript: _subscript,
     ast.ImportFrom: _import,
     ast.Global: _outer,
+    ast.Return: _return,
 }
 
 
@@ -414,11 +424,15 @@ def mark(parts: Iterable[tuple[frozenset[str], Unit | Group]], everything: bool 
     users = file.users()
     mentions = frozenset[str]().union(*(unit.mentions for unit, _ in file.units))
     trains = not mentions.isdisjoint(("backward", "grad"))
-    imported = {n for unit, _ in file.units for module, n in unit.imported if trains or module != "torch.nn.init"}
+    imported = frozenset[tuple[str, str]]().union(*(unit.imported for unit, _ in file.units))
+    first = {name for module, name in imported if module == "torch.nn.init"}
+    others = {name for module, name in imported if module != "torch.nn.init"}
     reached: list[Hashable] = []
     for unit, owner in file.units:
         custom = owner is not None and "Function" in owner.bases
-        if unit.writes or (unit.begins and trains) or unit.makes or custom or not imported.isdisjoint(unit.loads):
+        writes = unit.writes or not others.isdisjoint(unit.loads)
+        begins = unit.begins or not first.isdisjoint(unit.loads)
+        if writes or unit.makes or custom or (begins and (trains or unit.returns)):
             reached.append(("runs", unit))
         if unit.makes:
             reached.append(("makes", unit))
@@ -456,58 +470,70 @@ class _File:
         found = (other for name in group.bases for other in self.defined.get(name, ()))
         return [other for other in found if isinstance(other, Group) and other is not group]
 
-    def families(self) -> dict[Group, dict[str, list[Unit]]]:
-        """For every class, the methods of all classes that inherit from one another with it, by name."""
-        families = {group: {group} for group in self.groups}
+    def families(self) -> dict[Group, int]:
+        """For every class the number of those that inherit from one another with it."""
+        relatives: dict[Group, list[Group]] = {group: [] for group in self.groups}
         for group in self.groups:
             for base in self.bases(group):
-                both = families[group] | families[base]
-                families.update(dict.fromkeys(both, both))
-        found: dict[Group, dict[str, list[Unit]]] = {}
-        for family in {id(family): family for family in families.values()}.values():
-            methods: dict[str, list[Unit]] = {}
-            for group in family:
-                for method in group.methods:
-                    methods.setdefault(method.name, []).append(method)
-            found |= dict.fromkeys(family, methods)
+                relatives[group].append(base)
+                relatives[base].append(group)
+        found: dict[Group, int] = {}
+        for number, group in enumerate(self.groups):
+            todo = [group]
+            while todo:
+                relative = todo.pop()
+                if relative not in found:
+                    found[relative] = number
+                    todo += relatives[relative]
         return found
 
     def users(self) -> dict[Hashable, list[Hashable]]:
         """From each way of overwriting to those that it leads to.
 
         A unit "runs" something that overwrites, or only "makes" it; of a class "parts" are what an instance is made of,
-        and an "instance" is what others may call.
+        and an "instance" is what others may call. Names stand between what defines them and what mentions them; those
+        of methods a second time, with the number of their family, for what is looked up on ``self``.
         """
         users: dict[Hashable, list[Hashable]] = {}
         families = self.families()
+        methods = {(families[group], method.name) for group in self.groups for method in group.methods}
 
         def lead(way: Hashable, *others: Hashable) -> None:
             users.setdefault(way, []).extend(others)
 
-        def mention(unit: Unit, name: str, other: Unit | Group) -> None:
-            if isinstance(other, Group):
-                lead(("instance", other), ("runs", unit), ("makes", unit))
-                return
-            lead(("runs", other), ("runs", unit))
-            lead(("makes", other), ("makes", unit))
-            if name in unit.referred:  # it is kept, and runs when what is made runs
-                lead(("runs", other), ("makes", unit))
+        def define(name: Hashable, unit: Unit) -> None:
+            lead(("runs", unit), ("runs", name), ("keeps", name))
+            lead(("makes", unit), ("makes", name))
 
+        def mention(unit: Unit, name: Hashable, kept: bool) -> None:
+            lead(("runs", name), ("runs", unit))
+            lead(("makes", name), ("makes", unit))
+            if kept:  # it runs when what is made runs
+                lead(("keeps", name), ("makes", unit))
+
+        for name, found in self.defined.items():
+            for part in found:
+                if isinstance(part, Unit):
+                    define(name, part)
+                else:
+                    lead(("instance", part), ("runs", name), ("makes", name))
         for unit, owner in self.units:
             for name in unit.mentions | unit.strings:
-                for other in self.defined.get(name, ()) if not name.startswith("__") else ():
-                    mention(unit, name, other)
+                if name in self.defined and not name.startswith("__"):
+                    mention(unit, name, name in unit.referred)
             if owner is None:
                 continue
+            family = families[owner]
             for name in unit.own | unit.strings:
-                for method in families[owner].get(name, ()):
-                    mention(unit, name, method)
-            if unit.calls_parts or any(name not in families[owner] for name in unit.asked):
+                if (family, name) in methods:
+                    mention(unit, (family, name), name in unit.referred)
+            if unit.calls_parts or any((family, name) not in methods for name in unit.asked):
                 lead(("parts", owner), ("runs", unit))
         for group in self.groups:
             lead(("runs", group.body), ("parts", group))
             lead(("parts", group), ("instance", group))
             for method in group.methods:
+                define((families[group], method.name), method)
                 if method.name in _BUILDERS:
                     lead(("makes", method), ("parts", group))
                 elif method.name in _RUNNERS or method.name.startswith("__"):

@@ -42,7 +42,7 @@ def swap(m: Machine, targets: cst.CSTNode, sources: cst.CSTNode, values: Value, 
         m.refuse("read", site)
 
 
-def name(m: Machine, target: cst.CSTNode, source: cst.CSTNode, frame: Frame) -> None:
+def remember(m: Machine, target: cst.CSTNode, source: cst.CSTNode, frame: Frame) -> None:
     """``half = x[:n]``: remember how the part that a variable stands for is spelled."""
     pairs = [(target, source)]
     if isinstance(target, cst.Tuple) and isinstance(source, cst.Tuple):

@@ -73,6 +73,29 @@ class Block@(torch.nn.Module):
 
 
 """
+FAMILY = """\
+class Part@(Base):
+    def _merge(self, other):
+        other._merge(self)
+        self.h += 1
+
+
+"""
+BASE = """\
+class Base(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+
+"""
+PRIVATE = """\
+def _scale@(h, w):
+    y = h * w
+    y += 1
+    return y
+
+
+"""
 BODY = """\
     h@ = torch.sigmoid(w)
     y = h@ * x
@@ -113,6 +136,8 @@ CLOSE = "    h += 1\n    return h\n"
 VARIANTS: dict[str, Callable[[int], str]] = {
     "functions": lambda lines: repeated(FUNCTION, lines),
     "classes": lambda lines: repeated(CLASS, lines),
+    "family": lambda lines: repeated(FAMILY, lines, BASE),
+    "private": lambda lines: repeated(PRIVATE, lines),
     "calls": lambda lines: repeated(CALLER, lines, CALLED),
     "body": lambda lines: repeated(BODY, lines, OPEN, CLOSE),
     "chain": lambda lines: repeated("    h = h * w\n", lines, OPEN, CLOSE),
