@@ -18,7 +18,7 @@ from .reach import Group, Unit
 if TYPE_CHECKING:
     import libcst
 
-TABLE = 20_000
+TABLE = 4_000
 """Characters of a statement beyond which it is taken for data, where it defines nothing and can overwrite nothing."""
 FRAMEWORKS = frozenset({"torch", "torchvision", "torchaudio", "functorch", "lightning", "pytorch_lightning"})
 """Packages whose import says that a file handles tensors."""
