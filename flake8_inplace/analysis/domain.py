@@ -249,7 +249,7 @@ class Saved:
     """A tensor that an operator keeps for its backward: which operator, which of its slots, where, on which paths.
 
     ``hooked`` says that hooks keep it, which autograd's version check does not reach; ``possible`` that code which this
-    file does not show may keep it, or not.
+    file does not show may keep it, or not; if none of ``needs`` requires grad, where that is known, it is not kept.
     """
 
     op: str
@@ -260,6 +260,7 @@ class Saved:
     calls: tuple[Any, ...] = ()
     hooked: bool = False
     possible: bool = False
+    needs: frozenset[Cell] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -60,6 +60,17 @@ class Site:
 
 
 @dataclass(slots=True, eq=False)
+class Alike:
+    """What an operation makes, whichever of several values it is given: one tensor, for only one of them is made.
+
+    ``number`` counts the operators that have run for the present one of the values.
+    """
+
+    number: int = 0
+    made: dict[Hashable, Tensor] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
 class Frame:
     """The variables of a running function, class body or module. ``owner`` is the class whose method runs.
 
@@ -243,6 +254,8 @@ class Machine:
     reached: set[cst.CSTNode] = field(default_factory=set)
     unreadable: dict[Piece, str] = field(default_factory=dict)
     heads: dict[cst.CSTNode, Piece] = field(default_factory=dict)
+    alike: Alike | None = None
+    asking: dict[Unknown, frozenset[Cell]] = field(default_factory=dict)
     spelled: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     base: dict[Any, Any] = field(default_factory=dict)
@@ -345,6 +358,13 @@ class Machine:
             return self.cell(value).grad
         return value.grad if isinstance(value, Unknown) else Grad.NO
 
+    def ask(self, *cells: Cell) -> Unknown:
+        """Whether a tensor requires grad that is one of several, each with its cell."""
+        symbol = self.symbol(cells[0], "requires_grad", scalar=True)
+        self.symbols.update(((cell, "requires_grad"), symbol) for cell in cells)
+        self.asking[symbol] = self.asking.get(symbol, frozenset()).union(cells)
+        return symbol
+
     def cell(self, tensor: Tensor) -> CellState:
         state: CellState = self.state.get(tensor.cell)
         return state
@@ -358,7 +378,10 @@ class Machine:
         values = [self.see(value) for value in values]
         for value in values:
             if isinstance(value, Choice):
-                return self._split(self._narrowed(values), then)
+                outer, self.alike = self.alike, Alike()
+                found = self._split(self._narrowed(values), then)
+                self.alike = outer
+                return found
         return then(values)
 
     def _narrowed(self, values: list[Value]) -> list[Value]:
@@ -393,6 +416,8 @@ class Machine:
                     exits.append(Exit(frozenset(), {}, Unknown()))
                 state.merge(mark, exits)
                 return choose([(way.guard, way.value) for way in exits])
+        if self.alike is not None:
+            self.alike.number = 0
         return then([self.see(value) for value in values])
 
     # -- hazards
@@ -443,7 +468,7 @@ class Machine:
         if self.rewritten is not None and storage in self.rewritten:
             self.rewritten[storage].append(Write(form, site, self.state.guard(), tuple(self.calling)))
             return
-        saves = self.state.get(storage)
+        saves = self.held(storage)
         if saves:
             guard = self.state.guard()
             write: Write | None = None
@@ -451,6 +476,15 @@ class Machine:
                 if compatible(saved.guard, guard):
                     write = write or Write(form, site, guard, tuple(self.calling))
                     self.pending.setdefault(saved, []).append(write)
+
+    def held(self, storage: Storage) -> list[Saved]:
+        """The saves of a storage, without those of operations that had nothing to differentiate on the present path."""
+        path = self.state.path
+        cells = [cells for symbol, cells in self.asking.items() if path.get(symbol) is False]
+        constant = frozenset[Cell]().union(*cells)
+        nodes = graph(*(self.state.get(cell).node for cell in constant))
+        void = {saved for node in nodes for saved in node.saves}
+        return [s for s in self.state.get(storage) if s not in void and not (s.needs and s.needs <= constant)]
 
     def want(self, *values: Value) -> None:
         """A backward may start from these values: stale saves in their history are hazards."""

@@ -28,6 +28,7 @@ from .domain import (
     Tuple,
     Unknown,
     Value,
+    phi,
 )
 from .machine import Machine, Method, Site, constant, is_number
 
@@ -265,6 +266,8 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
     grad = max(grads.values(), default=Grad.NO) if recording else Grad.NO
 
     saves: list[Saved] = []
+    needs = frozenset(t.cell for tensors in operands.values() for t in tensors if m.grad(t)) if grad else frozenset()
+    needs = frozenset() if grads.get("*unknown") else needs
     parents = m.history(*(t for tensors in operands.values() for t in tensors), *extra) if grad else ()
     if grad:
         for save in op.saves:
@@ -273,7 +276,7 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
                     others = operands[save.slot][:index] + operands[save.slot][index + 1 :]
                     if op.name in _PRODUCTS and not any(m.grad(other) for other in others):
                         continue
-                    saves.append(keep(m, op.name, save.slot, tensor.storage, site))
+                    saves.append(keep(m, op.name, save.slot, tensor.storage, site, needs=needs))
         for tensor in (tensor for tensors in operands.values() for tensor in tensors):
             stale.differentiated(m, tensor)
     written = [tensor for name in op.writes for tensor in operands.get(name, ())]
@@ -292,6 +295,8 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
             sources = [other for name, found in operands.items() if name not in op.writes for other in found]
             refused = _unbatched(m, tensor, sources, site) or write(m, tensor, form, site, grad) or refused
     results = [_result(m, op, out, operands, bound) for out in op.outs]
+    if m.alike is not None and len(op.outs) == 1 and op.outs[0].kind == "fresh":
+        results = [_alike(m, op, results[0], grad)]
     if m.batched and not m.batched.isdisjoint(tensor for tensors in operands.values() for tensor in tensors):
         m.batched.update(tensor for result in results for tensor in tensors_in(m, result))
     if grad:
@@ -299,7 +304,7 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
             if save.slot.startswith("result") and save.sure and any(grads.get(n, Grad.NO) for n in save.needs):
                 index = int(save.slot[6:] or 0)
                 for tensor in tensors_in(m, results[index]) if index < len(results) else ():
-                    saves.append(keep(m, op.name, "result", tensor.storage, site))
+                    saves.append(keep(m, op.name, "result", tensor.storage, site, needs=needs))
         node = Node(op.name, tuple(saves), parents)
         returned = {out.of for out in op.outs if out.kind == "same"}
         changed = [t for name in op.writes if name in returned or not op.outs for t in operands.get(name, ())]
@@ -311,8 +316,17 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
             if out.differentiable and out.kind != "detached" and not _to_integers(op, bound):
                 for tensor in tensors_in(m, result):
                     if tensor.cell not in shared:
-                        tensor.cell.initial = CellState(grad, node, False)
+                        tensor.cell.initial = CellState(grad, phi((tensor.cell.initial.node, node)), False)
     return results[0] if len(results) == 1 else Tuple(tuple(results)) if results else NONE
+
+
+def _alike(m: Machine, op: facts.Op, made: Value, grad: Grad) -> Value:
+    """The tensor that stands for the result of an operator, if it was given several values; or ``made`` itself."""
+    if m.alike is None or not isinstance(made, Tensor):
+        return made
+    m.alike.number += 1
+    key = (m.alike.number, op.name, grad, made.dims, made.origin, made.lead, made.view, made.contiguous)
+    return m.alike.made.setdefault(key, made)
 
 
 def _whole_number(value: Value) -> bool:
@@ -481,10 +495,18 @@ def means_in_place(site: Site, kwargs: Bindings) -> bool:
     return constant(kwargs.get("inplace", NONE)) is True or str(getattr(called, "value", "")).endswith("_")
 
 
-def keep(m: Machine, op: str, slot: str, storage: Storage, site: Site, possible: bool = False) -> Saved:
-    """Autograd keeps a tensor for the backward pass."""
+def keep(
+    m: Machine,
+    op: str,
+    slot: str,
+    storage: Storage,
+    site: Site,
+    possible: bool = False,
+    needs: frozenset[Cell] = frozenset(),
+) -> Saved:
+    """Autograd keeps a tensor for the backward pass, where one of ``needs`` requires grad."""
     packing = m.state.modes.get("packing")
-    saved = Saved(op, slot, storage, site, m.state.guard(), tuple(m.calling), packing == "share", possible)
+    saved = Saved(op, slot, storage, site, m.state.guard(), tuple(m.calling), packing == "share", possible, needs)
     held = m.state.get(storage)
     if packing != "copy" and len(held) < SAVES:
         m.state.put(storage, held | {saved})
@@ -616,7 +638,9 @@ def attribute(m: Machine, tensor: Tensor, name: str, site: Site) -> Value:
     if name in ("T", "mT", "H", "mH", "real", "imag"):
         return apply(m, facts.lookup(f"Tensor.{name}"), [tensor], {}, site)
     if name in facts.tensor_methods():
-        if name in facts.scalar_methods() and name in ("requires_grad", "is_cuda", "grad_fn", "is_sparse"):
+        if name == "requires_grad":
+            return m.ask(tensor.cell)
+        if name in facts.scalar_methods() and name in ("is_cuda", "grad_fn", "is_sparse"):
             return m.symbol(tensor.cell, name, scalar=True)
         return Method(tensor, name, site.node)
     if "style" in m.extra and name[-1] == "_" != name[-2:-1]:
@@ -732,14 +756,14 @@ def describe(m: Machine, value: Value) -> str:
         return type(value).__name__.lower()
     state = m.cell(value)
     words = []
-    saves = sorted({f"{saved.op}:{saved.slot}" for saved in m.state.get(value.storage)})
+    saves = sorted({f"{saved.op}:{saved.slot}" for saved in m.held(value.storage)})
     if saves:
         words.append(f"saved[{', '.join(saves)}]")
     if value.view:
         words.append(value.view)
     if value.storage.hidden is not None:
         words.append("data")
-    words.append({Grad.NO: "no grad", Grad.MAYBE: "maybe grad", Grad.YES: "grad"}[state.grad])
-    if state.leaf and state.grad:
+    words.append({Grad.NO: "no grad", Grad.MAYBE: "maybe grad", Grad.YES: "grad"}[m.grad(value)])
+    if state.leaf and m.grad(value):
         words.append("leaf")
     return " ".join(words)

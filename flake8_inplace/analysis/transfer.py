@@ -152,7 +152,8 @@ def attribute(m: Machine, value: Value, name: str, site: Site) -> Value:
             return Method(Object(value), name, site.node)
         return found if found is not None else m.symbol(value, name)
     if isinstance(value, Choice):
-        return m.split([value], lambda options: attribute(m, options[0], name, site))
+        asked = _asked(m, value) if name == "requires_grad" else None
+        return asked or m.split([value], lambda options: attribute(m, options[0], name, site))
     if isinstance(value, Tuple):
         return tensors.output(value, name)
     if isinstance(value, Unknown):
@@ -164,6 +165,15 @@ def attribute(m: Machine, value: Value, name: str, site: Site) -> Value:
     if isinstance(value, Const) and isinstance(value.value, str):
         return Method(value, name, site.node)
     return Unknown(scalar=isinstance(value, Const))
+
+
+def _asked(m: Machine, value: Choice) -> Unknown | None:
+    """Whether one of several tensors requires grad, whichever it is; None where that was asked of one of them."""
+    options = [m.see(option) for _, option in value.options]
+    cells = [option.cell for option in options if isinstance(option, Tensor)]
+    if len(cells) < len(options) or any((cell, "requires_grad") in m.symbols for cell in cells):
+        return None
+    return m.ask(*cells)
 
 
 def _unknown_attribute(m: Machine, value: Unknown, name: str, site: Site) -> Value:
@@ -414,6 +424,10 @@ def condition(m: Machine, value: Value) -> bool | Condition:
         if all(isinstance(t, bool) for t in truths) and len(value.options) == 2:
             (first, option), (second, _) = value.options
             return Condition(first, second) if condition(m, option) else Condition(second, first)
+    if isinstance(value, Choice) and all(
+        isinstance(option, (Const, Unknown, Condition)) for _, option in value.options
+    ):
+        value = m.symbol("true", value.options, scalar=True)  # asked again, the answer is the same
     if isinstance(value, Unknown):
         if value.positive:
             return True
