@@ -9,16 +9,19 @@ from typing import Any
 from ..torchfacts import ops as facts
 from . import classes, stale, tensors
 from .domain import (
+    CHOICES,
     ITEMS,
     NONE,
     Array,
     Attributes,
+    Callable_,
     Cell,
     Choice,
     Condition,
     Const,
     Dict,
     Grad,
+    Guard,
     Items,
     List,
     Object,
@@ -222,6 +225,25 @@ def position(m: Machine, value: List, index: Value) -> int | None:
     return contents.picked.index(index)
 
 
+def _any_callable(m: Machine, value: Dict, key: Unknown) -> Value:
+    """``{"relu": nn.ReLU(), ...}[name]``: one of a few things to be called, or something unknown."""
+    contents = m.state.get(value)
+    found = {name: m.see(item) for name, item in contents.items.items()}
+    if (
+        contents.open
+        or len(found) > CHOICES
+        or not all(isinstance(v, (Callable_, Object, Ref)) for v in found.values())
+    ):
+        return Unknown()
+    options: list[tuple[Guard, Value]] = []
+    others: Guard = frozenset()
+    for name, item in found.items():
+        symbol = m.symbol("key", key, name, scalar=True)
+        options.append((others | {(symbol, True)}, item))
+        others |= {(symbol, False)}
+    return choose(options)
+
+
 def get_item(m: Machine, value: Value, index: Value) -> Value:
     """``value[index]`` for Python's containers."""
     index = m.see(index)
@@ -255,6 +277,8 @@ def get_item(m: Machine, value: Value, index: Value) -> Value:
             return _missing(m, value, index)
         if isinstance(index, Unknown):
             found = m.state.get(value).items.get(index, Unknown())
+            if value.factory is None and isinstance(found, Unknown):
+                return _any_callable(m, value, index)
             return _missing(m, value, index) if value.factory and isinstance(found, Unknown) else found
         return Unknown()
     if isinstance(value, Unknown):
@@ -312,6 +336,7 @@ def set_item(m: Machine, value: Value, index: Value, new: Value) -> None:
         if key is None and isinstance(index, Unknown):
             key = index
         if key is not None:
+            stale.named(m, value, key, new)
             stale.stored(m, value, new)
             m.state.put(value, Attributes({**contents.items, key: new}, contents.open))
         else:

@@ -7,7 +7,7 @@ write: that is asked of the text, see `_meant`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -227,6 +227,19 @@ def stored(m: Machine, container: List | Dict, value: Value) -> None:
         m.state.set(m.stored, (container, value.storage), m.tick())
 
 
+def named(m: Machine, container: Dict, key: Hashable, value: Value) -> None:
+    """A dictionary is given a value under a second key: if a part was overwritten before, under the first one too."""
+    value = m.see(value)
+    if not isinstance(value, Tensor) or not m.events:
+        return
+    held = m.state.get(container).items
+    others = [m.see(item) for name, item in held.items() if name != key]
+    if any(isinstance(other, Tensor) and other.storage is value.storage for other in others):
+        for event in since(m, value, m.frames[-1].born):
+            if event.form == "subscript" and whole(value, event):
+                m.refuse("read", event.site)
+
+
 def taken(m: Machine, container: List | Dict, value: Value) -> None:
     """An element of a container is read, and from now on may be overwritten on purpose."""
     value = _shown(value)
@@ -293,7 +306,7 @@ def handed_back(m: Machine, args: list[Value], result: Value, born: int, name: s
     if not m.events or name.endswith("_") or "inplace" in name or "in_place" in name or isinstance(line, cst.Expr):
         return
     results = _tensors(m, result)
-    answers = bool(results) or isinstance(m.see(result), (Object, Dict, Unknown))
+    answers = bool(results) or isinstance(m.see(result), (Object, Dict, List, Unknown))
     whole_ones = {tensor.storage: tensor for arg in args for tensor in _tensors(m, arg) if tensor.view == ""}
     returned = {tensor.storage for tensor in results}
     for storage, tensor in whole_ones.items() if answers else ():

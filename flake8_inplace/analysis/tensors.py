@@ -674,19 +674,21 @@ def subscript(m: Machine, tensor: Tensor, index: Value, site: Site) -> Value:
         part = view(m, tensor)
         if tensor.dims is not None and isinstance(index, (Const, Unknown, Tensor)) and index != Const(...):
             part.dims = tensor.dims - 1
-        part.lead = _row(m, tensor, index)
+        part.lead = _lead_of_part(m, tensor, index)
         # whether a part of expanded memory still overlaps itself depends on the dimension
-        if part.view == "expand":
+        if part.view == "expand" and part.lead != "shared":
             part.view = "view"
         return part
     return _index_node(m, tensor, [], index, site)
 
 
-def _row(m: Machine, tensor: Tensor, index: Value) -> str:
+def _lead_of_part(m: Machine, tensor: Tensor, index: Value) -> str:
     """What is known of the first dimension of a part of a tensor, or that it is one of several rows in one memory."""
     first = m.see(index.items[0]) if isinstance(index, Tuple) and index.items else index
     if first == NONE:
         return "one"
+    if isinstance(first, Slice) and first.lower == first.upper == NONE:
+        return tensor.lead
     number = first.dims == 0 if isinstance(first, Tensor) else is_number(first)
     return "row" if tensor.lead == "row" or (tensor.lead == "shared" and number) else ""
 
@@ -718,9 +720,13 @@ def assign_subscript(m: Machine, tensor: Tensor, index: Value, value: Value, sit
     if any(other.storage is tensor.storage for other in tensors_in(m, index)):
         m.refuse("overlap", site)
         return
+    lead = "" if copies else _lead_of_part(m, tensor, index)
+    if tensor.view == "expand" and not copies and (whole or lead == "shared"):
+        m.refuse("expand", site)
+        return
     sources = (source for given in (value, index) for source in tensors_in(m, given))
     refused = _unbatched(m, tensor, sources, site) or write(m, tensor, form, site, reach(m, value), whole)
-    if not refused and ((copies and tensor.view == "expand") or _row(m, tensor, index) == "row"):
+    if not refused and ((copies and tensor.view == "expand") or lead == "row"):
         m.refuse("expanded", site)
     if m.grad_mode and not refused:
         state = m.cell(tensor)
