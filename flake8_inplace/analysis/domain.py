@@ -15,6 +15,8 @@ ASSUMPTIONS = 64
 """The most that one point or one value is taken to hang on: a function of a thousand branches is read all the same."""
 CHOICES = 6
 """Most alternatives that a value is followed through; what goes beyond is forgotten."""
+ROUTES = 4
+"""Most ways to one node of a graph that are told apart, and most assumptions by which they are."""
 
 
 class Grad(IntEnum):
@@ -265,11 +267,12 @@ class Saved:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """A node of the autograd graph (a ``grad_fn``): what it saved and what it came from."""
+    """A node of the autograd graph (a ``grad_fn``): what it saved and what it came from, and on which paths it does."""
 
     op: str
     saves: tuple[Saved, ...]
     parents: tuple[Node, ...]
+    guard: Guard = ALWAYS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -292,6 +295,25 @@ def graph(*nodes: Node | None) -> Iterator[Node]:
             seen.add(id(node))
             yield node
             todo.extend(node.parents)
+
+
+def reached(nodes: Iterable[Node], guard: Guard) -> Iterator[tuple[Node, Guard]]:
+    """Every node that a backward pass from these would visit, with assumptions under which it would."""
+    start, most = guard, len(guard) + ROUTES
+    seen: dict[Node, list[Guard]] = {}
+    todo = [(node, guard) for node in nodes]
+    while todo:
+        node, guard = todo.pop()
+        if node.guard and len(guard) < most:
+            if not compatible(node.guard, guard):
+                continue
+            guard |= node.guard
+        before = seen.setdefault(node, [])
+        guard = guard if len(before) < ROUTES else start  # beyond these, as if there was but one
+        if not any(other <= guard for other in before):
+            before.append(guard)
+            yield node, guard
+            todo.extend((parent, guard) for parent in node.parents)
 
 
 def phi(nodes: Iterable[Node | None]) -> Node | None:

@@ -18,7 +18,6 @@ from .domain import (
     Dict,
     Exit,
     Grad,
-    Guard,
     List,
     Node,
     Object,
@@ -33,6 +32,7 @@ from .domain import (
     choose,
     compatible,
     graph,
+    reached,
     resolve,
 )
 from .scan import Piece, Scan
@@ -255,7 +255,7 @@ class Machine:
     unreadable: dict[Piece, str] = field(default_factory=dict)
     heads: dict[cst.CSTNode, Piece] = field(default_factory=dict)
     alike: Alike | None = None
-    asking: dict[Unknown, frozenset[Cell]] = field(default_factory=dict)
+    questions: dict[Cell, set[Unknown]] = field(default_factory=dict)
     spelled: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     base: dict[Any, Any] = field(default_factory=dict)
@@ -352,18 +352,22 @@ class Machine:
 
     def grad(self, value: Value) -> Grad:
         if isinstance(value, Tensor):
-            asked = self.symbols.get((value.cell, "requires_grad"))
-            if asked is not None and self.state.path.get(asked) is False:
-                return Grad.NO
-            return self.cell(value).grad
+            return Grad.NO if self.without_grad(value.cell) else self.cell(value).grad
         return value.grad if isinstance(value, Unknown) else Grad.NO
 
-    def ask(self, *cells: Cell) -> Unknown:
+    def ask(self, *cells: Cell) -> Value:
         """Whether a tensor requires grad that is one of several, each with its cell."""
-        symbol = self.symbol(cells[0], "requires_grad", scalar=True)
-        self.symbols.update(((cell, "requires_grad"), symbol) for cell in cells)
-        self.asking[symbol] = self.asking.get(symbol, frozenset()).union(cells)
+        if all(self.state.get(cell).grad is Grad.YES for cell in cells):
+            return Const(True)
+        symbol = self.symbol("requires_grad", *cells, scalar=True)
+        for cell in cells:
+            self.questions.setdefault(cell, set()).add(symbol)
         return symbol
+
+    def without_grad(self, cell: Cell) -> bool:
+        """Whether a tensor was asked whether it requires grad, and does not on the present path."""
+        path = self.state.path
+        return cell in self.questions and any(path.get(symbol) is False for symbol in self.questions[cell])
 
     def cell(self, tensor: Tensor) -> CellState:
         state: CellState = self.state.get(tensor.cell)
@@ -478,13 +482,19 @@ class Machine:
                     self.pending.setdefault(saved, []).append(write)
 
     def held(self, storage: Storage) -> list[Saved]:
-        """The saves of a storage, without those of operations that had nothing to differentiate on the present path."""
-        path = self.state.path
-        cells = [cells for symbol, cells in self.asking.items() if path.get(symbol) is False]
-        constant = frozenset[Cell]().union(*cells)
+        """The saves of a storage, as far as they happen on the present path.
+
+        Where a tensor was asked whether it requires grad, and does not, nothing was kept for its gradient. Who asks has
+        seen to the others as well, so nothing was kept for any but those that surely require grad.
+        """
+        saves = self.state.get(storage)
+        constant = {cell for cell in self.questions if self.without_grad(cell)} if saves else set()
+        if not constant:
+            return list(saves)
         nodes = graph(*(self.state.get(cell).node for cell in constant))
         void = {saved for node in nodes for saved in node.saves}
-        return [s for s in self.state.get(storage) if s not in void and not (s.needs and s.needs <= constant)]
+        sure = {saved for saved in saves if any(self.state.get(c).grad is Grad.YES for c in saved.needs - constant)}
+        return [saved for saved in saves if saved in sure - void]
 
     def want(self, *values: Value) -> None:
         """A backward may start from these values: stale saves in their history are hazards."""
@@ -493,8 +503,7 @@ class Machine:
         self.want_nodes(self.history(*values))
 
     def want_nodes(self, nodes: tuple[Node, ...]) -> None:
-        guard: Guard = self.state.guard()
-        for node in graph(*nodes):
+        for node, guard in reached(nodes, self.state.guard()):
             for saved in node.saves:
                 for write in self.pending.get(saved, ()):
                     if (saved, write) not in self.hazards and compatible(saved.guard, write.guard, guard):

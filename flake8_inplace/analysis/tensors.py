@@ -9,6 +9,7 @@ import libcst as cst
 from ..torchfacts import ops as facts
 from . import kept, stale
 from .domain import (
+    ALWAYS,
     NONE,
     Array,
     Cell,
@@ -305,7 +306,7 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
                 index = int(save.slot[6:] or 0)
                 for tensor in tensors_in(m, results[index]) if index < len(results) else ():
                     saves.append(keep(m, op.name, "result", tensor.storage, site, needs=needs))
-        node = Node(op.name, tuple(saves), parents)
+        node = Node(op.name, tuple(saves), parents, m.state.guard() if m.alike is not None else ALWAYS)
         returned = {out.of for out in op.outs if out.kind == "same"}
         changed = [t for name in op.writes if name in returned or not op.outs for t in operands.get(name, ())]
         for tensor in changed if not refused else ():

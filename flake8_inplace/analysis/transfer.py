@@ -167,13 +167,11 @@ def attribute(m: Machine, value: Value, name: str, site: Site) -> Value:
     return Unknown(scalar=isinstance(value, Const))
 
 
-def _asked(m: Machine, value: Choice) -> Unknown | None:
-    """Whether one of several tensors requires grad, whichever it is; None where that was asked of one of them."""
-    options = [m.see(option) for _, option in value.options]
+def _asked(m: Machine, value: Choice) -> Value | None:
+    """Whether one of several tensors requires grad, whichever it is; None where it may be no tensor."""
+    options = [m.see(option) for guard, option in value.options if m.state.possible(guard)]
     cells = [option.cell for option in options if isinstance(option, Tensor)]
-    if len(cells) < len(options) or any((cell, "requires_grad") in m.symbols for cell in cells):
-        return None
-    return m.ask(*cells)
+    return m.ask(*cells) if len(cells) == len(options) else None
 
 
 def _unknown_attribute(m: Machine, value: Unknown, name: str, site: Site) -> Value:
