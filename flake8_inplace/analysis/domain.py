@@ -297,7 +297,7 @@ def graph(*nodes: Node | None) -> Iterator[Node]:
             todo.extend(node.parents)
 
 
-def reached(nodes: Iterable[Node], guard: Guard) -> Iterator[tuple[Node, Guard]]:
+def routes(nodes: Iterable[Node], guard: Guard) -> Iterator[tuple[Node, Guard]]:
     """Every node that a backward pass from these would visit, with assumptions under which it would."""
     start, most = guard, len(guard) + ROUTES
     seen: dict[Node, list[Guard]] = {}

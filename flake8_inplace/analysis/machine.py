@@ -32,8 +32,8 @@ from .domain import (
     choose,
     compatible,
     graph,
-    reached,
     resolve,
+    routes,
 )
 from .scan import Piece, Scan
 
@@ -503,7 +503,7 @@ class Machine:
         self.want_nodes(self.history(*values))
 
     def want_nodes(self, nodes: tuple[Node, ...]) -> None:
-        for node, guard in reached(nodes, self.state.guard()):
+        for node, guard in routes(nodes, self.state.guard()):
             for saved in node.saves:
                 for write in self.pending.get(saved, ()):
                     if (saved, write) not in self.hazards and compatible(saved.guard, write.guard, guard):

@@ -230,7 +230,7 @@ def stored(m: Machine, container: List | Dict, value: Value) -> None:
 def named(m: Machine, container: Dict, key: Hashable, value: Value) -> None:
     """A dictionary is given a value under a second key: if a part was overwritten before, under the first one too."""
     value = m.see(value)
-    if not isinstance(value, Tensor) or not m.events:
+    if not isinstance(value, Tensor) or not m.events or not m.frames:
         return
     held = m.state.get(container).items
     others = [m.see(item) for name, item in held.items() if name != key]

@@ -171,7 +171,7 @@ def _asked(m: Machine, value: Choice) -> Value | None:
     """Whether one of several tensors requires grad, whichever it is; None where it may be no tensor."""
     options = [m.see(option) for guard, option in value.options if m.state.possible(guard)]
     cells = [option.cell for option in options if isinstance(option, Tensor)]
-    return m.ask(*cells) if len(cells) == len(options) else None
+    return m.ask(*cells) if cells and len(cells) == len(options) else None
 
 
 def _unknown_attribute(m: Machine, value: Unknown, name: str, site: Site) -> Value:
