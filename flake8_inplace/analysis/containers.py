@@ -264,6 +264,8 @@ def get_item(m: Machine, value: Value, index: Value) -> Value:
         if where is not None:
             stale.taken(m, value, m.see(contents.items[where]))
         return contents.items[where] if where is not None else Unknown()
+    if isinstance(value, Dict) and isinstance(index, Choice):
+        return m.split([index], lambda keys: get_item(m, value, keys[0]))
     if isinstance(value, Dict):
         key = key_of(index)
         if key is not None or index == NONE:
