@@ -271,3 +271,15 @@ def test_only_what_can_overwrite_something_is_read(source: str) -> None:
     functions = [function for piece in (file.pieces if file is not None else ()) for function in piece.functions]
     marked = {number for number, line in enumerate(source.split("\n"), 1) if line.endswith("# read")}
     assert {function.lines[1] for function in functions if function.worth} == marked
+
+
+def test_a_long_table_is_data_unless_it_makes_a_layer_that_overwrites() -> None:
+    rows = "".join(f"    'layer{number}': {{'width': {number}, 'depth': 2}},\n" for number in range(200))
+    source = (
+        f"import torch\nSIZES = {{\n{rows}}}\nLAYERS = {{\n{rows}    'act': torch.nn.ReLU(inplace=True)}}\n"
+        "def f(x):\n    return x.add_(SIZES['layer1']['width'])\n"
+    )
+    file = scan(source, ast.parse(source))
+    parsed = "".join(piece.source for piece in file.pieces) if file is not None else ""
+    assert "SIZES = {" not in parsed
+    assert "LAYERS = {" in parsed

@@ -251,7 +251,7 @@ class Saved:
     """A tensor that an operator keeps for its backward: which operator, which of its slots, where, on which paths.
 
     ``hooked`` says that hooks keep it, which autograd's version check does not reach; ``possible`` that code which this
-    file does not show may keep it, or not; if none of ``needs`` requires grad, where that is known, it is not kept.
+    file does not show may keep it, or not; ``needs`` are the operands for whose gradient it is kept, if all are known.
     """
 
     op: str

@@ -236,7 +236,11 @@ class Start:
 
 @dataclass(slots=True, eq=False)
 class Machine:
-    """One file being read."""
+    """One file being read.
+
+    ``questions`` are those whether a tensor requires grad, by its cell; ``spelled`` the names in all functions that
+    were read; ``alike`` what an operation has made of other values that its operands may be.
+    """
 
     file: Scan
     state: State = field(default_factory=State)
@@ -255,7 +259,7 @@ class Machine:
     unreadable: dict[Piece, str] = field(default_factory=dict)
     heads: dict[cst.CSTNode, Piece] = field(default_factory=dict)
     alike: Alike | None = None
-    questions: dict[Cell, set[Unknown]] = field(default_factory=dict)
+    questions: dict[tuple[Cell], frozenset[Unknown]] = field(default_factory=dict)
     spelled: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     base: dict[Any, Any] = field(default_factory=dict)
@@ -361,13 +365,13 @@ class Machine:
             return Const(True)
         symbol = self.symbol("requires_grad", *cells, scalar=True)
         for cell in cells:
-            self.questions.setdefault(cell, set()).add(symbol)
+            self.state.set(self.questions, (cell,), self.questions.get((cell,), frozenset()) | {symbol})
         return symbol
 
     def without_grad(self, cell: Cell) -> bool:
         """Whether a tensor was asked whether it requires grad, and does not on the present path."""
         path = self.state.path
-        return cell in self.questions and any(path.get(symbol) is False for symbol in self.questions[cell])
+        return any(path.get(symbol) is False for symbol in self.questions.get((cell,), ()))
 
     def cell(self, tensor: Tensor) -> CellState:
         state: CellState = self.state.get(tensor.cell)
@@ -488,7 +492,7 @@ class Machine:
         seen to the others as well, so nothing was kept for any but those that surely require grad.
         """
         saves = self.state.get(storage)
-        constant = {cell for cell in self.questions if self.without_grad(cell)} if saves else set()
+        constant = {cell for (cell,) in self.questions if self.without_grad(cell)} if saves else set()
         if not constant:
             return list(saves)
         nodes = graph(*(self.state.get(cell).node for cell in constant))

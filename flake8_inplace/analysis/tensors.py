@@ -624,6 +624,7 @@ def backward(m: Machine, outputs: list[Value], kwargs: Bindings) -> None:
 
 def require_grad(m: Machine, tensor: Tensor, on: bool) -> None:
     state = m.cell(tensor)
+    m.state.set(m.questions, (tensor.cell,), frozenset())  # what was asked before says nothing of it now
     m.state.put(tensor.cell, CellState(Grad.YES if on else Grad.NO, state.node if on else None, state.node is None))
 
 
