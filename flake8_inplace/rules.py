@@ -286,7 +286,7 @@ def report(hazard: Hazard) -> Finding:
     """The finding for a stale save."""
     site: Site = hazard.write.place
     origin: Site = hazard.saved.place
-    place, saved_at = site.piece.place(site.node), origin.piece.place(origin.node)
+    place, saved_at = site.piece.tree.place(site.node), origin.piece.tree.place(origin.node)
     rule, form, call = _BY_FORM[hazard.write.form], hazard.write.form, hazard.callee()
     where = above(place, saved_at)
     slot = "its result" if hazard.saved.slot == "result" else f"`{hazard.saved.slot}`"
@@ -324,7 +324,7 @@ def report_refusal(refusal: Refusal) -> Finding:
     """The finding for a write that is wrong in itself."""
     rule = _BY_FORM["out grad" if refusal.kind == "out" else refusal.kind]
     site = refusal.write
-    return Finding(rule.code, site.piece.place(site.node), f"`{excerpt(site)}` {_REFUSED[refusal.kind]}")
+    return Finding(rule.code, site.piece.tree.place(site.node), f"`{excerpt(site)}` {_REFUSED[refusal.kind]}")
 
 
 def above(place: Place, saved: Place) -> str:
@@ -344,4 +344,4 @@ def excerpt(site: Site) -> str:
 
 def code(site: Site, node: cst.CSTNode) -> str:
     """The text of a node on one line."""
-    return " ".join(site.piece.parse().code_for_node(node).split()).replace("`", "'")
+    return " ".join(site.piece.tree.text(node).split()).replace("`", "'")

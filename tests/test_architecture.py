@@ -26,6 +26,7 @@ ORDER = [
     "torchfacts.generate",
     "analysis.domain",
     "analysis.reach",
+    "analysis.tree",
     "analysis.scan",
     "analysis.machine",
     "rules",
@@ -79,6 +80,7 @@ ORDER = [
 KNOWS_ONLY = {
     "rules": {"finding", "analysis.domain"},
     "analysis.domain": set(),
+    "analysis.tree": {"finding"},
     "torchfacts.ops": {"torchfacts"},
     "torchfacts.modules": {"torchfacts", "torchfacts.ops"},
 }

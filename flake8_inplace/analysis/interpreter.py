@@ -62,6 +62,7 @@ from .transfer import (
     quietly,
     subscript,
 )
+from .tree import expression, parts
 
 RECURSIONS = 3
 """Most times that a function is read inside itself; once, after it was read so ``RECURSIVE`` times in an entry."""
@@ -314,7 +315,7 @@ def skip(m: Machine, why: cst.CSTNode, arm: cst.CSTNode | None) -> None:
 def _asks_attribute(node: cst.CSTNode) -> bool:
     if isinstance(node, cst.Attribute) and node.attr.value != "training":
         return True
-    return any(_asks_attribute(child) for child in node.children)
+    return any(_asks_attribute(child) for child in parts(node))
 
 
 def fork(m: Machine, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> bool:
@@ -574,7 +575,7 @@ def _arm(m: Machine, case: cst.MatchCase, frame: Frame) -> Callable[[], bool]:
 
 def _captures(node: cst.CSTNode) -> list[cst.Name]:
     found = [node.name] if isinstance(node, (cst.MatchAs, cst.MatchStar)) and node.name is not None else []
-    for child in node.children:
+    for child in parts(node):
         if isinstance(
             child, (cst.MatchPattern, cst.MatchKeywordElement, cst.MatchMappingElement, cst.BaseElement)
         ) or type(child).__name__.startswith("Match"):
@@ -619,7 +620,7 @@ def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class 
     for param in (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params):
         if param.default is not None:
             defaults[param.name.value] = evaluate(m, param.default, frame)
-    text = m.heads.get(node)
+    text = frame.piece.tree.heads.get(node)
     return Function(
         node.name.value, node, frame.piece, frame, text, owner, kind, grad, defaults, inference, compiled, managed
     )
@@ -824,8 +825,8 @@ def annotation(node: cst.Annotation | None) -> str:
 def _annotated_as(node: cst.BaseExpression) -> str:
     if isinstance(node, cst.SimpleString):
         try:
-            node = cst.parse_expression(str(node.evaluated_value))
-        except (cst.ParserSyntaxError, UnicodeError):
+            node = expression(str(node.evaluated_value))
+        except (SyntaxError, ValueError):
             return ""
     if isinstance(node, cst.Attribute):
         name = node.attr.value
@@ -880,9 +881,8 @@ def joined(m: Machine, function: Function) -> frozenset[str]:
     found = m.joined.get(function.node)
     if found is None:
         body, piece = m.body(function)
-        any_call = any(f"{name}(" in piece.source for name in _JOINING)
         first: dict[str, bool] = {}
-        for name, is_list in _joins(body) if any_call else ():
+        for name, is_list in () if _JOINING.isdisjoint(piece.mentions) else _joins(body):
             first.setdefault(name, is_list)
         found = m.joined[function.node] = frozenset(name for name, is_list in first.items() if is_list)
     return found
@@ -897,7 +897,7 @@ def _joins(node: cst.CSTNode) -> Iterator[tuple[str, bool]]:
     elif isinstance(node, cst.Assign) and not list(_joins(node.value)):
         for target in node.targets:
             yield from ((name, False) for name in stale.names(target.target))
-    for child in node.children:
+    for child in parts(node):
         yield from _joins(child)
 
 
@@ -1024,7 +1024,7 @@ def load(m: Machine, piece: Piece, module: Frame) -> None:
     m.state, m.active, m.calling, frames, m.frames = State(store=m.base), [], [], m.frames, []
     frame = Frame(module.vars, piece)
     try:
-        block(m, m.parse(piece), frame)
+        suite(m, m.read(piece), frame)
         for name in piece.binds:
             _fillable(m, module.vars.get(name))
     finally:
@@ -1093,7 +1093,7 @@ def _module_code(m: Machine, module: Frame) -> None:
         if not piece.definition and piece not in m.loaded:
             m.loaded.add(piece)
             module.piece = piece
-            block(m, m.parse(piece), module)
+            suite(m, m.read(piece), module)
 
 
 def callers_first(file: Scan) -> list[Piece]:

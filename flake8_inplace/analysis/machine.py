@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,7 +47,7 @@ SECONDS = 20
 """Processor time after which the rest of a file is left."""
 FILE_STEPS = 300_000
 TEXT = 400_000
-"""Characters of a function or statement that are parsed at most: libcst takes up to 1.5 KiB for each."""
+"""Characters of a function or statement that are read at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -257,7 +257,6 @@ class Machine:
     promoted: dict[Unknown, Tensor] = field(default_factory=dict)
     reached: set[cst.CSTNode] = field(default_factory=set)
     unreadable: dict[Piece, str] = field(default_factory=dict)
-    heads: dict[cst.CSTNode, Piece] = field(default_factory=dict)
     alike: Alike | None = None
     questions: dict[tuple[Cell], frozenset[Unknown]] = field(default_factory=dict)
     spelled: set[str] = field(default_factory=set)
@@ -298,29 +297,24 @@ class Machine:
 
     # -- text
 
-    def parse(self, piece: Piece) -> Sequence[cst.CSTNode]:
-        """The statements of a piece; none, and a note, where libcst cannot read them."""
-        if len(piece.source) > TEXT:
-            self.unreadable[piece] = "this is too long to be parsed"
-        if piece in self.unreadable:
-            return ()
-        try:
-            body = piece.parse().body
-            self.heads |= piece.heads()
-            return body
-        except cst.ParserSyntaxError as error:
-            self.unreadable[piece] = error.message.splitlines()[0] if error.message else "syntax error"
-        except RecursionError:
-            self.unreadable[piece] = "nested too deeply"
-        return ()
+    def read(self, piece: Piece) -> cst.BaseSuite:
+        """The statements of a piece; none, and a note, where they cannot be read."""
+        if piece.size > TEXT:
+            self.unreadable[piece] = "this is too long to be read"
+        if piece not in self.unreadable:
+            try:
+                return piece.read()
+            except SyntaxError as error:
+                self.unreadable[piece] = str(error)
+            except RecursionError:
+                self.unreadable[piece] = "nested too deeply"
+        return cst.IndentedBlock(())
 
     def body(self, function: Function) -> tuple[cst.BaseSuite | cst.BaseExpression, Piece]:
         """What a function does, and the piece that this stands in; nothing where it is unreadable."""
         if function.text is None:
             return function.node.body, function.piece
-        if not self.parse(function.text):
-            return cst.IndentedBlock(()), function.text
-        return function.text.block(), function.text
+        return self.read(function.text), function.text
 
     # -- values
 

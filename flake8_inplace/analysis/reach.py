@@ -45,8 +45,7 @@ class Unit:
     may overwrite a tensor when it runs; ``begins``: by giving parameters their first values; ``returns``: a value, for
     which that may come too late; ``makes``: it may make something that overwrites a tensor when it is called, as
     ``nn.ReLU(inplace=True)`` does. ``calls`` counts its calls, and twice whatever else it computes. ``loads`` are names
-    such as ``relu_``, which overwrite if they are among those ``imported`` from modules of torch. ``quoted`` are the
-    lines, from 1, that end inside of a string.
+    such as ``relu_``, which overwrite if they are among those ``imported`` from modules of torch.
     """
 
     name: str
@@ -63,7 +62,6 @@ class Unit:
     calls: int
     loads: frozenset[str]
     imported: frozenset[tuple[str, str]]
-    quoted: frozenset[int]
     worth: bool = False
 
     def units(self) -> Iterator[Unit]:
@@ -166,7 +164,6 @@ class _Reading:
     harmless: set[ast.AST] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
     bound: Counter[tuple[str, str]] = field(default_factory=Counter)
-    quoted: set[int] = field(default_factory=set)
     writes: bool = False
     makes: bool = False
     begins: bool = False
@@ -191,7 +188,6 @@ class _Reading:
             self.calls,
             frozenset(name for name in self.loads if not self.bound[name, "any"]),
             frozenset(self.imported),
-            frozenset(self.quoted),
         )
 
 
@@ -269,16 +265,10 @@ def _attribute(r: _Reading, node: ast.Attribute) -> None:
 
 
 def _constant(r: _Reading, node: ast.Constant) -> None:
-    _string(r, node)
     if isinstance(node.value, str) and node.value.isidentifier():  # getattr(self, "name"), register_buffer("name", ...)
         r.strings.add(node.value)
         r.referred.add(node.value)
         r.bound[f".{node.value}", "any"] += 1
-
-
-def _string(r: _Reading, node: ast.Constant | ast.JoinedStr) -> None:
-    if node.end_lineno != node.lineno:
-        r.quoted.update(range(node.lineno, node.end_lineno or node.lineno))
 
 
 def _keyword(r: _Reading, node: ast.keyword) -> None:
@@ -396,7 +386,6 @@ _HANDLERS: dict[type, Callable[[_Reading, Any], None]] = {
     ast.arg: _argument,
     ast.Attribute: _attribute,
     ast.Constant: _constant,
-    ast.JoinedStr: _string,
     ast.keyword: _keyword,
     ast.Call: _call,
     ast.Expr: _expression,

@@ -1,22 +1,23 @@
 """The cheap pass over the ``ast`` that flake8 hands over: is this file worth analysing, and which pieces of it?
 
 A piece is a top-level statement, or what a function does. Only functions that can come to write in place are
-analysed, and nothing is parsed before something asks for it. libcst is imported on the first parse.
+analysed, and none is made a tree of before something asks for it. libcst is imported for the first tree.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..finding import Place
 from . import reach
 from .reach import Group, Unit
 
 if TYPE_CHECKING:
     import libcst
+
+    from .tree import Tree
 
 TABLE = 4_000
 """Characters of a statement beyond which it is taken for data, where it defines nothing and can overwrite nothing."""
@@ -30,64 +31,44 @@ _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 
 @dataclass(slots=True, eq=False)
 class Piece:
-    """Text that is parsed on its own: a top-level statement, or what a function does that was cut out of one.
+    """What is read on its own: a top-level statement, or what a function does that was cut out of one.
 
-    Of a function at the top level or in a class, a statement keeps the head; what it does stands in a piece of its own,
-    among ``functions``. ``lines`` says which line of the file each line of ``source`` is. ``passes`` are, for a
-    function that makes one call and computes nothing, the names in it. ``worth``: it is to be read for itself.
+    Of a function at the top level or in a class, a statement keeps the head; what it does is a piece of its own, one of
+    ``functions``. ``lines`` are those of the file. ``passes`` are, for a function that makes one call and computes
+    nothing, the names in it. ``worth``: it is to be read for itself.
     """
 
-    source: str
-    lines: Sequence[int]
+    body: Sequence[ast.stmt]
+    lines: Sequence[str]
+    line: int
+    end: int
     binds: frozenset[str] = frozenset()
     mentions: frozenset[str] = frozenset()
     definition: bool = True
     passes: frozenset[str] | None = None
-    functions: tuple[Piece, ...] = ()
+    functions: dict[ast.AST, Piece] = field(default_factory=dict)
     worth: bool = False
-    _module: libcst.Module | None = None
-    _positions: Any = None
+    _tree: Tree | None = None
+    _block: libcst.IndentedBlock | None = None
 
     @property
-    def line(self) -> int:
-        return self.lines[0]
+    def size(self) -> int:
+        """Characters."""
+        return sum(len(line) for line in self.lines[self.line - 1 : self.end])
 
-    def parse(self) -> libcst.Module:
-        """The piece as a module of its own. Raises libcst.ParserSyntaxError."""
-        if self._module is None:
-            import libcst
+    def read(self) -> libcst.IndentedBlock:
+        """The statements of the piece. Raises SyntaxError where they are not known."""
+        if self._block is None:
+            self._block = self.tree.block(self.body)
+        return self._block
 
-            self._module = libcst.parse_module(self.source)
-        return self._module
+    @property
+    def tree(self) -> Tree:
+        if self._tree is None:
+            from .tree import Tree
 
-    def heads(self) -> dict[libcst.CSTNode, Piece]:
-        """The functions of this piece by their heads."""
-        return dict(zip(_heads(self.parse()), self.functions, strict=True)) if self.functions else {}
-
-    def block(self) -> libcst.BaseSuite:
-        """What the function does that this is the text of. Raises libcst.ParserSyntaxError."""
-        statement: Any = self.parse().body[0]
-        found: libcst.BaseSuite = statement.body
-        return found
-
-    def place(self, node: libcst.CSTNode) -> Place:
-        """Where a node of this piece stands in the file."""
-        if self._positions is None:
-            from libcst.metadata import MetadataWrapper, PositionProvider
-
-            self._positions = MetadataWrapper(self.parse(), unsafe_skip_copy=True).resolve(PositionProvider)
-        start = self._positions[node].start
-        return Place(self.lines[start.line - 1], start.column)
-
-
-def _heads(node: Any) -> Iterator[libcst.FunctionDef]:
-    import libcst
-
-    for part in node.body.body if isinstance(node, libcst.ClassDef) else node.body:
-        if isinstance(part, libcst.FunctionDef):
-            yield part
-        elif isinstance(part, libcst.ClassDef):
-            yield from _heads(part)
+            self._tree = Tree(self.lines, self.functions)
+        return self._tree
 
 
 @dataclass(slots=True)
@@ -109,8 +90,7 @@ def scan(
     names = [frozenset(_binds(statement)) for statement in tree.body]
     if not reach.mark(zip(names, parts, strict=True), everything):
         return None
-    lines = _lines(source, [unit for part in parts for unit in part.units()])
-    found = zip(tree.body, parts, names, strict=True)
+    found, lines = zip(tree.body, parts, names, strict=True), source.split("\n")  # a form feed ends no line of Python
     result = Scan([_piece(statement, part, bound, lines) for statement, part, bound in found])
     for piece in result.pieces:
         for name in piece.binds:
@@ -141,62 +121,20 @@ def _imports(tree: ast.Module, frameworks: frozenset[str]) -> bool:
     return False
 
 
-def _lines(source: str, units: Iterable[Unit]) -> list[str]:
-    """The lines of a file, empty where they say nothing.
-
-    libcst charges for comments and spaces as for everything else, and loses a line with nothing but a backslash.
-    """
-    quoted = frozenset[int]().union(*(unit.quoted for unit in units))
-    lines = [f"{line}\n" for line in source.split("\n")]  # a form feed ends no line of Python
-    for before, line in enumerate(lines):
-        said = line.strip()
-        if before not in quoted and (said in ("", "\\") or said.startswith("#")):
-            lines[before] = ""
-    return lines
-
-
 def _piece(statement: ast.stmt, part: Unit | Group, binds: frozenset[str], lines: list[str]) -> Piece:
-    text = {number: line for number, line in _text(statement, lines) if line}
     units, definition = list(part.units()), isinstance(statement, _DEFINITIONS)
-    worth = any(unit.worth for unit in units)
-    source = "".join(text.values())
-    return Piece(
-        source if definition or worth or len(source) < TABLE else "\n",
-        list(text),
-        binds,
-        frozenset().union(*(unit.mentions for unit in units)),
-        definition,
-        _passes(statement, part),
-        tuple(_body(node, unit, lines) for node, unit in _functions(statement, part)),
-        worth,
-    )
-
-
-def _text(statement: ast.stmt, lines: list[str]) -> Iterator[tuple[int, str]]:
-    """The lines of a top-level statement, or of one in a class; of functions the heads, of classes no docstrings."""
+    mentions = frozenset[str]().union(*(unit.mentions for unit in units))
     first, end = _first(statement), statement.end_lineno or statement.lineno
-    if isinstance(statement, _DEFINITIONS):
-        begin = _first(statement.body[0])
-        before = lines[begin - 1].encode()[: statement.body[0].col_offset].decode()
-        if isinstance(statement, _FUNCTIONS):
-            yield from ((number, lines[number - 1]) for number in range(first, begin))
-            yield begin, f"{before}...\n"
-            return
-        if before.isspace():
-            yield from ((number, lines[number - 1]) for number in range(first, begin))
-            for part in _said(statement):
-                yield from _text(part, lines)
-            return
-    yield from ((number, lines[number - 1]) for number in range(first, end + 1))
-
-
-def _said(node: Definition | ast.ClassDef) -> list[ast.stmt]:
-    """The body of a definition, without a docstring if anything follows it."""
-    return node.body[1:] if len(node.body) > 1 and ast.get_docstring(node, clean=False) is not None else node.body
+    piece = Piece([statement], lines, first, end, binds, mentions, definition, _passes(statement, part))
+    piece.functions = {node: _body(node, unit, lines) for node, unit in _functions(statement, part)}
+    piece.worth = any(unit.worth for unit in units)
+    if not definition and not piece.worth and piece.size > TABLE:
+        piece.body = []
+    return piece
 
 
 def _functions(statement: ast.stmt, part: Unit | Group) -> Iterator[tuple[Definition, Unit]]:
-    """The functions in a statement whose bodies are read on their own, in the order of the text."""
+    """The functions in a statement whose bodies are read on their own."""
     if isinstance(part, Group):
         for node, inner in part.parts.items():
             yield from _functions(node, inner)
@@ -205,14 +143,8 @@ def _functions(statement: ast.stmt, part: Unit | Group) -> Iterator[tuple[Defini
 
 
 def _body(node: Definition, unit: Unit, lines: list[str]) -> Piece:
-    first = _said(node)[0]
-    begin, end = _first(first), node.end_lineno or node.lineno
-    line = lines[begin - 1].encode()
-    before, after = line[: first.col_offset].decode(), line[first.col_offset :].decode()
-    indent = before if before.isspace() else " " * len(before)  # `def f(): return 1` keeps its columns
-    text = {begin - 1: "if 1:\n", begin: indent + after}
-    text |= {number: lines[number - 1] for number in range(begin + 1, end + 1) if lines[number - 1]}
-    return Piece("".join(text.values()), list(text), mentions=unit.mentions | unit.own, worth=unit.worth)
+    end = node.end_lineno or node.lineno
+    return Piece(node.body, lines, node.body[0].lineno, end, mentions=unit.mentions | unit.own, worth=unit.worth)
 
 
 def _passes(statement: ast.stmt, unit: Unit | Group) -> frozenset[str] | None:

@@ -7,6 +7,7 @@ import libcst as cst
 from .domain import NONE, Tensor, Tuple, Value
 from .machine import Frame, Machine, Site
 from .stale import Event, mentioned, since
+from .tree import parts
 
 
 def shift(m: Machine, target: cst.CSTNode, source: cst.CSTNode, base: Value, site: Site) -> None:
@@ -90,7 +91,7 @@ def _reordered(node: cst.CSTNode, name: cst.Name) -> bool:
         read = (node.func.value, *(arg.value for arg in node.args[:1]))
         if any(part.deep_equals(name) for part in read):
             return True
-    return any(_reordered(child, name) for child in node.children)
+    return any(_reordered(child, name) for child in parts(node))
 
 
 _REORDERING = frozenset({"flip", "fliplr", "flipud", "roll", "rot90"})

@@ -15,6 +15,7 @@ import libcst as cst
 
 from .domain import Array, Choice, Dict, Grad, Guard, List, Object, Ref, Tensor, Tuple, Unknown, Value, compatible
 from .machine import Frame, Machine, Site
+from .tree import parts
 
 METADATA = frozenset(
     "shape size dim ndim dtype device layout numel nelement stride is_contiguous is_floating_point requires_grad grad "
@@ -93,7 +94,7 @@ def mentioned(node: cst.CSTNode) -> Iterator[str]:
     """The names in a piece of program text."""
     if isinstance(node, cst.Name):
         yield node.value
-    for child in node.children:
+    for child in parts(node):
         yield from mentioned(child)
 
 
@@ -194,7 +195,7 @@ def _tells_apart(node: cst.CSTNode, names: set[str]) -> bool:
         sides = (node.left, node.comparisons[0].comparator)
         if {side.value for side in sides if isinstance(side, cst.Name)} == names:
             return True
-    return any(_tells_apart(child, names) for child in node.children)
+    return any(_tells_apart(child, names) for child in parts(node))
 
 
 def whole(value: Tensor, event: Event) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import libcst as cst
@@ -211,19 +211,16 @@ def _literal(m: Machine, node: Any, frame: Frame) -> Value:
         return Unknown(scalar=True)
 
 
-def _string(m: Machine, node: cst.FormattedString | cst.ConcatenatedString, frame: Frame) -> Value:
+def _string(m: Machine, node: cst.FormattedString, frame: Frame) -> Value:
     """A string put together from parts: a constant where all of them are."""
-    parts: Sequence[Any] = [node.left, node.right] if isinstance(node, cst.ConcatenatedString) else node.parts
     values: list[Value] = []
-    for part in parts:
+    for part in node.parts:
         if isinstance(part, cst.FormattedStringText):
             values.append(Const(part.value))
         elif isinstance(part, cst.FormattedStringExpression):
             value = m.see(evaluate(m, part.expression, frame))
             plain = part.conversion is None and part.format_spec is None
             values.append(value if plain and isinstance(value, (Const, Unknown)) else Unknown(scalar=True))
-        else:
-            values.append(evaluate(m, part, frame))
     if all(isinstance(value, Const) for value in values):
         return Const("".join(str(constant(value)) for value in values))
     return m.symbol("string", *values, scalar=True)
@@ -660,7 +657,6 @@ _HANDLERS: dict[type, Callable[[Machine, Any, Frame], Value]] = {
     cst.Imaginary: _literal,
     cst.SimpleString: _literal,
     cst.FormattedString: _string,
-    cst.ConcatenatedString: _string,
     cst.Ellipsis: lambda m, node, frame: Const(...),
     cst.Tuple: _tuple,
     cst.List: _list,
