@@ -548,7 +548,11 @@ def _zip(m: Machine, name: str, args: list[Value]) -> Value:
             number: Value = Const(row) if exact or row == 0 else Unknown(scalar=True, positive=True)
             values.insert(0, number)
         rows.append(Tuple(tuple(values)))
-    return List(rows, not exact)
+    rounds = List(rows, not exact)
+    for source in map(m.see, args):
+        if source in m.handed:
+            m.handed.setdefault(rounds, []).extend(m.handed[source])
+    return rounds
 
 
 def iterator(m: Machine, name: str, args: list[Value]) -> Value | None:

@@ -56,10 +56,12 @@ from .machine import (
 from .scan import Piece, Scan, wraps
 from .transfer import (
     AUGMENTED,
+    arguments,
     condition,
     evaluate,
     index_of,
     quietly,
+    site_of,
     subscript,
 )
 from .tree import expression, parts
@@ -334,6 +336,8 @@ def fork(m: Machine, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> boo
 
 
 def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
+    if (generator := _generator(m, node, frame)) is not None:
+        return _interleaved(m, node, generator, frame)
     source, begin = evaluate(m, node.iter, frame), m.tick()
     items, exact = containers.few(m, *containers.elements(m, source))
     if not items:
@@ -350,6 +354,54 @@ def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
     alive = loop(m, frame, node.body, [binding(item) for item in items], further, node.orelse, exact)
     stale.outlived(m, source, begin)
     return alive
+
+
+def _generator(m: Machine, node: cst.For, frame: Frame) -> Function | Bound | None:
+    """The generator of the file that a loop calls, where the loop runs to its end."""
+    func = node.iter.func if isinstance(node.iter, cst.Call) else None
+    owner = func.value if isinstance(func, cst.Attribute) else func
+    if func is None or not isinstance(owner, cst.Name) or _stops(node.body):
+        return None
+    callee = m.see(evaluate(m, func, frame))
+    function = callee.function if isinstance(callee, Bound) else callee
+    if not isinstance(function, Function) or function.managed or not _yields(m.body(function)[0]):
+        return None
+    return callee if isinstance(callee, (Function, Bound)) else None
+
+
+def _stops(node: cst.CSTNode) -> bool:
+    if isinstance(node, (cst.Break, cst.Return, cst.Yield)):
+        return True
+    return not isinstance(node, (cst.FunctionDef, cst.Lambda)) and any(map(_stops, parts(node)))
+
+
+def _yields(node: cst.CSTNode) -> bool:
+    if isinstance(node, cst.Yield):
+        return True
+    return not isinstance(node, (cst.FunctionDef, cst.Lambda)) and any(map(_yields, parts(node)))
+
+
+def _interleaved(m: Machine, node: cst.For, generator: Function | Bound, frame: Frame) -> bool:
+    """``for x in generator(...)``: the body runs where the generator yields."""
+    assert isinstance(node.iter, cst.Call)
+    args, kwargs = arguments(m, node.iter, frame)
+    frame.elements |= stale.names(node.target)
+    outside = list(m.frames), list(m.calling), list(m.active)
+    items: list[Value] = []
+
+    def resume(yielded: Value) -> None:
+        items.append(yielded)
+        inside = m.frames, m.calling, m.active
+        m.frames, m.calling, m.active = outside
+        loop(m, frame, node.body, [lambda: bind(m, node.target, yielded, frame)], lambda: None, None, exact=True)
+        m.frames, m.calling, m.active = inside
+
+    function = generator.function if isinstance(generator, Bound) else generator
+    args = [generator.receiver, *args] if isinstance(generator, Bound) else args
+    run(m, replace(function, resume=resume), args, kwargs, site_of(node.iter, frame))
+    if not items:  # it was not read, or has not come to a yield
+        loop(m, frame, node.body, [lambda: bind(m, node.target, Unknown(), frame)], lambda: None, None, exact=True)
+    return suite(m, node.orelse.body, frame) if node.orelse is not None else True
 
 
 def _while(m: Machine, node: cst.While, frame: Frame) -> bool:

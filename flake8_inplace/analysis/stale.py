@@ -76,8 +76,14 @@ def _alone(m: Machine, tensor: Tensor, frame: Frame) -> bool:
     others = [m.see(frame.vars[name]) for name in m.mentions[line] if name in frame.vars]
     if any(isinstance(other, Unknown) and not other.scalar for other in others):
         return False
-    own = [other for other in others if isinstance(other, Tensor) and other.storage is tensor.storage]
+    own = [other for other in others if _holds(m, other, tensor)]
     return len(own) > _takes_in(line) and all(other in own for other in others if isinstance(other, Tensor))
+
+
+def _holds(m: Machine, value: Value, tensor: Tensor) -> bool:
+    """Whether a value is, or may be, a tensor in the memory of another."""
+    options = [option for _, option in value.options] if isinstance(value, Choice) else [value]
+    return any(isinstance(option, Tensor) and option.storage is tensor.storage for option in options)
 
 
 def _takes_in(node: cst.CSTNode | None) -> bool:
@@ -86,8 +92,12 @@ def _takes_in(node: cst.CSTNode | None) -> bool:
         return all(isinstance(target.target, cst.Subscript) for target in node.targets)
     if isinstance(node, cst.AugAssign):
         return isinstance(node.operator, (cst.AddAssign, cst.SubtractAssign))
-    called = node.value.func if isinstance(node, cst.Expr) and isinstance(node.value, cst.Call) else None
-    return isinstance(called, cst.Attribute) and called.attr.value in ("add_", "sub_")
+    called = node.value if isinstance(node, cst.Expr) else None
+    names = []
+    while isinstance(called, cst.Call) and isinstance(called.func, cst.Attribute):
+        names.append(called.func.attr.value)
+        called = called.func.value
+    return bool(names) and all(name in ("add_", "sub_") for name in names)
 
 
 def mentioned(node: cst.CSTNode) -> Iterator[str]:
@@ -241,8 +251,8 @@ def named(m: Machine, container: Dict, key: Hashable, value: Value) -> None:
                 m.refuse("read", event.site)
 
 
-def taken(m: Machine, container: List | Dict, value: Value) -> None:
-    """An element of a container is read, and from now on may be overwritten on purpose."""
+def taken(m: Machine, container: List | Dict, value: Value, known: bool = True) -> None:
+    """An element of a container is read; who has a name for it, may from now on overwrite it on purpose."""
     value = _shown(value)
     options = [_shown(option) for _, option in value.options] if isinstance(value, Choice) else [value]
     for option in options if m.stored else ():
@@ -252,9 +262,11 @@ def taken(m: Machine, container: List | Dict, value: Value) -> None:
         for event in since(m, option, time) if option is value else ():
             if time and m.returned.get(event) and option.view == "":
                 m.refuse("argument", event.site)
+            elif not known:
+                continue
             elif time and option.origin in ("op", "blank") and whole(option, event) and _unaware(m, event, time):
                 m.refuse("read", event.site)
-        if time:
+        if time and known:
             m.state.set(m.stored, (container, option.storage), 0)
 
 
@@ -279,11 +291,11 @@ def rebound(m: Machine, value: Value, time: int) -> None:
 def outlived(m: Machine, source: Value, begin: int) -> None:
     """What a loop over a generator has kept since ``begin``, it kept before the generator went on to overwrite it."""
     for time, frame, value in m.handed.get(source, ()) if m.handed and isinstance(source, List) else ():
-        value = _shown(m.see(value))
-        if isinstance(value, Tensor) and any(frame in event.frames for event in since(m, value, time)):
-            for key, moment in list(m.stored.items()):
-                if key[1] is value.storage and moment > begin and not isinstance(key[0], str):
-                    m.state.set(m.stored, key, time)
+        for tensor in _tensors(m, _shown(m.see(value))):
+            if any(frame in event.frames for event in since(m, tensor, time)):
+                for key, moment in list(m.stored.items()):
+                    if key[1] is tensor.storage and moment > begin and not isinstance(key[0], str):
+                        m.state.set(m.stored, key, time)
 
 
 def _shown(value: Value) -> Value:

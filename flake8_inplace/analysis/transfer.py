@@ -547,7 +547,11 @@ def arguments(m: Machine, node: cst.Call, frame: Frame) -> tuple[list[Value], di
         if arg.star == "*":
             args.extend(containers.elements(m, value)[0])
         elif arg.star == "**":
-            kwargs |= {str(key): item for key, item in classes.entries(m, value).items.items()}
+            given = {str(key): item for key, item in classes.entries(m, value).items.items()}
+            if isinstance(table := m.see(value), Dict):
+                for item in given.values():
+                    stale.taken(m, table, m.see(item), known=False)
+            kwargs |= given
         elif arg.keyword is not None:
             kwargs[arg.keyword.value] = value
         else:
@@ -639,7 +643,8 @@ def _yield(m: Machine, node: cst.Yield, frame: Frame) -> Value:
     else:
         items = [evaluate(m, node.value, frame)] if node.value is not None else []
     if frame.function is not None and frame.function.resume is not None:
-        frame.function.resume(items[0] if items else NONE)
+        for item in items or [NONE]:
+            frame.function.resume(item)
         return Unknown()
     if frame.yields is None:
         frame.yields = List(open=True)
