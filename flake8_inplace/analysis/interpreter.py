@@ -781,6 +781,7 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
         m.reached.add(function.node)
         m.spelled |= piece.mentions if function.text is not None else frozenset()
     line = m.frames[-1].line if m.frames else None
+    unused = isinstance(line, cst.Expr) and line.value is site.expression
     m.active.append(function)
     m.calling.append(site)
     m.frames.append(frame)
@@ -805,7 +806,8 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
             state.merge(frame.mark, frame.exits)
         value = choose([(way.guard, way.value) for way in frame.exits])
         forget(state, frame)
-        stale.handed_back(m, [*args, *kwargs.values()], value, frame.born, function.name, line)
+        if not unused:
+            stale.handed_back(m, [*args, *kwargs.values()], value, frame.born, function.name)
         return frame.yields or value
     finally:
         state.set(state.modes, "grad", before.get("grad", True))

@@ -310,13 +310,13 @@ def _unaware(m: Machine, event: Event, time: int) -> bool:
     return bool(event.name) or again(m, event, time)
 
 
-def handed_back(m: Machine, args: list[Value], result: Value, born: int, name: str, line: cst.CSTNode | None) -> None:
-    """A function returns.
+def handed_back(m: Machine, args: list[Value], result: Value, born: int, name: str) -> None:
+    """A function returns something that its caller uses.
 
     A tensor that it overwrote and returns has two names, where the caller gives it a new one. One that it converted,
     to return something else, is no more what the caller knew.
     """
-    if not m.events or name.endswith("_") or "inplace" in name or "in_place" in name or isinstance(line, cst.Expr):
+    if not m.events or name.endswith("_") or "inplace" in name or "in_place" in name:
         return
     results = _tensors(m, result)
     answers = bool(results) or isinstance(m.see(result), (Object, Dict, List, Unknown))
