@@ -360,25 +360,21 @@ def _generator(m: Machine, node: cst.For, frame: Frame) -> Function | Bound | No
     """The generator of the file that a loop calls, where the loop runs to its end."""
     func = node.iter.func if isinstance(node.iter, cst.Call) else None
     owner = func.value if isinstance(func, cst.Attribute) else func
-    if func is None or not isinstance(owner, cst.Name) or _stops(node.body):
+    if func is None or not isinstance(owner, cst.Name):
         return None
     callee = m.see(evaluate(m, func, frame))
-    function = callee.function if isinstance(callee, Bound) else callee
-    if not isinstance(function, Function) or function.managed or not _yields(m.body(function)[0]):
+    if not isinstance(callee, (Function, Bound)):
         return None
-    return callee if isinstance(callee, (Function, Bound)) else None
+    function = callee.function if isinstance(callee, Bound) else callee
+    yields = not function.managed and _has(m.body(function)[0], cst.Yield)
+    return callee if yields and not _has(node.body, cst.Break, cst.Return, cst.Yield) else None
 
 
-def _stops(node: cst.CSTNode) -> bool:
-    if isinstance(node, (cst.Break, cst.Return, cst.Yield)):
-        return True
-    return not isinstance(node, (cst.FunctionDef, cst.Lambda)) and any(map(_stops, parts(node)))
-
-
-def _yields(node: cst.CSTNode) -> bool:
-    if isinstance(node, cst.Yield):
-        return True
-    return not isinstance(node, (cst.FunctionDef, cst.Lambda)) and any(map(_yields, parts(node)))
+def _has(node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> bool:
+    """Whether there are such nodes in a body, but for those of functions in it."""
+    if isinstance(node, (cst.FunctionDef, cst.Lambda)):
+        return False
+    return isinstance(node, kinds) or any(_has(part, *kinds) for part in parts(node))
 
 
 def _interleaved(m: Machine, node: cst.For, generator: Function | Bound, frame: Frame) -> bool:
