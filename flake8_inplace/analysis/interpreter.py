@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -96,7 +95,7 @@ def block(m: Machine, body: Sequence[cst.CSTNode], frame: Frame) -> bool:
 def statement(m: Machine, node: cst.CSTNode, frame: Frame) -> bool:
     m.steps += 1
     m.entry_steps += 1
-    if m.steps > FILE_STEPS or (m.steps % 16 == 0 and time.thread_time() > m.deadline):
+    if m.steps > FILE_STEPS or (m.steps % 16 == 0 and m.late()):
         raise Exhausted
     handler = _STATEMENTS.get(type(node))
     if type(node) in _LINES:

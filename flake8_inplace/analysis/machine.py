@@ -282,6 +282,7 @@ class Machine:
     returned: dict[Any, bool] = field(default_factory=dict)
     parts: dict[tuple[Frame, str], tuple[cst.Subscript, int]] = field(default_factory=dict)
     handed: dict[Value, list[tuple[int, Frame, Value]]] = field(default_factory=dict)
+    alarm: float = field(default_factory=lambda: time.perf_counter() + SECONDS)
     deadline: float = field(default_factory=lambda: time.thread_time() + SECONDS)
     steps: int = 0
     entry_steps: int = 0
@@ -289,6 +290,10 @@ class Machine:
     run: Callable[[Function, list[Value], dict[str, Value], Site], Value] = None  # type: ignore[assignment]
     bind: Callable[[cst.BaseExpression, Value, Frame], None] = None  # type: ignore[assignment]
     load: Callable[[Piece, Frame], None] = None  # type: ignore[assignment]
+
+    def late(self) -> bool:
+        """Whether the file has taken its time. Processor time is slow to ask for, and never ahead of the clock."""
+        return time.perf_counter() > self.alarm and time.thread_time() > self.deadline
 
     def tick(self) -> int:
         """The next moment."""
