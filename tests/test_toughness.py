@@ -289,7 +289,7 @@ def test_a_file_without_end() -> None:
 
 
 def test_a_function_that_is_too_long() -> None:
-    long = f"\n\ndef long(x):\n    x += 1\n    return x + {[0] * 200_000}\n"
+    long = f"\n\ndef long(x):\n    x += 1\n    return x + {[0] * 700_000}\n"
     assert [(f.line, f.code) for f in findings(HAZARD + long)] == [(10, "TIP000"), (6, "TIP103")]
 
 

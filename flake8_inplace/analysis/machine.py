@@ -46,7 +46,7 @@ COMBINATIONS = 4
 SECONDS = 20
 """Processor time after which the rest of a file is left."""
 FILE_STEPS = 300_000
-TEXT = 400_000
+TEXT = 2_000_000
 """Characters of a function or statement that are read at most."""
 
 
