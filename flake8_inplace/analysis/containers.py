@@ -229,11 +229,7 @@ def _any_callable(m: Machine, value: Dict, key: Unknown) -> Value:
     """``{"relu": nn.ReLU(), ...}[name]``: one of a few things to be called, or something unknown."""
     contents = m.state.get(value)
     found = {name: m.see(item) for name, item in contents.items.items()}
-    if (
-        contents.open
-        or len(found) > CHOICES
-        or not all(isinstance(v, (Callable_, Object, Ref)) for v in found.values())
-    ):
+    if len(found) > CHOICES or not all(isinstance(v, (Callable_, Object, Ref)) for v in found.values()):
         return Unknown()
     options: list[tuple[Guard, Value]] = []
     others: Guard = frozenset()
@@ -241,6 +237,8 @@ def _any_callable(m: Machine, value: Dict, key: Unknown) -> Value:
         symbol = m.symbol("key", key, name, scalar=True)
         options.append((others | {(symbol, True)}, item))
         others |= {(symbol, False)}
+    if contents.open:
+        options.append((others, Unknown()))
     return choose(options)
 
 
@@ -538,9 +536,7 @@ def _zip(m: Machine, name: str, args: list[Value]) -> Value:
     if not columns:
         return List()
     exact = all(done for _, done in columns)
-    count = min((len(items) for items, done in columns if done or exact), default=2)
-    if not exact:
-        count = min(count, 2)
+    count = min((len(items) for items, done in columns if done), default=2)  # the others are probably as long
     rows: list[Value] = []
     for row in range(count):
         values = [items[row] if row < len(items) else Unknown() for items, _ in columns]

@@ -641,7 +641,16 @@ def _function(m: Machine, node: cst.FunctionDef, frame: Frame) -> bool:
             made = m.see(calls.call(m, wrapper, [function], {}, Site(frame.piece, decorator, decorator)))
             function = made if isinstance(made, (Function, Bound)) else function
     m.state.set(frame.vars, node.name.value, function)
+    _register(m, node, function, frame)
     return True
+
+
+def _register(m: Machine, node: cst.FunctionDef | cst.ClassDef, made: Value, frame: Frame) -> None:
+    """Run the decorators by which a definition is put into a table of the module; its name stands for itself."""
+    for decorator in reversed(node.decorators) if frame.piece.registers and frame.parent is None else ():
+        wrapper = m.see(evaluate(m, decorator.decorator, frame))
+        if isinstance(wrapper, (Function, Bound)):
+            calls.call(m, wrapper, [made], {}, Site(frame.piece, decorator, decorator))
 
 
 def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class | None) -> Function:
@@ -688,6 +697,7 @@ def _class(m: Machine, node: cst.ClassDef, frame: Frame) -> bool:
         else:
             statement(m, part, body)
     m.state.set(frame.vars, node.name.value, cls)
+    _register(m, node, cls, frame)
     return True
 
 
@@ -1076,6 +1086,8 @@ def load(m: Machine, piece: Piece, module: Frame) -> None:
         suite(m, m.read(piece), frame)
         for name in piece.binds:
             _fillable(m, module.vars.get(name))
+            for other in m.file.registered.get(name, ()):
+                load(m, other, module)
     finally:
         m.state, m.active, m.calling, m.frames = state, active, calling, frames
     for thing, value in m.base.items():
@@ -1143,6 +1155,12 @@ def _module_code(m: Machine, module: Frame) -> None:
             m.loaded.add(piece)
             module.piece = piece
             suite(m, m.read(piece), module)
+            for other in [other for name in piece.binds for other in m.file.registered.get(name, ())]:
+                if other not in m.loaded:
+                    m.loaded.add(other)
+                    suite(m, m.read(other), Frame(module.vars, other))
+    filled = {thing: what for thing, what in m.state.store.items() if isinstance(thing, (List, Dict, Object))}
+    m.base.update(filled)  # what is called later finds the tables and registries of the module as it left them
 
 
 def callers_first(file: Scan) -> list[Piece]:

@@ -35,7 +35,8 @@ class Piece:
 
     Of a function at the top level or in a class, a statement keeps the head; what it does is a piece of its own, one of
     ``functions``. ``lines`` are those of the file. ``passes`` are, for a function that makes one call and computes
-    nothing, the names in it. ``worth``: it is to be read for itself.
+    nothing, the names in it. ``registers`` are the names of the file whose values its decorators may put it into.
+    ``worth``: it is to be read for itself.
     """
 
     body: Sequence[ast.stmt]
@@ -46,6 +47,7 @@ class Piece:
     mentions: frozenset[str] = frozenset()
     definition: bool = True
     passes: frozenset[str] | None = None
+    registers: frozenset[str] = frozenset()
     functions: dict[ast.AST, Piece] = field(default_factory=dict)
     worth: bool = False
     _tree: Tree | None = None
@@ -73,11 +75,12 @@ class Piece:
 
 @dataclass(slots=True)
 class Scan:
-    """What the cheap pass found out about a file."""
+    """What the cheap pass found out about a file. ``registered`` are the definitions that go into a variable."""
 
     pieces: list[Piece]
     binders: dict[str, list[Piece]] = field(default_factory=dict)
     worth: list[Piece] = field(default_factory=list)
+    registered: dict[str, list[Piece]] = field(default_factory=dict)
 
 
 def scan(
@@ -88,13 +91,17 @@ def scan(
         return None
     parts = reach.read(tree)
     names = [frozenset(_binds(statement)) for statement in tree.body]
-    if not reach.mark(zip(names, parts, strict=True), everything):
+    tables = list(_registers(tree.body, parts, names))
+    found = [names | others for names, others in zip(names, tables, strict=True)]
+    if not reach.mark(zip(found, parts, strict=True), everything):
         return None
-    found, lines = zip(tree.body, parts, names, strict=True), source.split("\n")  # a form feed ends no line of Python
-    result = Scan([_piece(statement, part, bound, lines) for statement, part, bound in found])
+    lines = source.split("\n")  # a form feed ends no line of Python
+    result = Scan([_piece(*each, lines) for each in zip(tree.body, parts, names, tables, strict=True)])
     for piece in result.pieces:
         for name in piece.binds:
             result.binders.setdefault(name, []).append(piece)
+        for name in piece.registers:
+            result.registered.setdefault(name, []).append(piece)
     result.worth = [piece for piece in result.pieces if piece.worth]
     return result
 
@@ -121,11 +128,38 @@ def _imports(tree: ast.Module, frameworks: frozenset[str]) -> bool:
     return False
 
 
-def _piece(statement: ast.stmt, part: Unit | Group, binds: frozenset[str], lines: list[str]) -> Piece:
+def _registers(
+    body: list[ast.stmt], parts: list[Unit | Group], names: list[frozenset[str]]
+) -> Iterator[frozenset[str]]:
+    """For each statement the variables of the file that its decorators are, or mention in what they do."""
+    units: dict[str, list[Unit]] = {}
+    variables: set[str] = set()
+    for statement, part, bound in zip(body, parts, names, strict=True):
+        for name in bound:
+            units.setdefault(name, []).extend(part.units())
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            variables |= bound
+    for statement in body:
+        decorators = statement.decorator_list if isinstance(statement, _DEFINITIONS) else ()
+        roots = {_root(decorator) for decorator in decorators} & units.keys()
+        mentioned = (unit.mentions for root in roots for unit in units[root])
+        yield frozenset(variables & roots.union(*mentioned)) if roots else frozenset()
+
+
+def _root(node: ast.expr) -> str:
+    """The variable that an expression begins with: the ``a`` of ``a.b("c")``."""
+    while isinstance(node, (ast.Call, ast.Attribute)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _piece(
+    statement: ast.stmt, part: Unit | Group, binds: frozenset[str], registers: frozenset[str], lines: list[str]
+) -> Piece:
     units, definition = list(part.units()), isinstance(statement, _DEFINITIONS)
     mentions = frozenset[str]().union(*(unit.mentions for unit in units))
     first, end = _first(statement), statement.end_lineno or statement.lineno
-    piece = Piece([statement], lines, first, end, binds, mentions, definition, _passes(statement, part))
+    piece = Piece([statement], lines, first, end, binds, mentions, definition, _passes(statement, part), registers)
     piece.functions = {node: _body(node, unit, lines) for node, unit in _functions(statement, part)}
     piece.worth = any(unit.worth for unit in units)
     if not definition and not piece.worth and piece.size > TABLE:
@@ -150,7 +184,15 @@ def _body(node: Definition, unit: Unit, lines: list[str]) -> Piece:
 def _passes(statement: ast.stmt, unit: Unit | Group) -> frozenset[str] | None:
     if not isinstance(statement, ast.FunctionDef) or isinstance(unit, Group) or unit.writes or unit.calls > 1:
         return None
-    return frozenset(node.id for line in statement.body for node in ast.walk(line) if isinstance(node, ast.Name))
+    nodes = [node for line in statement.body if not _is_constant(line) for node in ast.walk(line)]
+    if any(isinstance(node, ast.Constant) and isinstance(node.value, str) for node in nodes):
+        return None  # that chooses what the other one does
+    return frozenset(node.id for node in nodes if isinstance(node, ast.Name))
+
+
+def _is_constant(node: ast.stmt) -> bool:
+    """Whether a statement only says something, as a docstring does."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _first(statement: ast.stmt) -> int:

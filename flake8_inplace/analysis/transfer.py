@@ -144,6 +144,8 @@ def attribute(m: Machine, value: Value, name: str, site: Site) -> Value:
         return classes.attribute(m, value, name, site)
     if isinstance(value, Super):
         return classes.super_attribute(m, value, name, site)
+    if isinstance(value, (Class, Function)) and name == "__name__":
+        return Const(value.name)
     if isinstance(value, Class):
         found = classes.member(value, name)
         if isinstance(found, Function):
