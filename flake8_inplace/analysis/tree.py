@@ -1,7 +1,7 @@
 """libcst's tree of a program, made from the ``ast`` that flake8 has parsed already.
 
 It is the tree that libcst's own parser makes of the same text, without what says nothing to the analysis: comments,
-spaces, and parentheses. To make it so takes a fifth of the time, and needs no grammar but that of the running Python.
+spaces, and parentheses. Nothing is parsed twice, and no grammar is needed but that of the running Python.
 """
 
 from __future__ import annotations
