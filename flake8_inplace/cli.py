@@ -43,6 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("flake8-inplace: stopped", file=sys.stderr)
         return USAGE_ERROR
+    except ModuleNotFoundError as error:  # torch is no dependency of the linter
+        if error.name != "torch":
+            raise
+        print(f"flake8-inplace {given.command}: needs PyTorch: pip install flake8-inplace[runtime]", file=sys.stderr)
+        return USAGE_ERROR
 
 
 if __name__ == "__main__":

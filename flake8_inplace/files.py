@@ -103,7 +103,8 @@ class Project:
     def _wanted(self, path: str, finding: Finding, processor: FileProcessor) -> bool:
         try:
             line = processor.noqa_line_for(finding.line)
-        except (SyntaxError, tokenize.TokenError):  # of a file that is no Python, the line as it stands
+        except (SyntaxError, SystemError, tokenize.TokenError):
+            # Of a file that is no Python, the line as it stands. Of a null byte Python 3.12 makes a SystemError.
             line = "".join(processor.lines[finding.line - 1 : finding.line])
         reported = self._guides.handle_error(
             finding.code, path, finding.line, finding.column, finding.message, line or ""

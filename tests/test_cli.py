@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flake8_inplace.cli import COMMANDS, main
+from flake8_inplace.cli import COMMANDS, USAGE_ERROR, main
 from flake8_inplace.commands import check
 from flake8_inplace.report import FORMATS, fingerprint
 from flake8_inplace.rules import RULES
@@ -528,11 +528,26 @@ def test_pages_are_packed() -> None:
 
 # The commands
 
+RUNTIME = [command for command, (module, _) in COMMANDS.items() if ".runtime." in module]
+
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help(command: str, tmp_path: Path) -> None:
+    if command in RUNTIME:
+        pytest.importorskip("torch")
     assert run(command, "--help", cwd=tmp_path, status=0).stdout.startswith(f"usage: flake8-inplace {command}")
     assert command in run("--help", cwd=tmp_path, status=0).stdout
+
+
+@pytest.mark.parametrize("command", RUNTIME)
+def test_what_runs_programs_says_that_it_needs_torch(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, COMMANDS[command][0].partition(":")[0], raising=False)
+    assert main([command, "--help"]) == USAGE_ERROR
+    expected = f"flake8-inplace {command}: needs PyTorch: pip install flake8-inplace[runtime]\n"
+    assert capsys.readouterr() == ("", expected)
 
 
 def test_commands_are_imported_when_called(tmp_path: Path) -> None:

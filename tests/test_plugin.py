@@ -36,7 +36,7 @@ def gate(w: torch.nn.Parameter):
 #: Python reads this and libcst 1.9 does not: parentheses around an annotated name.
 STRANGE = HAZARD.replace("    h += 1\n", "    (h): torch.Tensor = h; h += 1\n")
 #: More than is read of one function.
-UNREADABLE = HAZARD.replace("    h += 1\n", f"    h += 1\n    x = {[0] * 700_000}\n")
+UNREADABLE = HAZARD.replace("    h += 1\n", "    h += 1\n    x = [\n" + f"    '{'x' * 1000}',\n" * 2000 + "    ]\n")
 
 
 def run(*arguments: str, cwd: Path, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
