@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import libcst as cst
@@ -10,6 +9,7 @@ import pytest
 from libcst import matchers as match
 
 from flake8_inplace.analysis.scan import Piece, scan
+from flake8_inplace.analysis.tree import parts
 
 CASES = sorted(Path(__file__).parent.joinpath("cases").glob("*.py"))
 
@@ -67,28 +67,45 @@ def texts(source: str) -> Iterator[Piece]:
         yield from (piece, *piece.functions.values())
 
 
-def names(node: ast.AST) -> Iterator[ast.Name]:
-    """The names of a file, without those in f-strings: Python 3.11 does not know their places."""
+def ends(node: ast.AST) -> Iterator[tuple[str, int, int]]:
+    """Every name in the expressions of a file, also after a dot, with the line and the byte where it ends.
+
+    There are none from f-strings: Python 3.11 does not know their places.
+    """
     if isinstance(node, ast.Name):
-        yield node
+        yield node.id, node.end_lineno or 0, node.end_col_offset or 0
+    elif isinstance(node, ast.Attribute):
+        yield node.attr, node.end_lineno or 0, node.end_col_offset or 0
+    elif isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, bool)):
+        yield str(node.value), node.end_lineno or 0, node.end_col_offset or 0
     for child in ast.iter_child_nodes(node) if not isinstance(node, ast.JoinedStr) else ():
-        yield from names(child)
+        yield from ends(child)
+
+
+def placed(piece: Piece, node: cst.CSTNode) -> Iterator[tuple[str, int, int]]:
+    """The same of what was made of a piece, but for names that are no expression, such as those of parameters."""
+    if isinstance(node, cst.Name):
+        try:
+            place = piece.tree.place(node)
+        except KeyError:
+            return
+        line = piece.lines[place.line - 1]
+        yield node.value, place.line, len((line[: place.column] + node.value).encode())
+    for child in parts(node) if not isinstance(node, cst.FormattedString) else ():
+        yield from placed(piece, child)
 
 
 @pytest.mark.parametrize("source", [*(path.read_text() for path in CASES[::5]), ODD])
 def test_what_is_cut_out_keeps_its_place(source: str) -> None:
-    lines = source.split("\n")
-    seen = set()
-    for piece in texts(source):
-        for node in match.findall(piece.read(), match.Name()):
-            assert isinstance(node, cst.Name)
-            with suppress(KeyError):  # a name that no expression stands for, such as that of a parameter
-                place = piece.tree.place(node)
-                assert lines[place.line - 1][place.column :].startswith(node.value)
-                seen.add((place.line, place.column))
-    for name in names(ast.parse(source)):
-        column = len(lines[name.lineno - 1].encode()[: name.col_offset].decode())
-        assert (name.lineno, column) in seen
+    """Every name is made once, and stands where it stood."""
+    found = [name for piece in texts(source) for name in placed(piece, piece.read())]
+    assert sorted(found) == sorted(ends(ast.parse(source)))
+
+
+def test_docstrings_make_no_nodes() -> None:
+    strings = [node for piece in texts(ODD) for node in match.findall(piece.read(), match.SimpleString())]
+    said = [node.evaluated_value for node in strings if isinstance(node, cst.SimpleString)]
+    assert sorted(map(str, said)) == ["\n# no comment either\n", "ü"]
 
 
 PROGRAMS = {

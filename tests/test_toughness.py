@@ -125,8 +125,14 @@ def test_odd_files(tmp_path: Path) -> None:
     expected = {"folder.py/linked.py": FOUND, "folder.py/net.py": FOUND} | {
         f"{n}.py": row for n, (_, row) in ODD.items()
     }
-    said = rows(run("-m", "flake8", "--isolated", "--select=TIP,E9", "-j2", cwd=tmp_path))
-    assert {path: row if "TIP" in row else "" for path, row in said.items()} == expected
+    if sys.version_info[:2] == (3, 11):
+        ends_flake8 = set()
+    else:  # elsewhere null bytes end flake8, with this plugin and without
+        ends_flake8 = {f"{name}.py" for name, (content, _) in ODD.items() if b"\0" in content}
+    options = ["--isolated", "--select=TIP,E9", "-j2", f"--extend-exclude={','.join(ends_flake8)}"]
+    said = rows(run("-m", "flake8", *options, cwd=tmp_path))
+    found = {path: row if "TIP" in row else "" for path, row in said.items()}
+    assert found == {path: row for path, row in expected.items() if path not in ends_flake8}
     (tmp_path / "loop.py").symlink_to("loop.py")
     (tmp_path / "nowhere.py").symlink_to("missing")
     done = check(cwd=tmp_path)
@@ -208,23 +214,27 @@ def test_the_collector_is_left_as_it_was(enabled: bool, monkeypatch: pytest.Monk
 
 # Long and deep ones
 
+#: What a function holds beside the write in line 6, and what is found in it. Too much for libcst's recursion is the
+#: function in line 5, and no more than that.
 DEEP = {
-    "unary": f"x = {'-' * 1000}h\n",
-    "sum": f"x = {'h + ' * 1000}h\n",
-    "calls": f"x = h{'.exp()' * 300}\n",
-    "elif": "if x:\n    x = 1\n" + "elif x == 2:\n    x = h\n" * 1000,
-    "lambdas": f"x = {'lambda: ' * 1000}h\n",
-    "assignments": f"{'x = ' * 1000}h\n",
-    "loops": "".join(f"{' ' * i}for i in h:\n" for i in range(6)) + " " * 6 + "h = h * i\n",
+    "unary": (f"x = {'-' * 1000}h\n", (5, "TIP000")),
+    "sum": (f"x = {'h + ' * 1000}h\n", (5, "TIP000")),
+    "sum that is kept": (f"h[0] = {'h + ' * 1000}h\n", (5, "TIP000")),
+    "calls": (f"x = h{'.exp()' * 300}\n", (5, "TIP000")),
+    "elif": ("if x:\n    x = 1\n" + "elif x == 2:\n    x = h\n" * 1000, (5, "TIP000")),
+    "lambdas": (f"x = {'lambda: ' * 1000}h\n", (5, "TIP000")),
+    "assignments": (f"{'x = ' * 1000}h\n", (6, "TIP103")),
+    "loops": ("".join(f"{' ' * i}for i in h:\n" for i in range(6)) + " " * 6 + "h = h * i\n", (6, "TIP103")),
 }
 
 
-@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
-def test_deep_nesting(text: str) -> None:
-    """At worst the one file is said to be too much."""
+@pytest.mark.parametrize("text, expected", DEEP.values(), ids=DEEP)
+def test_deep_nesting(text: str, expected: tuple[int, str]) -> None:
+    """At worst the one function is said to be too much; the one after it is read."""
     body = "".join(f"    {line}\n" for line in text.splitlines())
-    first, *_ = findings(HAZARD.replace("    return h\n", f"    for i in h:\n        h[i] = 1\n{body}    return h\n"))
-    assert (first.code, first.line) in (("TIP000", 1), ("TIP000", 5), ("TIP103", 6))
+    first = HAZARD.replace("    return h\n", f"{body}    return h\n")
+    later = first.count("\n") + 5
+    assert [(f.line, f.code) for f in findings(first + HAZARD.partition("\n")[2])] == [expected, (later, "TIP103")]
 
 
 LONG = {
@@ -232,6 +242,7 @@ LONG = {
     "10 MB of strings": "TABLE = [\n" + f"    '{'x' * 1000}',\n" * 10_000 + "]\n" + HAZARD.partition("\n")[2],
     "strings that are read": HAZARD.replace("h += 1", f"t = [{repr('x' * 1000) + ', '} * 3000]\n    h += 1"),
     "a long line": "x = [" + "1, " * 30_000 + "]\n" + HAZARD.partition("\n")[2],
+    "numbers that are read": HAZARD.replace("h += 1", f"t = {[0] * 650_000}\n    h += 1"),
 }
 
 
@@ -289,7 +300,8 @@ def test_a_file_without_end() -> None:
 
 
 def test_a_function_that_is_too_long() -> None:
-    long = f"\n\ndef long(x):\n    x += 1\n    return x + {[0] * 700_000}\n"
+    table = f"    '{'x' * 1000}',\n" * 2000
+    long = f"\n\ndef long(x):\n    x += 1\n    return x, [\n{table}    ]\n"
     assert [(f.line, f.code) for f in findings(HAZARD + long)] == [(10, "TIP000"), (6, "TIP103")]
 
 

@@ -335,8 +335,8 @@ def fork(m: Machine, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> boo
 
 
 def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
-    if (generator := _generator(m, node, frame)) is not None:
-        return _interleaved(m, node, generator, frame)
+    if isinstance(node.iter, cst.Call) and (generator := _generator(m, node, node.iter.func, frame)) is not None:
+        return _interleaved(m, node, node.iter, *generator, frame)
     source, begin = evaluate(m, node.iter, frame), m.tick()
     items, exact = containers.few(m, *containers.elements(m, source))
     if not items:
@@ -355,18 +355,21 @@ def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
     return alive
 
 
-def _generator(m: Machine, node: cst.For, frame: Frame) -> Function | Bound | None:
-    """The generator of the file that a loop calls, where the loop runs to its end."""
-    func = node.iter.func if isinstance(node.iter, cst.Call) else None
-    owner = func.value if isinstance(func, cst.Attribute) else func
-    if func is None or not isinstance(owner, cst.Name):
+def _generator(
+    m: Machine, node: cst.For, func: cst.BaseExpression, frame: Frame
+) -> tuple[Function, list[Value]] | None:
+    """The generator of the file that a loop calls, and its receiver, where the loop runs to its end."""
+    if not isinstance(func.value if isinstance(func, cst.Attribute) else func, cst.Name):
         return None
     callee = m.see(evaluate(m, func, frame))
-    if not isinstance(callee, (Function, Bound)):
+    if isinstance(callee, Bound):
+        function, receiver = callee.function, [callee.receiver]
+    elif isinstance(callee, Function):
+        function, receiver = callee, []
+    else:
         return None
-    function = callee.function if isinstance(callee, Bound) else callee
     yields = not function.managed and _has(m.body(function)[0], cst.Yield)
-    return callee if yields and not _has(node.body, cst.Break, cst.Return, cst.Yield) else None
+    return (function, receiver) if yields and not _has(node.body, cst.Break, cst.Return, cst.Yield) else None
 
 
 def _has(node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> bool:
@@ -376,10 +379,11 @@ def _has(node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> bool:
     return isinstance(node, kinds) or any(_has(part, *kinds) for part in parts(node))
 
 
-def _interleaved(m: Machine, node: cst.For, generator: Function | Bound, frame: Frame) -> bool:
+def _interleaved(
+    m: Machine, node: cst.For, call: cst.Call, generator: Function, receiver: list[Value], frame: Frame
+) -> bool:
     """``for x in generator(...)``: the body runs where the generator yields."""
-    assert isinstance(node.iter, cst.Call)
-    args, kwargs = arguments(m, node.iter, frame)
+    args, kwargs = arguments(m, call, frame)
     frame.elements |= stale.names(node.target)
     outside = list(m.frames), list(m.calling), list(m.active)
     items: list[Value] = []
@@ -388,12 +392,12 @@ def _interleaved(m: Machine, node: cst.For, generator: Function | Bound, frame: 
         items.append(yielded)
         inside = m.frames, m.calling, m.active
         m.frames, m.calling, m.active = outside
-        loop(m, frame, node.body, [lambda: bind(m, node.target, yielded, frame)], lambda: None, None, exact=True)
-        m.frames, m.calling, m.active = inside
+        try:
+            loop(m, frame, node.body, [lambda: bind(m, node.target, yielded, frame)], lambda: None, None, exact=True)
+        finally:
+            m.frames, m.calling, m.active = inside
 
-    function = generator.function if isinstance(generator, Bound) else generator
-    args = [generator.receiver, *args] if isinstance(generator, Bound) else args
-    run(m, replace(function, resume=resume), args, kwargs, site_of(node.iter, frame))
+    run(m, replace(generator, resume=resume), [*receiver, *args], kwargs, site_of(call, frame))
     if not items:  # it was not read, or has not come to a yield
         loop(m, frame, node.body, [lambda: bind(m, node.target, Unknown(), frame)], lambda: None, None, exact=True)
     return suite(m, node.orelse.body, frame) if node.orelse is not None else True

@@ -376,8 +376,10 @@ def _is_number(node: ast.expr) -> bool:
 
 def _is_text(node: ast.expr | None) -> bool:
     """Whether this is a string, which is no index of a tensor and nothing that a tensor can hold."""
-    if isinstance(node, ast.BinOp):
-        return _is_text(node.left) or _is_text(node.right)
+    while isinstance(node, ast.BinOp):
+        if _is_text(node.right):
+            return True
+        node = node.left
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 

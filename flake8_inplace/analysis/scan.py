@@ -184,15 +184,11 @@ def _body(node: Definition, unit: Unit, lines: list[str]) -> Piece:
 def _passes(statement: ast.stmt, unit: Unit | Group) -> frozenset[str] | None:
     if not isinstance(statement, ast.FunctionDef) or isinstance(unit, Group) or unit.writes or unit.calls > 1:
         return None
-    nodes = [node for line in statement.body if not _is_constant(line) for node in ast.walk(line)]
+    body = statement.body[ast.get_docstring(statement, clean=False) is not None :]
+    nodes = [node for line in body for node in ast.walk(line)]
     if any(isinstance(node, ast.Constant) and isinstance(node.value, str) for node in nodes):
         return None  # that chooses what the other one does
     return frozenset(node.id for node in nodes if isinstance(node, ast.Name))
-
-
-def _is_constant(node: ast.stmt) -> bool:
-    """Whether a statement only says something, as a docstring does."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _first(statement: ast.stmt) -> int:

@@ -17,7 +17,7 @@ import libcst as cst
 from ..finding import Place
 
 
-class Unknown(SyntaxError):
+class UnknownSyntax(SyntaxError):
     """A syntax of Python that is not known here."""
 
 
@@ -35,10 +35,10 @@ class Tree:
         self._tokens: dict[cst.CSTNode, ast.AST] = {}
 
     def make(self, node: ast.AST) -> Any:
-        """The node of libcst for one of ``ast``. Raises Unknown."""
+        """The node of libcst for one of ``ast``. Raises UnknownSyntax."""
         maker = _MAKERS.get(type(node))
         if maker is None:
-            raise Unknown(f"{type(node).__name__} is not known")
+            raise UnknownSyntax(f"{type(node).__name__} is not known")
         made = maker(self, node)
         self._origins[made] = node
         return made
