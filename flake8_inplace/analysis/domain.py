@@ -297,11 +297,11 @@ def graph(*nodes: Node | None) -> Iterator[Node]:
             todo.extend(node.parents)
 
 
-def routes(nodes: Iterable[Node], guard: Guard) -> Iterator[tuple[Node, Guard]]:
+def routes(sources: Iterable[tuple[Node, Guard]], start: Guard) -> Iterator[tuple[Node, Guard]]:
     """Every node that a backward pass from these would visit, with assumptions under which it would."""
-    start, most = guard, len(guard) + ROUTES
+    todo = [(node, start | guard) for node, guard in sources]
+    most = max((len(guard) for _, guard in todo), default=0) + ROUTES
     seen: dict[Node, list[Guard]] = {}
-    todo = [(node, guard) for node in nodes]
     while todo:
         node, guard = todo.pop()
         if node.guard and len(guard) < most:

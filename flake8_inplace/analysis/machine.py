@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import libcst as cst
 
 from .domain import (
+    ALWAYS,
     Callable_,
     Cell,
     CellState,
@@ -18,6 +19,7 @@ from .domain import (
     Dict,
     Exit,
     Grad,
+    Guard,
     List,
     Node,
     Object,
@@ -431,31 +433,34 @@ class Machine:
 
     def history(self, *values: Value) -> tuple[Node, ...]:
         """The graph nodes that these values were computed by."""
-        found: list[Node] = []
-        seen: set[int] = set()
-        todo = list(values)
+        return tuple(dict.fromkeys(node for node, _ in self.sources(*values)))
+
+    def sources(self, *values: Value) -> Iterator[tuple[Node, Guard]]:
+        """The graph nodes that these values were computed by, each with when it is the one."""
+        seen: dict[int, Guard] = {}
+        todo = [(value, ALWAYS) for value in values]
         while todo:
-            value = self.see(todo.pop())
+            value, guard = todo.pop()
+            value = self.see(value)
             if isinstance(value, Tensor):
                 node = self.cell(value).node
             elif isinstance(value, Unknown):
                 node = value.node
             else:
                 node = None
-                if id(value) in seen:
+                if id(value) in seen and seen[id(value)] <= guard:
                     continue
-                seen.add(id(value))
+                seen[id(value)] = guard
                 if isinstance(value, Tuple):
-                    todo.extend(value.items)
+                    todo.extend((item, guard) for item in value.items)
                 elif isinstance(value, List):
-                    todo.extend(self.state.get(value).items)
+                    todo.extend((item, guard) for item in self.state.get(value).items)
                 elif isinstance(value, (Dict, Object)):
-                    todo.extend(self.state.get(value).items.values())
+                    todo.extend((item, guard) for item in self.state.get(value).items.values())
                 elif isinstance(value, Choice):
-                    todo.extend(option for guard, option in value.options if self.state.possible(guard))
+                    todo.extend((option, guard | when) for when, option in value.options if self.state.possible(when))
             if node is not None:
-                found.append(node)
-        return tuple(dict.fromkeys(found))
+                yield node, guard
 
     def refuse(self, kind: str, site: Site) -> None:
         self.refusals.append(Refusal(kind, site, tuple(self.calling)))
@@ -503,10 +508,7 @@ class Machine:
         """A backward may start from these values: stale saves in their history are hazards."""
         if not self.pending:
             return
-        self.want_nodes(self.history(*values))
-
-    def want_nodes(self, nodes: tuple[Node, ...]) -> None:
-        for node, guard in routes(nodes, self.state.guard()):
+        for node, guard in routes(self.sources(*values), self.state.guard()):
             for saved in node.saves:
                 for write in self.pending.get(saved, ()):
                     if (saved, write) not in self.hazards and compatible(saved.guard, write.guard, guard):

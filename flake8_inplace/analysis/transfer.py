@@ -22,7 +22,6 @@ from .domain import (
     Const,
     Dict,
     Exit,
-    Guard,
     Items,
     List,
     Object,
@@ -378,21 +377,30 @@ def _boolean(m: Machine, node: cst.BooleanOperation, frame: Frame) -> Value:
     right = m.see(evaluate(m, node.right, frame))
     changed = m.state.changes(mark)
     m.state.merge(mark, [Exit(ALWAYS, changed), Exit(ALWAYS, {})])
-    if isinstance(left, (Condition, Unknown)) and (not isinstance(right, (Tensor, List, Tuple, Dict, Object))):
+    if _plain(left) and not isinstance(right, (Tensor, List, Tuple, Dict, Object)):
         other = condition(m, right)
         if isinstance(other, bool):
             return left if other is conjunction else (right if isinstance(right, Const) else Const(other))
         if conjunction:
-            return Condition(test.true | other.true, _either(m, "and", test.false, other.false))
-        return Condition(_either(m, "or", test.true, other.true), test.false | other.false)
+            return _both(m, "and", test, other)
+        both = _both(m, "or", Condition(test.false, test.true), Condition(other.false, other.true))
+        return Condition(both.false, both.true)
     return choose([(test.false if conjunction else test.true, left), (test.true if conjunction else test.false, right)])
 
 
-def _either(m: Machine, kind: str, left: Guard, right: Guard) -> Guard:
-    """What holds where one of two guards does: no more than that this very test came out so."""
-    if left == right:
-        return left
-    return frozenset({(m.symbol(kind, left, right, scalar=True), True)})
+def _plain(value: Value) -> bool:
+    """Whether a value is no more than an answer to a question."""
+    if isinstance(value, Choice):
+        return all(isinstance(option, (Const, Unknown, Condition)) for _, option in value.options)
+    return isinstance(value, (Condition, Unknown))
+
+
+def _both(m: Machine, kind: str, left: Condition, right: Condition) -> Condition:
+    """Whether two conditions hold; where they do not, it is known only that this very test came out so."""
+    if left.false == right.false:
+        return Condition(left.true | right.true, left.false)
+    failed = m.symbol(kind, left.false, right.false, scalar=True)
+    return Condition(left.true | right.true | {(failed, False)}, frozenset({(failed, True)}))
 
 
 def condition(m: Machine, value: Value) -> bool | Condition:
@@ -421,9 +429,7 @@ def condition(m: Machine, value: Value) -> bool | Condition:
         if all(isinstance(t, bool) for t in truths) and len(value.options) == 2:
             (first, option), (second, _) = value.options
             return Condition(first, second) if condition(m, option) else Condition(second, first)
-    if isinstance(value, Choice) and all(
-        isinstance(option, (Const, Unknown, Condition)) for _, option in value.options
-    ):
+    if isinstance(value, Choice) and _plain(value):
         value = m.symbol("true", value.options, scalar=True)  # asked again, the answer is the same
     if isinstance(value, Unknown):
         if value.positive:
