@@ -127,7 +127,7 @@ def _expression(m: Machine, node: cst.Expr, frame: Frame) -> bool:
 
 def bind(m: Machine, target: cst.BaseExpression, value: Value, frame: Frame) -> None:
     """``target = value`` for every kind of target."""
-    if isinstance(target, cst.Name):
+    if type(target) is cst.Name:
         scope = frame
         if target.value in frame.outer:
             while scope.parent is not None and (scope is frame or target.value not in scope.vars):
@@ -136,7 +136,7 @@ def bind(m: Machine, target: cst.BaseExpression, value: Value, frame: Frame) -> 
             stale.rebound(m, value, scope.times.get(target.value, scope.born))
         m.state.set(scope.vars, target.value, value)
         m.state.set(scope.times, target.value, m.tick())
-    elif isinstance(target, (cst.Tuple, cst.List)):
+    elif type(target) is cst.Tuple or type(target) is cst.List:
         stars = [i for i, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)]
         values = containers.unpack(m, value, len(target.elements), stars[0] if stars else None)
         for element, item in zip(target.elements, values, strict=False):
@@ -215,7 +215,7 @@ def _assign(m: Machine, node: cst.Assign, frame: Frame) -> bool:
 
 
 def _shift(m: Machine, target: cst.BaseExpression, source: cst.BaseExpression, frame: Frame) -> None:
-    if isinstance(target, cst.Subscript) and isinstance(source, cst.Subscript):
+    if type(target) is cst.Subscript and type(source) is cst.Subscript:
         base = m.see(quietly(m, target.value, frame))
         slices.shift(m, target, source, base, Site(frame.piece, target.lbracket, target))
 
@@ -886,16 +886,16 @@ def annotation(node: cst.Annotation | None) -> str:
 
 
 def _annotated_as(node: cst.BaseExpression) -> str:
-    if isinstance(node, cst.SimpleString):
+    if type(node) is cst.SimpleString:
         try:
             node = expression(str(node.evaluated_value))
         except (SyntaxError, ValueError):
             return ""
-    if isinstance(node, cst.Attribute):
+    if type(node) is cst.Attribute:
         name = node.attr.value
-    elif isinstance(node, cst.Name):
+    elif type(node) is cst.Name:
         name = node.value
-    elif isinstance(node, cst.Subscript):
+    elif type(node) is cst.Subscript:
         outer = dotted(node.value).rpartition(".")[2]
         parts = [_annotated_as(e.slice.value) for e in node.slice if isinstance(e.slice, cst.Index)]
         if "tensor" in parts:

@@ -34,7 +34,7 @@ def shift(m: Machine, target: cst.CSTNode, source: cst.CSTNode, base: Value, sit
 
 def swap(m: Machine, targets: cst.CSTNode, sources: cst.CSTNode, values: Value, site: Site) -> None:
     """``x[i], x[j] = x[j], x[i]``: the right side are views, and the first assignment changes the second."""
-    if not isinstance(targets, cst.Tuple) or not isinstance(sources, cst.Tuple) or not isinstance(values, Tuple):
+    if type(targets) is not cst.Tuple or type(sources) is not cst.Tuple or not isinstance(values, Tuple):
         return
     left, right = ([element.value for element in side.elements] for side in (targets, sources))
     views = [item.storage for item in map(m.see, values.items) if isinstance(item, Tensor) and item.view]
@@ -46,16 +46,16 @@ def swap(m: Machine, targets: cst.CSTNode, sources: cst.CSTNode, values: Value, 
 def remember(m: Machine, target: cst.CSTNode, source: cst.CSTNode, frame: Frame) -> None:
     """``half = x[:n]``: remember how the part that a variable stands for is spelled."""
     pairs = [(target, source)]
-    if isinstance(target, cst.Tuple) and isinstance(source, cst.Tuple):
+    if type(target) is cst.Tuple and type(source) is cst.Tuple:
         pairs = [(one.value, other.value) for one, other in zip(target.elements, source.elements, strict=False)]
     for one, other in pairs:
-        if isinstance(one, cst.Name) and isinstance(other, cst.Subscript):
+        if type(one) is cst.Name and type(other) is cst.Subscript:
             m.parts[frame, one.value] = other, frame.times.get(one.value, 0)
 
 
 def turn(m: Machine, target: cst.CSTNode, source: cst.CSTNode, frame: Frame) -> None:
     """``x[:n] = a * c - b * s``, then ``x[n:] = b * c + a * s``, where ``a`` is ``x[:n]`` and overwritten by now."""
-    if not m.parts or not isinstance(target, cst.Subscript):
+    if not m.parts or type(target) is not cst.Subscript:
         return
     for used in dict.fromkeys(mentioned(source)):
         spelled, bound = m.parts.get((frame, used), (None, 0))

@@ -56,11 +56,11 @@ AUGMENTED = {
 def site_of(node: cst.CSTNode, frame: Frame) -> Site:
     """Where to report what this expression does: the token that names the operation."""
     token: cst.CSTNode = node
-    if isinstance(node, cst.Call):
-        token = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
-    elif isinstance(node, cst.Subscript):
+    if type(node) is cst.Call:
+        token = node.func.attr if type(node.func) is cst.Attribute else node.func
+    elif type(node) is cst.Subscript:
         token = node.lbracket
-    elif isinstance(node, (cst.BinaryOperation, cst.AugAssign)):
+    elif type(node) is cst.BinaryOperation or type(node) is cst.AugAssign:
         token = node.operator
     return Site(frame.piece, token, node)
 
@@ -111,7 +111,7 @@ def _name(m: Machine, node: cst.Name, frame: Frame) -> Value:
 
 def quietly(m: Machine, node: cst.BaseExpression, frame: Frame) -> Value:
     """The value of an expression of which no elements are read."""
-    return _variable(m, node, frame) if isinstance(node, cst.Name) else evaluate(m, node, frame)
+    return _variable(m, node, frame) if type(node) is cst.Name else evaluate(m, node, frame)
 
 
 def _variable(m: Machine, node: cst.Name, frame: Frame) -> Value:
@@ -234,7 +234,7 @@ def _elements(m: Machine, elements: Any, frame: Frame) -> tuple[list[Value], boo
     for element in elements:
         value = evaluate(m, element.value, frame)
         read.append((element.value, value, m.clock))
-        if isinstance(element, cst.StarredElement):
+        if type(element) is cst.StarredElement:
             more, done = containers.elements(m, value)
             items.extend(more)
             exact = exact and done
@@ -312,14 +312,14 @@ def _unary(m: Machine, node: cst.UnaryOperation, frame: Frame) -> Value:
 
 
 def _comparison(m: Machine, node: cst.Comparison, frame: Frame) -> Value:
-    same = all(isinstance(target.operator, (cst.Is, cst.IsNot)) for target in node.comparisons)
+    same = all(type(target.operator) in (cst.Is, cst.IsNot) for target in node.comparisons)
     read = quietly if same else evaluate
     left = m.see(read(m, node.left, frame))
     result: Value = Unknown(scalar=True)
     for target in node.comparisons:
         right = m.see(read(m, target.comparator, frame))
         operator = target.operator
-        if isinstance(operator, (cst.Is, cst.IsNot)):
+        if type(operator) in (cst.Is, cst.IsNot):
             result = _identity(m, left, right, isinstance(operator, cst.Is))
         elif type(operator) in _COMPARISON:
             result = containers.operator(m, _COMPARISON[type(operator)], left, right, Site(frame.piece, operator, node))
@@ -516,12 +516,12 @@ def _slices(index: Value) -> bool:
 
 
 def _call(m: Machine, node: cst.Call, frame: Frame) -> Value:
-    if isinstance(node.func, cst.Name) and node.func.value in ("super", "reveal", "getattr", "setattr", "vars"):
+    if type(node.func) is cst.Name and node.func.value in ("super", "reveal", "getattr", "setattr", "vars"):
         special = _special_call(m, node, node.func.value, frame)
         if special is not None:
             return special
     callee = evaluate(m, node.func, frame)
-    if isinstance(frame.line, cst.Expr) and frame.line.value is node and isinstance(callee, Method):
+    if isinstance(callee, Method) and type(frame.line) is cst.Expr and frame.line.value is node:
         _discarded(m, node, callee, frame)
     since = m.clock
     args, kwargs = arguments(m, node, frame)
@@ -547,7 +547,7 @@ def _discarded(m: Machine, node: cst.Call, callee: Method, frame: Frame) -> None
 def arguments(m: Machine, node: cst.Call, frame: Frame) -> tuple[list[Value], dict[str, Value]]:
     args: list[Value] = []
     kwargs: dict[str, Value] = {}
-    quiet = isinstance(node.func, cst.Name) and node.func.value in stale.QUIET
+    quiet = type(node.func) is cst.Name and node.func.value in stale.QUIET
     read: list[tuple[cst.BaseExpression, Value, int]] = []
     for arg in node.args:
         value = (quietly if quiet else evaluate)(m, arg.value, frame)

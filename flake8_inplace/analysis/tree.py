@@ -2,6 +2,9 @@
 
 It is the tree that libcst's own parser makes of the same text, without what says nothing to the analysis: comments,
 spaces, and parentheses. Nothing is parsed twice, and no grammar is needed but that of the running Python.
+
+Where most nodes pass, the analysis asks for ``type(node) is cst.Name``: the classes of libcst are abstract ones, for
+which ``isinstance`` takes ten times as long to say no.
 """
 
 from __future__ import annotations
@@ -112,10 +115,10 @@ def parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """What a node is made of, as its ``children``, which libcst finds by making the node anew."""
     for name in _fields(type(node)):
         value = getattr(node, name)
-        if isinstance(value, cst.CSTNode):
-            yield value
-        elif isinstance(value, tuple):
+        if isinstance(value, tuple):
             yield from value
+        elif value is not None and not isinstance(value, (str, cst.MaybeSentinel)):
+            yield value
 
 
 def _is_constant(node: ast.stmt) -> bool:
