@@ -284,7 +284,7 @@ def _one_each(hazards: list[Hazard], refusals: list[Refusal]) -> dict[Place, Fin
 
 def report(hazard: Hazard) -> Finding:
     """The finding for a stale save."""
-    site: Site = hazard.write.place
+    site: Site = _step_around(hazard) or hazard.write.place
     origin: Site = hazard.saved.place
     place, saved_at = site.piece.tree.place(site.node), origin.piece.tree.place(origin.node)
     rule, form, call = _BY_FORM[hazard.write.form], hazard.write.form, hazard.callee()
@@ -312,6 +312,16 @@ def report(hazard: Hazard) -> Finding:
     else:
         message = f"{text} overwrites a tensor that {hazard.saved.op} saved ({slot}, {where}); {advice}"
     return Finding(rule.code, place, message, saved_at)
+
+
+def _step_around(hazard: Hazard) -> Site | None:
+    """The call of a ``step`` of the file, such as that of a class around optimizers, that made an optimizer step."""
+    call = hazard.callee() if hazard.write.form == "step" else None
+    if call is None:
+        return None
+    name = getattr(getattr(call.expression, "func", None), "attr", None)
+    again = any(saving.expression is call.expression for saving in hazard.saved.calls)  # it trains, round after round
+    return call if getattr(name, "value", "") == "step" and not again else None
 
 
 def continues(site: Site, written: set[cst.CSTNode]) -> bool:

@@ -83,6 +83,7 @@ def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
             return [contents["start"], Unknown(scalar=True, positive=True)], False
         if ITEMS in contents:
             return elements(m, contents[ITEMS])
+        return _iterated(m, value)
     if isinstance(value, Unknown):
         return [_part(value), _part(value)], False
     return [Unknown(), Unknown()], False
@@ -650,6 +651,23 @@ def _one_of_many(m: Machine, item: Value) -> Value:
     same = Tensor(item.storage, item.cell, item.view, item.contiguous, item.dims)
     same.origin, same.time, same.lead = item.origin, item.time, "row"
     return same
+
+
+def _iterated(m: Machine, instance: Object) -> tuple[list[Value], bool]:
+    """What an instance yields, as far as its class is one of the file: as for `elements`."""
+
+    def ask(name: str, *args: Value) -> Value | None:
+        found = classes.member(instance.cls, name)
+        if not isinstance(found, Function):
+            return None
+        return m.see(m.run(found, [instance, *args], {}, Site(found.piece, found.node, found.node)))
+
+    made = ask("__iter__")
+    if made is not None and made is not instance:
+        return elements(m, made)
+    if made is not None:
+        return [ask("__next__") or Unknown(), ask("__next__") or Unknown()], False
+    return [ask("__getitem__", Const(0)) or Unknown(), ask("__getitem__", Unknown(scalar=True)) or Unknown()], False
 
 
 def elements_all(m: Machine, value: List | Tuple) -> tuple[tuple[Value, ...], bool]:

@@ -207,7 +207,7 @@ def _assign(m: Machine, node: cst.Assign, frame: Frame) -> bool:
     value = evaluate(m, node.value, frame)
     for target in node.targets:
         _shift(m, target.target, node.value, frame)
-        slices.swap(m, target.target, node.value, value, Site(frame.piece, target.target, target.target))
+        _swap(m, target.target, node.value, value, frame)
         slices.turn(m, target.target, node.value, frame)
         bind(m, target.target, value, frame)
         slices.remember(m, target.target, node.value, frame)
@@ -218,6 +218,14 @@ def _shift(m: Machine, target: cst.BaseExpression, source: cst.BaseExpression, f
     if type(target) is cst.Subscript and type(source) is cst.Subscript:
         base = m.see(quietly(m, target.value, frame))
         slices.shift(m, target, source, base, Site(frame.piece, target.lbracket, target))
+
+
+def _swap(m: Machine, target: cst.BaseExpression, source: cst.BaseExpression, value: Value, frame: Frame) -> None:
+    if type(target) is cst.Tuple and type(source) is cst.Tuple and isinstance(value, Tuple):
+        left, right = ([element.value for element in side.elements] for side in (target, source))
+        owners = [m.see(quietly(m, one.value, frame)) for one in left if type(one) is cst.Subscript]
+        if len(owners) == len(left) and all(isinstance(owner, Tensor) for owner in owners):
+            slices.swap(m, left, right, value, Site(frame.piece, target, target))
 
 
 def _annotated(m: Machine, node: cst.AnnAssign, frame: Frame) -> bool:
@@ -336,8 +344,14 @@ def fork(m: Machine, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> boo
 
 def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
     if isinstance(node.iter, cst.Call) and (generator := _generator(m, node, node.iter.func, frame)) is not None:
-        return _interleaved(m, node, node.iter, *generator, frame)
-    source, begin = evaluate(m, node.iter, frame), m.tick()
+        function, receiver = generator
+        args, kwargs = arguments(m, node.iter, frame)
+        return _interleaved(m, node, function, [*receiver, *args], kwargs, frame)
+    source, begin = m.see(evaluate(m, node.iter, frame)), m.tick()
+    if isinstance(source, Object):
+        found = classes.member(source.cls, "__iter__")
+        if isinstance(found, Function) and _yields(m, node, found):
+            return _interleaved(m, node, found, [source], {}, frame)
     items, exact = containers.few(m, *containers.elements(m, source))
     if not items:
         skip(m, node.iter, node.body)
@@ -358,7 +372,7 @@ def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
 def _generator(
     m: Machine, node: cst.For, func: cst.BaseExpression, frame: Frame
 ) -> tuple[Function, list[Value]] | None:
-    """The generator of the file that a loop calls, and its receiver, where the loop runs to its end."""
+    """The generator of the file that a loop calls, and its receiver."""
     if not isinstance(func.value if isinstance(func, cst.Attribute) else func, cst.Name):
         return None
     callee = m.see(evaluate(m, func, frame))
@@ -368,8 +382,13 @@ def _generator(
         function, receiver = callee, []
     else:
         return None
+    return (function, receiver) if _yields(m, node, function) else None
+
+
+def _yields(m: Machine, node: cst.For, function: Function) -> bool:
+    """Whether a function is a generator that a loop over it runs to its end."""
     yields = not function.managed and _has(m.body(function)[0], cst.Yield)
-    return (function, receiver) if yields and not _has(node.body, cst.Break, cst.Return, cst.Yield) else None
+    return yields and not _has(node.body, cst.Break, cst.Return, cst.Yield)
 
 
 def _has(node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> bool:
@@ -380,10 +399,9 @@ def _has(node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> bool:
 
 
 def _interleaved(
-    m: Machine, node: cst.For, call: cst.Call, generator: Function, receiver: list[Value], frame: Frame
+    m: Machine, node: cst.For, generator: Function, args: list[Value], kwargs: dict[str, Value], frame: Frame
 ) -> bool:
     """``for x in generator(...)``: the body runs where the generator yields."""
-    args, kwargs = arguments(m, call, frame)
     frame.elements |= stale.names(node.target)
     outside = list(m.frames), list(m.calling), list(m.active)
     items: list[Value] = []
@@ -397,7 +415,7 @@ def _interleaved(
         finally:
             m.frames, m.calling, m.active = inside
 
-    run(m, replace(generator, resume=resume), [*receiver, *args], kwargs, site_of(call, frame))
+    run(m, replace(generator, resume=resume), args, kwargs, site_of(node.iter, frame))
     if not items:  # it was not read, or has not come to a yield
         loop(m, frame, node.body, [lambda: bind(m, node.target, Unknown(), frame)], lambda: None, None, exact=True)
     return suite(m, node.orelse.body, frame) if node.orelse is not None else True

@@ -32,11 +32,10 @@ def shift(m: Machine, target: cst.CSTNode, source: cst.CSTNode, base: Value, sit
         m.refuse("shift", site)
 
 
-def swap(m: Machine, targets: cst.CSTNode, sources: cst.CSTNode, values: Value, site: Site) -> None:
+def swap(
+    m: Machine, left: list[cst.BaseExpression], right: list[cst.BaseExpression], values: Tuple, site: Site
+) -> None:
     """``x[i], x[j] = x[j], x[i]``: the right side are views, and the first assignment changes the second."""
-    if type(targets) is not cst.Tuple or type(sources) is not cst.Tuple or not isinstance(values, Tuple):
-        return
-    left, right = ([element.value for element in side.elements] for side in (targets, sources))
     views = [item.storage for item in map(m.see, values.items) if isinstance(item, Tensor) and item.view]
     crossed = len(left) == len(right) == len(views) == 2 and views[0] is views[1]
     if crossed and left[0].deep_equals(right[1]) and left[1].deep_equals(right[0]):

@@ -116,8 +116,19 @@ def since(m: Machine, tensor: Tensor, time: int) -> list[Event]:
 
 
 def fills(node: cst.CSTNode) -> bool:
-    """Whether a write replaces all values without reading them."""
-    return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in FILLING
+    """Whether a write replaces all values of a tensor, and not of a part of it, without reading them."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return False
+    return node.func.attr.value in FILLING and not _is_part(node.func.value)
+
+
+def _is_part(node: cst.CSTNode) -> bool:
+    """Whether an expression is spelled as a part of a tensor."""
+    taken = isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _PARTS
+    return taken or isinstance(node, cst.Subscript)
+
+
+_PARTS = frozenset({"narrow", "select"})
 
 
 def written_name(node: cst.CSTNode, frame: Frame) -> str:
