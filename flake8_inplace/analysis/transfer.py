@@ -205,7 +205,7 @@ def _literal(m: Machine, node: Any, frame: Frame) -> Value:
     if text.isdecimal() and (text[0] != "0" or len(text) == 1):
         return Const(int(text))
     if text[0] in "\"'" and "\\" not in text:
-        return Const(text[3:-3] if text[:3] in ('"""', "'''") else text[1:-1])
+        return Const(text[1:-1])
     try:
         return Const(ast.literal_eval(text))
     except (ValueError, SyntaxError, MemoryError):
