@@ -564,6 +564,13 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         made_up = classes.dictionary(m, args[1:], kwargs)
         made_up.factory = m.see(args[0])
         return made_up
+    if name == "collections.deque":
+        return List(*containers.elements(m, args[0])) if args else List()
+    if name in ("builtins.dict.fromkeys", "collections.OrderedDict.fromkeys") and args:
+        made_up = Dict()
+        for key in containers.elements(m, args[0])[0]:
+            containers.set_item(m, made_up, key, args[1] if len(args) > 1 else NONE)
+        return made_up
     if name in ("collections.OrderedDict", "builtins.dict"):
         return classes.dictionary(m, args, kwargs)
     if name.startswith("torch.Tensor.") and args:
@@ -601,11 +608,15 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         if known is not None:
             return known
         return tensors.unknown_call(m, *args, *kwargs.values())
+    if name.startswith("operator.") and (made := _operator(m, name[9:], args, site)) is not None:
+        return made
     if name.startswith(_NO_TENSOR):
         for arg in map(m.see, args) if m.stored else ():
             if isinstance(arg, List):
                 containers.elements(m, arg)  # np.stack(arrays) reads them
         return Unknown(scalar=True)
+    if name == "copy.copy" and args:
+        return classes.shallow(m, args[0])
     if name == "copy.deepcopy" and args and m.see(args[0]) in m.snapshots:
         return Unknown()
     if name == "copy.deepcopy" and args:
@@ -624,12 +635,26 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
     return tensors.unknown_call(m, *args, *kwargs.values())
 
 
-_HIGHER = frozenset({"builtins.map", "builtins.filter", "functools.reduce", "itertools.starmap"})
+def _operator(m: Machine, name: str, args: list[Value], site: Site) -> Value | None:
+    """Call a function of Python's ``operator`` that takes two operands."""
+    plain = name.strip("_")
+    if len(args) == 2 and plain in containers.BINARY:
+        return containers.operator(m, plain, args[0], args[1], site)
+    if len(args) == 2 and plain[:1] == "i" and plain[1:] in containers.BINARY:
+        return containers.augment(m, plain[1:], args[0], args[1], site, "op_")
+    return None
+
+
+_HIGHER = frozenset(
+    {"builtins.map", "builtins.filter", "functools.reduce", "itertools.starmap", "torch.utils._pytree.tree_map"}
+)
 
 
 def _higher(m: Machine, name: str, args: list[Value], site: Site) -> Value:
     """Functions that call a function for every element."""
     function, *sequences = args
+    if name == "torch.utils._pytree.tree_map":
+        return _mapped(m, function, sequences[0], site) if sequences else Unknown()
     columns = [containers.elements(m, sequence) for sequence in sequences]
     if name == "functools.reduce" and columns:
         items = [*sequences[1:2], *columns[0][0]]
@@ -644,6 +669,20 @@ def _higher(m: Machine, name: str, args: list[Value], site: Site) -> Value:
     if name == "itertools.starmap":
         rows = [containers.elements(m, row[0])[0] for row in rows]
     return List([call(m, function, row, {}, site) for row in rows], not exact)
+
+
+def _mapped(m: Machine, function: Value, value: Value, site: Site) -> Value:
+    """The same containers, of what a function makes of everything in them."""
+    value = m.see(value)
+    if isinstance(value, Tuple):
+        return Tuple(tuple(_mapped(m, function, item, site) for item in value.items))
+    if isinstance(value, List):
+        contents = m.state.get(value)
+        return List([_mapped(m, function, item, site) for item in contents.items], contents.open)
+    if isinstance(value, Dict):
+        held = m.state.get(value)
+        return Dict({key: _mapped(m, function, item, site) for key, item in held.items.items()}, held.open)
+    return call(m, function, [value], {}, site)
 
 
 def _names(m: Machine, value: Value) -> tuple[str, ...]:

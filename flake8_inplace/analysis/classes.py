@@ -91,6 +91,15 @@ def member(cls: Value, name: str, after: Class | None = None) -> Value | None:
     return None
 
 
+def special(m: Machine, value: Value, name: str, args: list[Value], site: Site) -> Value | None:
+    """Call a method that Python calls by itself, such as ``__add__``; None where an instance has none of the file."""
+    found = member(value.cls, name) if isinstance(value, Object) else None
+    if not isinstance(found, Function):
+        return None
+    result = m.see(m.run(found, [value, *args], {}, site))
+    return None if result == Ref("builtins.NotImplemented") else result
+
+
 def instantiate(m: Machine, cls: Class, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """Make an instance of a class of the file: its ``__init__`` runs."""
     instance = Object(cls)
@@ -258,8 +267,11 @@ def attribute(m: Machine, instance: Object, name: str, site: Site) -> Value:
         return contents[f"init.{name}"]  # type: ignore[no-any-return]
     found_member = member(instance.cls, name)
     if isinstance(found_member, Function):
-        if found_member.kind == "property":
-            return m.run(found_member, [instance], {}, site)
+        if found_member.kind in ("property", "cached"):
+            value = m.run(found_member, [instance], {}, site)
+            if found_member.kind == "cached":
+                set_attribute(m, instance, name, value, site)
+            return value
         if found_member.kind == "static":
             return found_member
         return Bound(found_member, instance.cls if found_member.kind == "class" else instance)
@@ -271,8 +283,10 @@ def attribute(m: Machine, instance: Object, name: str, site: Site) -> Value:
     items = m.see(contents.get(ITEMS, NONE))
     if isinstance(fallback, Ref) and isinstance(items, Dict) and name in m.state.get(items).items:
         return m.state.get(items).items[name]  # type: ignore[no-any-return]
+    if name == "__class__":
+        return instance.cls
     if name == "training":
-        value: Value = Const(True)  # modules are made in training mode, and it is training that runs a backward
+        value = Const(True)  # modules are made in training mode, and it is training that runs a backward
     elif _has_method(instance.cls, name):
         return Method(instance, name, site.node)
     else:
@@ -455,12 +469,25 @@ def copied(m: Machine, value: Value, memo: dict[Value, Value]) -> Value:
     return memo.get(value, value)
 
 
+def shallow(m: Machine, value: Value) -> Value:
+    """``copy.copy``: another container, or another instance, of the same things."""
+    value = m.see(value)
+    if isinstance(value, List):
+        contents = m.state.get(value)
+        return List(contents.items, contents.open)
+    if isinstance(value, (Dict, Object)):
+        twin = Dict() if isinstance(value, Dict) else Object(value.cls)
+        twin.initial = m.state.get(value)
+        return twin
+    return value if isinstance(value, (Tuple, Const)) else tensors.unknown_call(m, value)
+
+
 def super_attribute(m: Machine, value: Super, name: str, site: Site) -> Value:
     receiver = value.receiver
     cls = receiver.cls if isinstance(receiver, Object) else value.owner
     found = member(cls, name, after=value.owner)
     if isinstance(found, Function):
-        if found.kind == "property":
+        if found.kind in ("property", "cached"):
             return m.run(found, [receiver], {}, site)
         return found if found.kind == "static" else Bound(found, receiver)
     if found is not None:

@@ -34,7 +34,7 @@ from .domain import (
     choose,
     part_grad,
 )
-from .machine import Function, Machine, Site, constant
+from .machine import Class, Function, Machine, Site, constant
 
 UNROLL = 4
 """Loops over this many known numbers or fewer are read once a number; all others twice."""
@@ -321,8 +321,9 @@ def set_item(m: Machine, value: Value, index: Value, new: Value) -> None:
     if isinstance(value, List):
         contents = m.state.get(value)
         if isinstance(index, Slice):
-            items, _ = elements(m, new)
-            m.state.put(value, Items((*contents.items, *items), True))
+            items, exact = elements(m, new)
+            replaced = _replaced(contents, index, items) if exact and not contents.open else None
+            m.state.put(value, replaced or Items((*contents.items, *items), True))
             return
         where = position(m, value, index)
         contents = m.state.get(value)
@@ -344,30 +345,40 @@ def set_item(m: Machine, value: Value, index: Value, new: Value) -> None:
             m.state.put(value, Attributes(contents.items, True))
 
 
+def _replaced(contents: Items, index: Slice, new: list[Value]) -> Items | None:
+    """A list with other elements in the place of some; None where it is not known of which."""
+    bounds = [constant(bound) for bound in (index.lower, index.upper, index.step)]
+    known = all(isinstance(bound, Const) for bound in (index.lower, index.upper, index.step))
+    if not known or not all(bound is None or isinstance(bound, int) for bound in bounds) or bounds[2] is not None:
+        return None
+    items = list(contents.items)
+    items[slice(*bounds)] = new
+    return Items(tuple(items))
+
+
 def list_method(m: Machine, value: List, name: str, args: list[Value]) -> Value:
     contents: Items = m.state.get(value)
     first = args[0] if args else NONE
-    if name == "append":
+    if name in ("append", "appendleft"):
         stale.stored(m, value, first)
-        m.state.put(value, Items((*contents.items, first), contents.open))
+        items = (*contents.items, first) if name == "append" else (first, *contents.items)
+        m.state.put(value, Items(items, contents.open))
         return NONE
-    if name == "extend":
+    if name in ("extend", "extendleft"):
         extend(m, value, first)
         return NONE
     if name == "insert" and len(args) > 1:
         where = constant(first)
         where = where if isinstance(where, int) else 0
-        items = list(contents.items)
-        items.insert(where, args[1])
-        m.state.put(value, Items(tuple(items), contents.open))
+        m.state.put(value, Items((*contents.items[:where], args[1], *contents.items[where:]), contents.open))
         return NONE
-    if name == "pop":
-        index = constant(first) if args else -1
+    if name in ("pop", "popleft"):
+        index = constant(first) if args else (-1 if name == "pop" else 0)
         if isinstance(index, int) and -len(contents.items) <= index < len(contents.items):
-            items = list(contents.items)
-            taken = items.pop(index)
+            left = list(contents.items)
+            taken = left.pop(index)
             stale.taken(m, value, m.see(taken))
-            m.state.put(value, Items(tuple(items), contents.open))
+            m.state.put(value, Items(tuple(left), contents.open))
             return taken
         return Unknown()
     if name == "clear":
@@ -380,7 +391,7 @@ def list_method(m: Machine, value: List, name: str, args: list[Value]) -> Value:
         return NONE
     if name == "copy":
         return List(contents.items, contents.open)
-    return NONE if name in ("sort", "remove") else Unknown(scalar=name in ("index", "count"))
+    return NONE if name in ("sort", "remove", "rotate") else Unknown(scalar=name in ("index", "count"))
 
 
 def extend(m: Machine, value: List, more: Value) -> None:
@@ -450,6 +461,10 @@ def builtin(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], 
         return Tuple(tuple(items)) if name == "tuple" and exact else List(items, not exact)
     if name == "next":
         return elements(m, first)[0][0] if args and elements(m, first)[0] else Unknown()
+    if name in ("max", "min") and len(args) == 1 and "key" in kwargs:
+        return get_item(m, first, Unknown(scalar=True))
+    if name == "type" and len(args) == 1 and isinstance(first, Object):
+        return first.cls
     if name in ("sum", "max", "min"):
         return _fold(m, name, args, site)
     if name == "abs" and isinstance(first, Tensor):
@@ -610,12 +625,47 @@ _COMPARE = {
 }
 
 
+BINARY = frozenset("add sub mul truediv floordiv mod pow matmul and or xor lshift rshift eq ne lt le gt ge".split())
+"""Operators of two operands, by the names that Python's methods have for them."""
+
+
+def augment(m: Machine, name: str, old: Value, value: Value, site: Site, form: str = "augmented") -> Value:
+    """``old += value``: in place for tensors, lists and what has a method for it, a new value for everything else."""
+    old = m.see(old)
+    if isinstance(old, Choice):
+        return m.split([old], lambda options: augment(m, name, options[0], value, site, form))
+    inplace = facts.lookup(f"Tensor.__i{name}__")
+    if isinstance(old, Tensor) and inplace:  # there is no in-place matmul: `x @= y` makes a new tensor
+        tensors.apply(m, inplace, [old, value], {}, site, form)
+        return old
+    if isinstance(old, List) and name == "add":
+        extend(m, old, value)
+        return old
+    if isinstance(old, Dict) and name == "or":
+        dict_method(m, old, "update", [value], {})
+        return old
+    if isinstance(old, Array):
+        m.write(old.storage, "numpy", site)
+        return old
+    if isinstance(old, Unknown) and (shared := tensors.made_of(m, old)):
+        m.write(shared.storage, "numpy", site)
+        return old
+    made = classes.special(m, old, f"__i{name}__", [value], site)
+    return made if made is not None else operator(m, name, old, value, site)
+
+
 def operator(m: Machine, name: str, left: Value, right: Value, site: Site) -> Value:
     """A binary operator, on tensors or on Python's values."""
     left, right = m.see(left), m.see(right)
     left, right = (Unknown(scalar=True) if isinstance(v, Array) else v for v in (left, right))
     if isinstance(left, Choice) or isinstance(right, Choice):
         return m.split([left, right], lambda v: operator(m, name, v[0], v[1], site))
+    if isinstance(left, Object) or isinstance(right, Object):
+        made = classes.special(m, left, f"__{name}__", [right], site)
+        if made is None and name not in _COMPARE:
+            made = classes.special(m, right, f"__r{name}__", [left], site)
+        if made is not None:
+            return made
     if isinstance(left, Tensor):
         return tensors.apply(m, facts.lookup(f"Tensor.__{name}__"), [left, right], {}, site)
     if isinstance(right, Tensor) and not isinstance(left, (List, Tuple)):
@@ -634,6 +684,9 @@ def operator(m: Machine, name: str, left: Value, right: Value, site: Site) -> Va
         if isinstance(left, Tuple) and isinstance(right, Tuple):
             return Tuple((*left.items, *right.items))
         return _bounded((*a[0], *b[0]), a[1] or b[1])
+    if name == "or" and isinstance(left, Dict) and isinstance(right, Dict):
+        one, other = m.state.get(left), m.state.get(right)
+        return Dict({**one.items, **other.items}, one.open or other.open)
     if name == "mul" and isinstance(left, List):
         times = constant(right)
         contents = m.state.get(left)
@@ -655,19 +708,18 @@ def _one_of_many(m: Machine, item: Value) -> Value:
 
 def _iterated(m: Machine, instance: Object) -> tuple[list[Value], bool]:
     """What an instance yields, as far as its class is one of the file: as for `elements`."""
-
-    def ask(name: str, *args: Value) -> Value | None:
-        found = classes.member(instance.cls, name)
-        if not isinstance(found, Function):
-            return None
-        return m.see(m.run(found, [instance, *args], {}, Site(found.piece, found.node, found.node)))
-
-    made = ask("__iter__")
+    if not isinstance(instance.cls, Class):
+        return [Unknown(), Unknown()], False
+    site = Site(instance.cls.piece, instance.cls.node, instance.cls.node)
+    made = classes.special(m, instance, "__iter__", [], site)
     if made is not None and made is not instance:
         return elements(m, made)
     if made is not None:
-        return [ask("__next__") or Unknown(), ask("__next__") or Unknown()], False
-    return [ask("__getitem__", Const(0)) or Unknown(), ask("__getitem__", Unknown(scalar=True)) or Unknown()], False
+        rounds = [classes.special(m, instance, "__next__", [], site) for _ in range(2)]
+    else:
+        indices: list[Value] = [Const(0), Unknown(scalar=True)]
+        rounds = [classes.special(m, instance, "__getitem__", [index], site) for index in indices]
+    return [Unknown() if item is None else item for item in rounds], False
 
 
 def elements_all(m: Machine, value: List | Tuple) -> tuple[tuple[Value, ...], bool]:

@@ -9,7 +9,6 @@ from typing import Any
 
 import libcst as cst
 
-from ..torchfacts import ops as facts
 from . import calls, classes, containers, custom, kept, slices, stale, tensors
 from .calls import GradMode, Packing
 from .classes import NAMED_TUPLE
@@ -252,7 +251,7 @@ def _augmented(m: Machine, node: cst.AugAssign, frame: Frame) -> bool:
             if isinstance(container, Unknown) and container.likely:
                 container = m.see(container)
             old = m.see(subscript(m, container, index, Site(frame.piece, target.lbracket, target)))
-            new = augment(m, name, old, value, site)
+            new = containers.augment(m, name, old, value, site)
             if isinstance(container, Tensor):
                 if tensors.is_advanced(m, index):
                     tensors.assign_subscript(m, container, index, new, site, "augmented")
@@ -266,31 +265,10 @@ def _augmented(m: Machine, node: cst.AugAssign, frame: Frame) -> bool:
         return True
     old = evaluate(m, target, frame)
     value = evaluate(m, node.value, frame)
-    new = augment(m, name, old, value, site)
+    new = containers.augment(m, name, old, value, site)
     if new is not old:
         bind(m, target, new, frame)
     return True
-
-
-def augment(m: Machine, name: str, old: Value, value: Value, site: Site) -> Value:
-    """``old += value``: in place for tensors and lists, a new value for everything else."""
-    old = m.see(old)
-    if isinstance(old, Choice):
-        return m.split([old], lambda options: augment(m, name, options[0], value, site))
-    inplace = facts.lookup(f"Tensor.__i{name}__")
-    if isinstance(old, Tensor) and inplace:  # there is no in-place matmul: `x @= y` makes a new tensor
-        tensors.apply(m, inplace, [old, value], {}, site, "augmented")
-        return old
-    if isinstance(old, List) and name == "add":
-        containers.extend(m, old, value)
-        return old
-    if isinstance(old, Array):
-        m.write(old.storage, "numpy", site)
-        return old
-    if isinstance(old, Unknown) and (shared := tensors.made_of(m, old)):
-        m.write(shared.storage, "numpy", site)
-        return old
-    return containers.operator(m, name, old, value, site)
 
 
 # -- control flow
@@ -573,9 +551,13 @@ def _enter(m: Machine, items: list[cst.WithItem], body: cst.BaseSuite, frame: Fr
         m.state.set(modes, "inference", value.inference or before["inference"])
     if isinstance(value, Packing):
         m.state.set(modes, "packing", "share" if value.shares else "copy")
+    site = site_of(items[0].item, frame)
+    entered = classes.special(m, value, "__enter__", [], site)
     if items[0].asname is not None:
-        bind(m, items[0].asname.name, value, frame)
+        bind(m, items[0].asname.name, value if entered is None else entered, frame)
     alive = _enter(m, items[1:], body, frame)
+    if alive:
+        classes.special(m, value, "__exit__", [NONE, NONE, NONE], site)
     for name, was in before.items():
         m.state.set(modes, name, True if name == "grad" and was is None else was)
     return alive
@@ -686,7 +668,8 @@ def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class 
         if name in ("staticmethod", "classmethod"):
             kind = name[:-6]
         elif name in ("property", "cached_property", "lazyproperty", "setter"):
-            kind = "property" if name != "setter" else "setter"
+            kind = {"cached_property": "cached", "lazyproperty": "cached"}.get(name, name)
+            kind = "property" if kind not in ("cached", "setter") else kind
         value = evaluate(m, inner, frame) if isinstance(inner, (cst.Name, cst.Attribute)) and kind != "setter" else NONE
         if isinstance(value, Ref):
             managed = managed or value.name == "contextlib.contextmanager"
@@ -837,8 +820,9 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
             stale.handed_back(m, [*args, *kwargs.values()], value, frame.born, function.name)
         return frame.yields or value
     finally:
-        state.set(state.modes, "grad", before.get("grad", True))
-        state.set(state.modes, "inference", before.get("inference"))
+        if function.name not in ("__enter__", "__exit__"):  # which may be there to switch it
+            state.set(state.modes, "grad", before.get("grad", True))
+            state.set(state.modes, "inference", before.get("inference"))
         m.stepping = stepping
         m.active.pop()
         m.calling.pop()

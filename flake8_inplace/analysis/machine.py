@@ -109,8 +109,8 @@ class Loop:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function(Callable_):
-    """A function of the file. ``kind``: "", "static", "class" or "property"; ``grad`` what a decorator sets,
-    and ``inference`` whether that is inference mode.
+    """A function of the file. ``kind``: "", "static", "class", "property", or "cached", which is one too; ``grad`` what
+    a decorator sets, and ``inference`` whether that is inference mode.
 
     Where the scan cut what it does out of its piece, this is ``text``, and ``node`` no more than the head.
     ``compiled`` says that ``torch.compile`` or ``torch.jit.script`` decorates it, ``managed`` that

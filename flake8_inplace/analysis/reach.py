@@ -259,6 +259,8 @@ def _attribute(r: _Reading, node: ast.Attribute) -> None:
         r.bound[f".{name}", "any"] += 1
     if owner == "init" or name == "reset_parameters":
         r.begins = True
+    elif owner == "operator" and name[:1] == "i":  # operator.iadd
+        r.writes = True
     elif name in _STEPS:
         r.writes = r.writes or (name, owner) != ("data", "utils")  # torch.utils.data is a module
     elif name.endswith("_") and not name.endswith("__") and name not in _HARMLESS:
@@ -284,6 +286,8 @@ def _call(r: _Reading, node: ast.Call) -> None:
     r.calls += not isinstance(func, ast.Name) or func.id not in _PLAIN
     if any(isinstance(arg, ast.Constant) and arg.value is True for arg in node.args):  # nn.ReLU(True)
         r.makes = True
+    if isinstance(func, ast.Name) and func.id == "getattr" and any(map(_ends_inplace, node.args[1:])):
+        r.writes = True
     if isinstance(func, ast.Attribute) and _is_self(func.value):
         r.asked.add(func.attr)
     elif isinstance(root := _root(func), ast.Name):  # for block in self.blocks: x = block.act(block.norm(x))
@@ -299,6 +303,14 @@ def _call(r: _Reading, node: ast.Call) -> None:
         r.bound[_variable(func.value), "shown"] += 1
     elif isinstance(func, ast.Name) and func.id == "self":
         r.own |= {"forward", "__call__"}
+
+
+def _ends_inplace(name: ast.expr) -> bool:
+    """Whether a name that is put together may be that of an in-place method: ``getattr(x, op + "_")``."""
+    if isinstance(name, ast.BinOp):
+        return _ends_inplace(name.right)
+    last = name.values[-1] if isinstance(name, ast.JoinedStr) and name.values else name
+    return isinstance(last, ast.Constant) and isinstance(last.value, str) and last.value.endswith("_")
 
 
 def _expression(r: _Reading, node: ast.Expr) -> None:  # x.clamp(0, 1)

@@ -298,6 +298,9 @@ def _unary(m: Machine, node: cst.UnaryOperation, frame: Frame) -> Value:
     name = {cst.Minus: "neg", cst.Plus: "pos", cst.BitInvert: "invert"}[type(node.operator)]
     if isinstance(value, Tensor):
         return tensors.apply(m, facts.lookup(f"Tensor.__{name}__"), [value], {}, site_of(node, frame))
+    made = classes.special(m, value, f"__{name}__", [], site_of(node, frame))
+    if made is not None:
+        return made
     if isinstance(value, Choice):
         ops = facts.lookup(f"Tensor.__{name}__")
         return tensors.apply(m, ops, [value], {}, site_of(node, frame))
