@@ -48,6 +48,7 @@ from .machine import (
     Loop,
     Machine,
     Managed,
+    Partial,
     Site,
     Start,
 )
@@ -638,23 +639,27 @@ def _captures(node: cst.CSTNode) -> list[cst.Name]:
 
 
 def _function(m: Machine, node: cst.FunctionDef, frame: Frame) -> bool:
-    function: Value = make_function(m, node, frame, None)
-    for decorator in reversed(node.decorators) if frame.function is not None else ():
-        wrapper = m.see(evaluate(m, decorator.decorator, frame))
-        if isinstance(wrapper, (Function, Bound)):
-            made = m.see(calls.call(m, wrapper, [function], {}, Site(frame.piece, decorator, decorator)))
-            function = made if isinstance(made, (Function, Bound)) else function
-    m.state.set(frame.vars, node.name.value, function)
-    _register(m, node, function, frame)
+    m.state.set(frame.vars, node.name.value, _decorated(m, node, make_function(m, node, frame, None), frame))
     return True
 
 
-def _register(m: Machine, node: cst.FunctionDef | cst.ClassDef, made: Value, frame: Frame) -> None:
-    """Run the decorators by which a definition is put into a table of the module; its name stands for itself."""
-    for decorator in reversed(node.decorators) if frame.piece.registers and frame.parent is None else ():
-        wrapper = m.see(evaluate(m, decorator.decorator, frame))
-        if isinstance(wrapper, (Function, Bound)):
-            calls.call(m, wrapper, [made], {}, Site(frame.piece, decorator, decorator))
+def _decorated(m: Machine, node: cst.FunctionDef, function: Function, frame: Frame) -> Function:
+    """A function after the decorators of this file: they may wrap it, or put it into a table of the module."""
+    made = _decorate(m, node, function, frame)
+    known = isinstance(made, (Function, Bound, Partial)) or (isinstance(made, Object) and isinstance(made.cls, Class))
+    return replace(function, wrapped=made) if known and made is not function else function
+
+
+def _decorate(m: Machine, node: cst.FunctionDef | cst.ClassDef, made: Value, frame: Frame) -> Value:
+    for decorator in reversed(node.decorators):
+        inner = decorator.decorator
+        callee = m.see(evaluate(m, inner.func if isinstance(inner, cst.Call) else inner, frame))
+        if not isinstance(callee, (Function, Bound, Class)):
+            continue
+        wrapper = m.see(evaluate(m, inner, frame)) if isinstance(inner, cst.Call) else callee
+        if isinstance(wrapper, (Function, Bound, Class)):
+            made = m.see(calls.call(m, wrapper, [made], {}, Site(frame.piece, decorator, decorator)))
+    return made
 
 
 def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class | None) -> Function:
@@ -696,13 +701,14 @@ def _class(m: Machine, node: cst.ClassDef, frame: Frame) -> bool:
     body = Frame(cls.members, frame.piece, frame, owner=cls)
     for part in node.body.body:
         if isinstance(part, cst.FunctionDef):
-            function = make_function(m, part, frame, cls)
+            function = _decorated(m, part, make_function(m, part, frame, cls), body)
             name = f"{function.name}.setter" if function.kind == "setter" else function.name
             cls.members[name] = function
         else:
             statement(m, part, body)
     m.state.set(frame.vars, node.name.value, cls)
-    _register(m, node, cls, frame)
+    if frame.piece.registers and frame.parent is None:
+        _decorate(m, node, cls, frame)
     return True
 
 
@@ -779,6 +785,12 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
     """Call a function of the file: its body is read with these arguments."""
     if function.managed:
         return Managed(function, args, kwargs, site)
+    if function.wrapped is not None:
+        before = m.ran.get(function.node)
+        result = calls.call(m, function.wrapped, args, kwargs, site)
+        if m.ran.get(function.node) != before:
+            return result
+    m.ran[function.node] = m.clock
     busy = sum(1 for active in m.active if active.node is function.node)
     m.recursive += busy > 0
     if busy > (RECURSIONS if m.recursive <= RECURSIVE else 1) or len(m.active) >= DEPTH or m.entry_steps > ENTRY_STEPS:
@@ -795,12 +807,12 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
     m.active.append(function)
     m.calling.append(site)
     m.frames.append(frame)
-    before, stepping = dict(state.modes), m.stepping
+    modes, stepping = dict(state.modes), m.stepping
     if stepping is None and site.node is not function.node and classes.optimizes(function.owner):
         m.stepping = site
     if function.grad is not None:
         state.set(state.modes, "grad", function.grad)
-        state.set(state.modes, "inference", function.inference or before.get("inference"))
+        state.set(state.modes, "inference", function.inference or modes.get("inference"))
     try:
         if not isinstance(body, cst.BaseSuite):
             return evaluate(m, body, frame)
@@ -821,8 +833,8 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
         return frame.yields or value
     finally:
         if function.name not in ("__enter__", "__exit__"):  # which may be there to switch it
-            state.set(state.modes, "grad", before.get("grad", True))
-            state.set(state.modes, "inference", before.get("inference"))
+            state.set(state.modes, "grad", modes.get("grad", True))
+            state.set(state.modes, "inference", modes.get("inference"))
         m.stepping = stepping
         m.active.pop()
         m.calling.pop()

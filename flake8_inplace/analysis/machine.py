@@ -113,6 +113,7 @@ class Function(Callable_):
     a decorator sets, and ``inference`` whether that is inference mode.
 
     Where the scan cut what it does out of its piece, this is ``text``, and ``node`` no more than the head.
+    ``wrapped`` is what decorators of the file made of it, for those who call it by its name.
     ``compiled`` says that ``torch.compile`` or ``torch.jit.script`` decorates it, ``managed`` that
     ``contextlib.contextmanager`` does; ``resume`` takes what such a function yields.
     """
@@ -130,6 +131,7 @@ class Function(Callable_):
     compiled: bool = False
     managed: bool = False
     resume: Callable[[Value], None] | None = None
+    wrapped: Value | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,7 +243,8 @@ class Machine:
     """One file being read.
 
     ``questions`` are those whether a tensor requires grad, by its cell; ``spelled`` the names in all functions that
-    were read; ``alike`` what an operation has made of other values that its operands may be.
+    were read; ``ran`` when a function last ran; ``alike`` what an operation has made of other values that its operands
+    may be.
     """
 
     file: Scan
@@ -262,6 +265,7 @@ class Machine:
     alike: Alike | None = None
     questions: dict[tuple[Cell], frozenset[Unknown]] = field(default_factory=dict)
     spelled: set[str] = field(default_factory=set)
+    ran: dict[cst.CSTNode, int] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)
     base: dict[Any, Any] = field(default_factory=dict)
     strangers: dict[Class, Start] = field(default_factory=dict)

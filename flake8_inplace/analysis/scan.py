@@ -35,7 +35,8 @@ class Piece:
 
     Of a function at the top level or in a class, a statement keeps the head; what it does is a piece of its own, one of
     ``functions``. ``lines`` are those of the file. ``passes`` are, for a function that makes one call and computes
-    nothing, the names in it. ``registers`` are the names of the file whose values its decorators may put it into.
+    nothing, the names in it. ``decorators`` are the variables that its decorators begin with, ``registers`` the names
+    of the file whose values they may put it into.
     ``worth``: it is to be read for itself.
     """
 
@@ -47,6 +48,7 @@ class Piece:
     mentions: frozenset[str] = frozenset()
     definition: bool = True
     passes: frozenset[str] | None = None
+    decorators: frozenset[str] = frozenset()
     registers: frozenset[str] = frozenset()
     functions: dict[ast.AST, Piece] = field(default_factory=dict)
     worth: bool = False
@@ -111,9 +113,13 @@ def wraps(piece: Piece, file: Scan) -> bool:
 
     Read on its own, the other one shows as much.
     """
-    if piece.passes is None:
+    if piece.passes is None or any(_defines(file, name) for name in piece.decorators):
         return False
-    return sum(any(other.definition for other in file.binders.get(name, ())) for name in piece.passes) < 2
+    return sum(_defines(file, name) for name in piece.passes) < 2
+
+
+def _defines(file: Scan, name: str) -> bool:
+    return any(piece.definition for piece in file.binders.get(name, ()))
 
 
 def _imports(tree: ast.Module, frameworks: frozenset[str]) -> bool:
@@ -140,10 +146,13 @@ def _registers(
         if isinstance(statement, (ast.Assign, ast.AnnAssign)):
             variables |= bound
     for statement in body:
-        decorators = statement.decorator_list if isinstance(statement, _DEFINITIONS) else ()
-        roots = {_root(decorator) for decorator in decorators} & units.keys()
+        roots = _decorators(statement) & units.keys()
         mentioned = (unit.mentions for root in roots for unit in units[root])
         yield frozenset(variables & roots.union(*mentioned)) if roots else frozenset()
+
+
+def _decorators(statement: ast.stmt) -> frozenset[str]:
+    return frozenset(map(_root, statement.decorator_list) if isinstance(statement, _DEFINITIONS) else ())
 
 
 def _root(node: ast.expr) -> str:
@@ -159,7 +168,8 @@ def _piece(
     units, definition = list(part.units()), isinstance(statement, _DEFINITIONS)
     mentions = frozenset[str]().union(*(unit.mentions for unit in units))
     first, end = _first(statement), statement.end_lineno or statement.lineno
-    piece = Piece([statement], lines, first, end, binds, mentions, definition, _passes(statement, part), registers)
+    passes, decorators = _passes(statement, part), _decorators(statement)
+    piece = Piece([statement], lines, first, end, binds, mentions, definition, passes, decorators, registers)
     piece.functions = {node: _body(node, unit, lines) for node, unit in _functions(statement, part)}
     piece.worth = any(unit.worth for unit in units)
     if not definition and not piece.worth and piece.size > TABLE:
