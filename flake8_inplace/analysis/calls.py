@@ -81,8 +81,12 @@ LBFGS = Ref("torch.optim.LBFGS")
 HANDLE = Ref("torch.utils.hooks.RemovableHandle")
 _HOOKS = {f"register_{kind}_hook": kind for kind in ("forward", "forward_pre", "full_backward")}
 _TRANSFORMS = {
-    f"{package}.{name}": name for package in ("torch", "torch.func", "functorch") for name in ("vmap", "grad")
+    f"{package}.{name}": "vmap" if name == "vmap" else "grad"
+    for package in ("torch", "torch.func", "functorch")
+    for name in ("vmap", "grad", "grad_and_value", "jacrev", "hessian")
 }
+_DIFFERENTIATING = frozenset(f"torch.autograd.functional.{name}" for name in "jacobian hessian vjp hvp vhp".split())
+"""Functions that are given a function, and its arguments as one value or as a tuple, and differentiate it."""
 _FUNCTIONAL = frozenset({"torch.func.functional_call", "torch.nn.utils.stateless.functional_call"})
 _SHARING = frozenset({"torch.from_numpy", "torch.from_dlpack", "torch.utils.dlpack.from_dlpack"})
 _NO_TENSOR = ("numpy.", "math.", "random.", "os.", "time.", "np.", "pandas.", "logging.", "json.", "re.")
@@ -391,6 +395,11 @@ def object_method(
         inside = classes.submodules(m, instance) if name.endswith("modules") else classes.children(m, instance)
         named = name.startswith("named")
         return List([Tuple((Unknown(scalar=True), module)) if named else module for module in inside])
+    if name == "apply" and args:
+        if _configures(m, args[0]):
+            for module in classes.submodules(m, instance):
+                call(m, args[0], [module], {}, site)
+        return instance
     if name in _HOOKS and args:
         return _register_hook(m, instance, _HOOKS[name], args, site)
     if instance.cls == HANDLE and name == "remove":
@@ -399,6 +408,16 @@ def object_method(
     if name in ("zero_grad", "share_memory"):
         return NONE
     return tensors.unknown_call(m, *args, *kwargs.values())
+
+
+def _configures(m: Machine, function: Value) -> bool:
+    """Whether what is applied to modules may change how they compute; mostly it gives parameters their first values."""
+    function = m.see(function)
+    function = function.function if isinstance(function, (Bound, Partial)) else function
+    if not isinstance(function, Function):
+        return False
+    mentions = function.text.mentions if function.text is not None else function.piece.mentions
+    return any(name == "inplace" or name.startswith("register_") for name in mentions)
 
 
 def optimizer_step(m: Machine, optimizer: Object, args: list[Value], site: Site) -> Value:
@@ -530,6 +549,10 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         return _packing(m, name[21:], args, kwargs, site)
     if name in _TRANSFORMS and args:
         return Transform(_TRANSFORMS[name], args[0], args[1] if len(args) > 1 else kwargs.get("in_dims", Const(0)))
+    if name in _DIFFERENTIATING and len(args) > 1:
+        given = m.see(args[1])
+        inputs: list[Value] = list(given.items) if isinstance(given, Tuple) else [given]
+        return _transformed(m, Transform("grad", args[0], NONE), inputs, {}, site)
     if name in ("torch.set_grad_enabled", "torch.autograd.set_grad_enabled"):
         on = constant(args[0]) is not False if args else True
         m.state.set(m.state.modes, "grad", on)

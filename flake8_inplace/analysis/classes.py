@@ -154,9 +154,16 @@ def entries(m: Machine, value: Value) -> Attributes:
     if not isinstance(value, (List, Tuple)):
         return Attributes({}, open=True)
     contents = m.state.get(value) if isinstance(value, List) else Items(value.items)
-    pairs = [pair for item in contents.items if isinstance(pair := m.see(item), Tuple) and len(pair.items) == 2]
-    held = {key.value if isinstance(key, Const) else key: item for key, item in (pair.items for pair in pairs)}
-    return Attributes(held, contents.open or len(pairs) < len(contents.items))
+    rows = [row.items if isinstance(row, Tuple) else () for row in (_as_row(m, item) for item in contents.items)]
+    held = {m.see(row[0]): row[1] for row in rows if len(row) == 2}
+    named = {key.value if isinstance(key, Const) else key: item for key, item in held.items()}
+    return Attributes(named, contents.open or len(named) < len(contents.items))
+
+
+def _as_row(m: Machine, value: Value) -> Value:
+    """A pair, which may be spelled as a list."""
+    value = m.see(value)
+    return Tuple(m.state.get(value).items) if isinstance(value, List) and not m.state.get(value).open else value
 
 
 def fields(cls: Value) -> list[str]:
@@ -212,7 +219,8 @@ def build(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value]) ->
             items = List(args)
         return Object(Ref(name), {ITEMS: _as_list(m, items)})
     if name in _DICTS:
-        return Object(Ref(name), {ITEMS: args[0] if args else Dict()})
+        pairs = args and isinstance(m.see(args[0]), (List, Tuple))
+        return Object(Ref(name), {ITEMS: dictionary(m, args, {}) if pairs else args[0] if args else Dict()})
     if name == MODULE:
         return Object(Ref(name))
     if name in OPTIMIZERS:

@@ -265,6 +265,7 @@ def _attribute(r: _Reading, node: ast.Attribute) -> None:
         r.writes = r.writes or (name, owner) != ("data", "utils")  # torch.utils.data is a module
     elif name.endswith("_") and not name.endswith("__") and name not in _HARMLESS:
         r.writes = True
+        r.makes = r.makes or node not in r.at_once  # self.act = torch.relu_
 
 
 def _constant(r: _Reading, node: ast.Constant) -> None:
@@ -327,6 +328,8 @@ def _confused() -> frozenset[str]:
 def _assign(r: _Reading, node: ast.Assign | ast.AnnAssign) -> None:
     value = node.value
     for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        if isinstance(target, ast.Attribute) and target.attr == "inplace":
+            r.makes = r.makes or not isinstance(value, ast.Constant) or bool(value.value)
         name = _variable(target)
         if name:
             r.bound[name, "container"] += value is None or _is_container(value)

@@ -35,9 +35,8 @@ class Piece:
 
     Of a function at the top level or in a class, a statement keeps the head; what it does is a piece of its own, one of
     ``functions``. ``lines`` are those of the file. ``passes`` are, for a function that makes one call and computes
-    nothing, the names in it. ``decorators`` are the variables that its decorators begin with, ``registers`` the names
-    of the file whose values they may put it into.
-    ``worth``: it is to be read for itself.
+    nothing, the names in it but for the one that it calls. ``decorators`` are the variables that its decorators begin
+    with, ``registers`` the names of the file whose values they may put it into. ``worth``: it is to be read for itself.
     """
 
     body: Sequence[ast.stmt]
@@ -113,9 +112,7 @@ def wraps(piece: Piece, file: Scan) -> bool:
 
     Read on its own, the other one shows as much.
     """
-    if piece.passes is None or any(_defines(file, name) for name in piece.decorators):
-        return False
-    return sum(_defines(file, name) for name in piece.passes) < 2
+    return piece.passes is not None and not any(_defines(file, name) for name in piece.passes | piece.decorators)
 
 
 def _defines(file: Scan, name: str) -> bool:
@@ -198,7 +195,8 @@ def _passes(statement: ast.stmt, unit: Unit | Group) -> frozenset[str] | None:
     nodes = [node for line in body for node in ast.walk(line)]
     if any(isinstance(node, ast.Constant) and isinstance(node.value, str) for node in nodes):
         return None  # that chooses what the other one does
-    return frozenset(node.id for node in nodes if isinstance(node, ast.Name))
+    called = {_root(node.func) for node in nodes if isinstance(node, ast.Call)}
+    return frozenset(node.id for node in nodes if isinstance(node, ast.Name)) - called
 
 
 def _first(statement: ast.stmt) -> int:

@@ -500,7 +500,9 @@ def subscript(m: Machine, value: Value, index: Value, site: Site) -> Value:
     if isinstance(value, Object):
         contents = m.state.get(value).items
         if ITEMS in contents:
-            return subscript(m, contents[ITEMS], index, site)
+            part = subscript(m, contents[ITEMS], index, site)
+            of_modules = isinstance(value.cls, Ref) and classes.is_module(value.cls)
+            return Object(value.cls, {ITEMS: part}) if of_modules and isinstance(m.see(index), Slice) else part
         found = classes.member(value.cls, "__getitem__")
         return m.run(found, [value, index], {}, site) if isinstance(found, Function) else Unknown()
     if isinstance(value, (Ref, Class)):
