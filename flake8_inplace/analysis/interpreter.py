@@ -798,7 +798,7 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
     state, (body, piece) = m.state, m.body(function)
     frame = Frame({}, piece, function.frame, function.owner, args[0] if function.owner and args else None)
     frame.function, frame.born = function, m.tick()
-    complete = parameters(m, function, args, kwargs, frame)
+    complete = parameters(m, function, args, kwargs, frame, entry=site.node is function.node)
     if complete or function.name != "forward":
         m.reached.add(function.node)
         m.spelled |= piece.mentions if function.text is not None else frozenset()
@@ -848,8 +848,13 @@ def forget(state: State, frame: Frame) -> None:
     journal[frame.mark :] = kept
 
 
-def parameters(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Value], frame: Frame) -> bool:
-    """Bind the parameters of a call; True when every required one got a value that is known."""
+def parameters(
+    m: Machine, function: Function, args: list[Value], kwargs: dict[str, Value], frame: Frame, entry: bool
+) -> bool:
+    """Bind the parameters of a call; True when every required one got a value that is known.
+
+    An ``entry`` may be given other keywords than those that are known of.
+    """
     params = function.node.params
     named = [p.name.value for p in (*params.posonly_params, *params.params)]
     rest = dict(kwargs)
@@ -870,7 +875,7 @@ def parameters(m: Machine, function: Function, args: list[Value], kwargs: dict[s
     if isinstance(params.star_arg, cst.Param):
         frame.vars[params.star_arg.name.value] = Tuple(tuple(args[len(named) :]))
     if params.star_kwarg is not None:
-        frame.vars[params.star_kwarg.name.value] = Dict(rest)
+        frame.vars[params.star_kwarg.name.value] = Dict(rest, open=entry)
     for name, value in frame.vars.items():
         spec = next((p for p in (*params.posonly_params, *params.params) if p.name.value == name), None)
         if spec is not None and annotation(spec.annotation) == "tensor":
@@ -991,6 +996,8 @@ def call_entry(m: Machine, function: Function, receiver: Value | None) -> None:
         args.append(receiver)
         spec = spec[1:]
     forward = function.name == "forward" and isinstance(receiver, Object) and classes.is_module(receiver.cls)
+    if isinstance(params.star_arg, cst.Param):  # of which two stand for all
+        spec = [*spec, params.star_arg, params.star_arg]
     args += [entry_argument(m, function, p, index == 0, forward) for index, p in enumerate(spec)]
     kwargs = {p.name.value: entry_argument(m, function, p, False, forward) for p in params.kwonly_params}
     site = Site(function.piece, function.node, function.node)
