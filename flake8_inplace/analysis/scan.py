@@ -191,12 +191,21 @@ def _body(node: Definition, unit: Unit, lines: list[str]) -> Piece:
 def _passes(statement: ast.stmt, unit: Unit | Group) -> frozenset[str] | None:
     if not isinstance(statement, ast.FunctionDef) or isinstance(unit, Group) or unit.writes or unit.calls > 1:
         return None
+    if any(_names_tensor(node) for node in ast.walk(statement.args)):
+        return None  # it knows that of what it hands on
     body = statement.body[ast.get_docstring(statement, clean=False) is not None :]
     nodes = [node for line in body for node in ast.walk(line)]
     if any(isinstance(node, ast.Constant) and isinstance(node.value, str) for node in nodes):
         return None  # that chooses what the other one does
     called = {_root(node.func) for node in nodes if isinstance(node, ast.Call)}
     return frozenset(node.id for node in nodes if isinstance(node, ast.Name)) - called
+
+
+def _names_tensor(node: ast.AST) -> bool:
+    """Whether an annotation says that something is a tensor."""
+    said = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    said = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else said
+    return said.endswith(("Tensor", "Parameter"))
 
 
 def _first(statement: ast.stmt) -> int:
