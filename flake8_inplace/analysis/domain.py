@@ -153,9 +153,9 @@ class Tensor:
     backward hook) or "custom" (returned by a custom function); ``contiguous`` is False after a transposition; ``dims``
     is the number of dimensions, where known; ``origin`` is "op" where an operator of this program computed it, "blank"
     where it was made to be filled, "maybe" where it may be the tensor that it was made of, "cast" where that hangs on a
-    dtype; ``time`` when one of several outputs, or ``.data``, was made; ``lead`` is "one" where the first dimension has
-    size one, "shared" where its rows are one in memory, "row" for such a row, and for an element of ``[x] * n``,
-    "windows" for those of ``unfold`` that overlap.
+    dtype; ``time`` when one of several outputs, ``.data`` or ``detach()`` was made; ``lead`` is "one" where the first
+    dimension has size one, "shared" where its rows are one in memory, "row" for such a row, and for an element of
+    ``[x] * n``, "windows" for those of ``unfold`` that overlap.
     """
 
     __slots__ = ("cell", "contiguous", "dims", "lead", "origin", "storage", "time", "view")

@@ -990,19 +990,23 @@ def call_entry(m: Machine, function: Function, receiver: Value | None) -> None:
     """Read a function as if somebody outside the file called it; what it hands out may be backpropagated."""
     m.state.journal.clear()
     params = function.node.params
-    spec = [*params.posonly_params, *params.params]
+    spec = positional(params)
     args: list[Value] = []
     if receiver is not None and spec:
         args.append(receiver)
         spec = spec[1:]
     forward = function.name == "forward" and isinstance(receiver, Object) and classes.is_module(receiver.cls)
-    if isinstance(params.star_arg, cst.Param):  # of which two stand for all
-        spec = [*spec, params.star_arg, params.star_arg]
     args += [entry_argument(m, function, p, index == 0, forward) for index, p in enumerate(spec)]
     kwargs = {p.name.value: entry_argument(m, function, p, False, forward) for p in params.kwonly_params}
     site = Site(function.piece, function.node, function.node)
     result = run(m, function, args, kwargs, site)
     m.want(result, *([receiver] if receiver is not None else []))
+
+
+def positional(params: cst.Parameters) -> list[cst.Param]:
+    """What a caller may pass by position; two stand for all that ``*args`` takes."""
+    rest = [params.star_arg] * 2 if isinstance(params.star_arg, cst.Param) else []
+    return [*params.posonly_params, *params.params, *rest]
 
 
 def call_class(m: Machine, cls: Class) -> None:
@@ -1053,7 +1057,7 @@ def call_custom(m: Machine, cls: Class) -> None:
     args: list[Value] = []
     if isinstance(forward, Function):
         with_context = classes.member(cls, "setup_context") is None
-        params = [*forward.node.params.posonly_params, *forward.node.params.params][with_context:]
+        params = positional(forward.node.params)[with_context:]
         args = [entry_argument(m, forward, param, index == 0, False) for index, param in enumerate(params)]
     m.want(custom.apply(m, cls, args, {}, Site(cls.piece, cls.node, cls.node)))
 

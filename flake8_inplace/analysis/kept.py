@@ -21,6 +21,17 @@ def updated(m: Machine, site: Site | None) -> None:
     m.state.set(m.updates, "all", (*m.updates.get("all", ())[1 - EVENTS :], (m.tick(), site)))
 
 
+def compared(m: Machine, one: Tensor, other: Tensor) -> None:
+    """A parameter is compared with what ``.data`` or ``detach()`` kept of it before an update: with itself."""
+    if one is other or (one.storage.hidden or one.storage) is not (other.storage.hidden or other.storage):
+        return
+    begin, end = sorted((one.time, other.time))
+    begin, end = (end, m.tick()) if begin == 0 else (begin, end)  # the parameter itself, as it is now
+    for moment, site in m.updates.get("all", ()):
+        if begin < moment < end and site is not None:
+            m.refuse("read", site)
+
+
 def restored(m: Machine, module: Value, states: Value) -> None:
     """``module.load_state_dict(states)``: where the states are the parameters, nothing is brought back."""
     states = m.see(states)

@@ -80,10 +80,10 @@ def view(m: Machine, base: Tensor, kind: str = "view", contiguous: bool = True) 
     return part
 
 
-def detached(base: Tensor) -> Tensor:
+def detached(m: Machine, base: Tensor) -> Tensor:
     """``detach()``: the same memory and version counter, no history."""
     result = Tensor(base.storage, Cell(), base.view, base.contiguous)
-    result.origin = base.origin
+    result.origin, result.time = base.origin, m.tick()
     return result
 
 
@@ -242,6 +242,10 @@ def _fits(m: Machine, param: facts.Param, value: Value) -> bool:
     return True
 
 
+_COMPARING = frozenset({"sub", "rsub", "eq", "ne", "equal", "allclose", "isclose", "dist", "mse_loss", "l1_loss"})
+"""Operators that ask how two tensors differ."""
+
+
 def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Value:
     """One operator runs: it saves, overwrites and returns."""
     operands: dict[str, list[Tensor]] = {}
@@ -257,6 +261,10 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
             for tensor in operands[param.name]:
                 stale.taken(m, sequence, tensor)
         extra.extend(_unknowns(m, value))
+    if op.name in _COMPARING and m.updates:
+        both = [tensor for name in ("self", "input", "other", "target") for tensor in operands.get(name, ())]
+        if len(both) == 2 and not any(tensor.view for tensor in both):
+            kept.compared(m, both[0], both[1])
     if op.name in ("eq", "ne") and _whole_number(bound.get("other", NONE)):
         for tensor in operands.get("self", ()):
             _hold_whole_numbers(m, tensor)
@@ -281,6 +289,8 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
         for tensor in (tensor for tensors in operands.values() for tensor in tensors):
             stale.differentiated(m, tensor)
     written = [tensor for name in op.writes for tensor in operands.get(name, ())]
+    if op.name == "set_" and m.borrowed:
+        written = []  # it gives a tensor other memory: a reversible layer brings back an input that it had freed
     if op.name == "copy_":
         for tensor, source in zip(written, operands.get("src", ()), strict=False):
             kept.brought_back(m, tensor, source)
@@ -383,7 +393,7 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
     if out.kind == "same":
         return base
     if out.kind == "detached":
-        return detached(base)
+        return detached(m, base)
     if out.kind == "unsafe":
         return Tensor(Storage(), Cell(), "view")
     if out.kind == "maybe":
