@@ -15,7 +15,7 @@ from flake8_inplace.analysis.tree import Tree, expression, parts
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("tests/cases", "tests", "flake8_inplace", "flake8_inplace/*")
-SOURCES = [path for folder in FOLDERS for path in sorted(ROOT.glob(f"{folder}/*.py"))]
+SOURCES = [path for folder in FOLDERS for path in sorted(ROOT.glob(f"{folder}/*.py")) if path.name != "__init__.py"]
 
 SYNTAX = """\
 from . import a, b as c
@@ -212,7 +212,7 @@ def test_operators_brackets_and_attributes_keep_their_places(source: str) -> Non
             continue
         found.add((type(node), place.line, place.column))
     assert {one for one in found if one[1] not in strange} <= expected
-    assert len(found) > len(expected) // 2
+    assert 2 * len(found) >= len(expected)
 
 
 @pytest.mark.parametrize("version", LATER, ids=str)
