@@ -395,7 +395,7 @@ def object_method(
         inside = classes.submodules(m, instance) if name.endswith("modules") else classes.children(m, instance)
         named = name.startswith("named")
         return List([Tuple((Unknown(scalar=True), module)) if named else module for module in inside])
-    if name == "apply" and args:
+    if name == "apply" and args and classes.is_module(instance.cls):
         if _configures(m, args[0]):
             for module in classes.submodules(m, instance):
                 call(m, args[0], [module], {}, site)

@@ -154,10 +154,10 @@ def entries(m: Machine, value: Value) -> Attributes:
     if not isinstance(value, (List, Tuple)):
         return Attributes({}, open=True)
     contents = m.state.get(value) if isinstance(value, List) else Items(value.items)
-    rows = [row.items if isinstance(row, Tuple) else () for row in (_as_row(m, item) for item in contents.items)]
-    held = {m.see(row[0]): row[1] for row in rows if len(row) == 2}
-    named = {key.value if isinstance(key, Const) else key: item for key, item in held.items()}
-    return Attributes(named, contents.open or len(named) < len(contents.items))
+    rows = [_as_row(m, item) for item in contents.items]
+    pairs = [row.items for row in rows if isinstance(row, Tuple) and len(row.items) == 2]
+    held = {key.value if isinstance(key, Const) else key: item for key, item in pairs}
+    return Attributes(held, contents.open or len(pairs) < len(contents.items))
 
 
 def _as_row(m: Machine, value: Value) -> Value:

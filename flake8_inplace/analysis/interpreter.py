@@ -673,8 +673,7 @@ def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class 
         if name in ("staticmethod", "classmethod"):
             kind = name[:-6]
         elif name in ("property", "cached_property", "lazyproperty", "setter"):
-            kind = {"cached_property": "cached", "lazyproperty": "cached"}.get(name, name)
-            kind = "property" if kind not in ("cached", "setter") else kind
+            kind = name if name in ("property", "setter") else "cached"
         value = evaluate(m, inner, frame) if isinstance(inner, (cst.Name, cst.Attribute)) and kind != "setter" else NONE
         if isinstance(value, Ref):
             managed = managed or value.name == "contextlib.contextmanager"

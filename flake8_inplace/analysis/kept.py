@@ -22,13 +22,19 @@ def updated(m: Machine, site: Site | None) -> None:
 
 
 def compared(m: Machine, one: Tensor, other: Tensor) -> None:
-    """A parameter is compared with what ``.data`` or ``detach()`` kept of it before an update: with itself."""
-    if one is other or (one.storage.hidden or one.storage) is not (other.storage.hidden or other.storage):
+    """A parameter is compared with what ``.data`` or ``detach()`` kept of it before an update: with itself.
+
+    Where ``to()`` or ``cpu()`` may have copied, it may be what it was.
+    """
+    both = (one, other)
+    memory = {tensor.storage.hidden or tensor.storage for tensor in both}
+    if len(memory) > 1 or any(tensor.view or tensor.origin in ("maybe", "cast") for tensor in both):
         return
-    begin, end = sorted((one.time, other.time))
-    begin, end = (end, m.tick()) if begin == 0 else (begin, end)  # the parameter itself, as it is now
+    begin, end = sorted(tensor.time for tensor in both)
+    if begin == 0:  # the parameter itself, as it is now
+        begin, end = end, m.tick()
     for moment, site in m.updates.get("all", ()):
-        if begin < moment < end and site is not None:
+        if 0 < begin < moment < end and site is not None:
             m.refuse("read", site)
 
 

@@ -91,6 +91,8 @@ def data(m: Machine, base: Tensor) -> Tensor:
     """``.data``: the same memory, a version counter of its own."""
     result = Tensor(Storage(hidden=base.storage), Cell(base=base.cell), base.view, base.contiguous)
     result.time = m.tick()
+    if base.origin in ("maybe", "cast"):
+        result.origin = base.origin
     return result
 
 
@@ -263,7 +265,7 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
         extra.extend(_unknowns(m, value))
     if op.name in _COMPARING and m.updates:
         both = [tensor for name in ("self", "input", "other", "target") for tensor in operands.get(name, ())]
-        if len(both) == 2 and not any(tensor.view for tensor in both):
+        if len(both) == 2:
             kept.compared(m, both[0], both[1])
     if op.name in ("eq", "ne") and _whole_number(bound.get("other", NONE)):
         for tensor in operands.get("self", ()):
