@@ -19,6 +19,8 @@ import libcst as cst
 
 from ..finding import Place
 
+_Setter = Callable[[Any, Any], None]
+
 
 class UnknownSyntax(SyntaxError):
     """A syntax of Python that is not known here."""
@@ -125,15 +127,35 @@ def _is_constant(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _node(kind: type[Any], **fields: Any) -> Any:
-    return kind(**(_spaces(kind) | fields))  # type: ignore[arg-type]
+def _node(kind: Any, **fields: Any) -> Any:
+    """A node, made without the checks of libcst: what comes from an ``ast`` has passed those of Python."""
+    setters, others = _slots(kind)
+    made = object.__new__(kind)
+    for setter, value in others:
+        setter(made, value)
+    for name, value in fields.items():
+        setters[name](made, value)
+    return made
+
+
+def _word(text: str) -> Any:
+    return _node(cst.Name, value=text)
+
+
+@cache
+def _slots(kind: Any) -> tuple[dict[str, _Setter], list[tuple[_Setter, Any]]]:
+    """What sets the fields of a node, which is frozen, and those that have a default, with the default."""
+    fields = dataclasses.fields(kind)
+    setters = {field.name: getattr(kind, field.name).__set__ for field in fields}
+    defaults = {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
+    return setters, [(setters[name], value) for name, value in (defaults | _spaces(kind)).items()]
 
 
 @cache
 def _spaces(kind: Any) -> dict[str, Any]:
     """What libcst would make anew for each node of a kind, though it says nothing: one is enough for all of them."""
     fields = dataclasses.fields(kind)
-    return {field.name: field.default_factory() for field in fields if callable(field.default_factory)}
+    return {field.name: field.default_factory() for field in fields if field.default_factory is not dataclasses.MISSING}
 
 
 _SILENT = frozenset({"lpar", "rpar", "lbracket", "rbracket", "comma", "dot", "equal", "semicolon"})
@@ -162,11 +184,11 @@ _COMPARISON: dict[type, type] = {
 
 
 def _name(t: Tree, node: ast.Name) -> Any:
-    return cst.Name(node.id)
+    return _word(node.id)
 
 
 def _attribute(t: Tree, node: ast.Attribute) -> Any:
-    name = cst.Name(node.attr)
+    name = _word(node.attr)
     t._origins[name] = node
     return _node(cst.Attribute, value=t.make(node.value), attr=name)
 
@@ -174,20 +196,24 @@ def _attribute(t: Tree, node: ast.Attribute) -> Any:
 def _constant(t: Tree, node: ast.Constant) -> Any:
     value = node.value
     if value is None or isinstance(value, bool):
-        return cst.Name(str(value))
+        return _word(str(value))
     if isinstance(value, (str, bytes)):
-        return cst.SimpleString(repr(value))
+        return _node(cst.SimpleString, value=repr(value))
     if isinstance(value, int):
-        return cst.Integer(str(value) if value.bit_length() < 4000 else hex(value))  # str() refuses thousands of digits
+        text = str(value) if value.bit_length() < 4000 else hex(value)  # str() refuses thousands of digits
+        return _node(cst.Integer, value=text)
     if value is ...:
         return _node(cst.Ellipsis)
     text = repr(value).replace("inf", "1e999")
-    return cst.Imaginary(text) if isinstance(value, complex) else cst.Float(text)
+    return _node(cst.Imaginary, value=text) if isinstance(value, complex) else _node(cst.Float, value=text)
 
 
 def _string(t: Tree, node: Any) -> Any:
-    parts = (cst.FormattedStringText(str(v.value)) if isinstance(v, ast.Constant) else t.make(v) for v in node.values)
-    return _node(cst.FormattedString, parts=tuple(parts))
+    return _node(cst.FormattedString, parts=tuple(_part(t, value) for value in node.values))
+
+
+def _part(t: Tree, node: ast.expr) -> Any:
+    return _node(cst.FormattedStringText, value=str(node.value)) if isinstance(node, ast.Constant) else t.make(node)
 
 
 def _formatted(t: Tree, node: Any) -> Any:
@@ -256,7 +282,7 @@ def _keywords(t: Tree, nodes: list[ast.keyword]) -> list[Any]:
     return [
         _node(cst.Arg, value=t.make(node.value), star="**")
         if node.arg is None
-        else _node(cst.Arg, value=t.make(node.value), keyword=cst.Name(node.arg))
+        else _node(cst.Arg, value=t.make(node.value), keyword=_word(node.arg))
         for node in nodes
     ]
 
@@ -321,7 +347,7 @@ def _parameters(t: Tree, node: ast.arguments) -> Any:
 
 def _parameter(t: Tree, node: ast.arg, default: ast.expr | None) -> Any:
     annotation = _annotation(t, node.annotation)
-    return _node(cst.Param, name=cst.Name(node.arg), annotation=annotation, default=t.maybe(default))
+    return _node(cst.Param, name=_word(node.arg), annotation=annotation, default=t.maybe(default))
 
 
 def _annotation(t: Tree, node: ast.expr | None) -> Any:
@@ -382,20 +408,20 @@ def _import_from(t: Tree, node: ast.ImportFrom) -> Any:
 
 
 def _alias(node: ast.alias) -> Any:
-    asname = None if node.asname is None else _node(cst.AsName, name=cst.Name(node.asname))
+    asname = None if node.asname is None else _node(cst.AsName, name=_word(node.asname))
     return _node(cst.ImportAlias, name=_dotted(node.name), asname=asname)
 
 
 def _dotted(name: str) -> Any:
     first, *others = name.split(".")
-    made: Any = cst.Name(first)
+    made: Any = _word(first)
     for other in others:
-        made = _node(cst.Attribute, value=made, attr=cst.Name(other))
+        made = _node(cst.Attribute, value=made, attr=_word(other))
     return made
 
 
 def _outer(kind: type[Any]) -> Callable[[Tree, Any], Any]:
-    return lambda t, node: _node(kind, names=tuple(_node(cst.NameItem, name=cst.Name(name)) for name in node.names))
+    return lambda t, node: _node(kind, names=tuple(_node(cst.NameItem, name=_word(name)) for name in node.names))
 
 
 def _else(t: Tree, body: list[ast.stmt]) -> Any:
@@ -421,7 +447,7 @@ def _try(t: Tree, node: Any) -> Any:
     starred = not isinstance(node, ast.Try)
     handlers = []
     for handler in node.handlers:
-        name = None if handler.name is None else _node(cst.AsName, name=cst.Name(handler.name))
+        name = None if handler.name is None else _node(cst.AsName, name=_word(handler.name))
         fields = {"type": t.maybe(handler.type), "name": name, "body": t.block(handler.body)}
         handlers.append(_node(cst.ExceptStarHandler if starred else cst.ExceptHandler, **fields))
     return _node(
@@ -444,13 +470,13 @@ def _with(t: Tree, node: ast.With | ast.AsyncWith) -> Any:
 def _function(t: Tree, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Any:
     decorators, params = _decorators(t, node.decorator_list), _parameters(t, node.args)
     returns = _annotation(t, node.returns)
-    return t.function(node, name=cst.Name(node.name), params=params, decorators=decorators, returns=returns)
+    return t.function(node, name=_word(node.name), params=params, decorators=decorators, returns=returns)
 
 
 def _class(t: Tree, node: ast.ClassDef) -> Any:
     return _node(
         cst.ClassDef,
-        name=cst.Name(node.name),
+        name=_word(node.name),
         bases=tuple(_arguments(t, node.bases)),
         keywords=tuple(_keywords(t, node.keywords)),
         decorators=_decorators(t, node.decorator_list),
@@ -496,7 +522,7 @@ def _mapping(t: Tree, node: ast.MatchMapping) -> Any:
 
 def _match_class(t: Tree, node: ast.MatchClass) -> Any:
     pairs = zip(node.kwd_attrs, node.kwd_patterns, strict=True)
-    keywords = tuple(_node(cst.MatchKeywordElement, key=cst.Name(key), pattern=t.make(value)) for key, value in pairs)
+    keywords = tuple(_node(cst.MatchKeywordElement, key=_word(key), pattern=t.make(value)) for key, value in pairs)
     return _node(cst.MatchClass, cls=t.make(node.cls), patterns=_patterns(t, node.patterns), kwds=keywords)
 
 
@@ -505,7 +531,7 @@ def _match_or(t: Tree, node: ast.MatchOr) -> Any:
 
 
 def _maybe_name(name: str | None) -> Any:
-    return None if name is None else cst.Name(name)
+    return None if name is None else _word(name)
 
 
 _MAKERS: dict[type, Callable[[Tree, Any], Any]] = {
@@ -563,7 +589,7 @@ _MAKERS: dict[type, Callable[[Tree, Any], Any]] = {
     ast.ClassDef: _class,
     ast.Match: _match,
     ast.MatchValue: lambda t, node: _node(cst.MatchValue, value=t.make(node.value)),
-    ast.MatchSingleton: lambda t, node: _node(cst.MatchSingleton, value=cst.Name(str(node.value))),
+    ast.MatchSingleton: lambda t, node: _node(cst.MatchSingleton, value=_word(str(node.value))),
     ast.MatchSequence: _sequence,
     ast.MatchMapping: _mapping,
     ast.MatchClass: _match_class,
