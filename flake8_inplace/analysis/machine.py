@@ -446,6 +446,8 @@ class Machine:
         while todo:
             value, guard = todo.pop()
             value = self.see(value)
+            if type(value) not in _COMPUTED:
+                continue
             if isinstance(value, Tensor):
                 node = self.cell(value).node
             elif isinstance(value, Unknown):
@@ -535,6 +537,10 @@ class Machine:
                 held = self.state.get(saved.storage)
                 if saved in held:
                     self.state.put(saved.storage, held - {saved})
+
+
+_COMPUTED = frozenset({Tensor, Unknown, Choice, Tuple, List, Dict, Object})
+"""The kinds of values that something was computed for, or that hold such."""
 
 
 def is_number(value: Value) -> bool:
