@@ -244,6 +244,50 @@ class B(A):
             x = block.act(block.norm(x))
         return x
 """,
+    "a function that others are given": """
+from .layers import named_apply
+def init(module, scale=1.0):
+    module.weight.mul_(scale)  # read
+def register(hook, module):
+    module.hook = hook
+class A(nn.Module):
+    def __init__(self):
+        super().__init__()  # read
+        named_apply(partial(init, scale=0.1), self)
+    def forward(self, x):
+        return self.layer(x)
+class B(nn.Module):
+    def __init__(self):
+        super().__init__()  # read
+        register(init, self)
+    def forward(self, x):
+        return self.layer(x)  # read
+""",
+    "what is asked for, and not called": """
+def f(module):
+    module.weight.mul_(2)  # read
+class A(nn.Module):
+    def init(self, module):
+        return hasattr(module, "f")
+    def other(self, module):
+        return getattr(module, "f")  # read
+""",
+    "tensors just made": """
+def f(x):
+    return torch.rand(3).floor_() + x.clone().mul_(2) + x.new_empty(3).normal_()
+def g(x):
+    return torch.rand(3, requires_grad=True).mul_(2)  # read
+def h(x):
+    return x.clone().exp_().mul_(2)  # read
+""",
+    "what True stands for": """
+def f(x, options):
+    return x.sum(0, True) * options.get("scale", True)
+def g(x):
+    return F.relu(x, True)  # read
+def h(x):
+    return nn.Sequential(nn.Dropout(0.5, True))(x)  # read
+""",
     "what None stood for": """
 class Base:
     def __init__(self):

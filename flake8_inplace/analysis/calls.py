@@ -392,9 +392,13 @@ def object_method(
                 tensors.require_grad(m, tensor, False)
         return instance
     if name in ("children", "modules", "named_children", "named_modules"):
-        inside = classes.submodules(m, instance) if name.endswith("modules") else classes.children(m, instance)
+        inside = classes.named_modules(m, instance) if name.endswith("modules") else classes.named_children(m, instance)
         named = name.startswith("named")
-        return List([Tuple((Unknown(scalar=True), module)) if named else module for module in inside])
+        return List([Tuple((Const(path), module)) if named else module for path, module in inside])
+    if name == "get_submodule" and args:
+        wanted = constant(args[0])
+        found = [module for path, module in classes.named_modules(m, instance) if path == wanted]
+        return found[0] if found else m.symbol(instance, name, args[0])
     if name == "apply" and args and classes.is_module(instance.cls):
         if _configures(m, args[0]):
             for module in classes.submodules(m, instance):

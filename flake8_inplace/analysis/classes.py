@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..torchfacts import modules
@@ -141,7 +141,9 @@ def build_base(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value
 def dictionary(m: Machine, args: list[Value], kwargs: dict[str, Value]) -> Dict:
     """``dict(...)``, of another dictionary or of pairs."""
     given = entries(m, args[0]) if args else Attributes({})
-    return Dict({**given.items, **kwargs}, given.open)
+    made = Dict({**given.items, **kwargs}, given.open)
+    stale.passed_on(m, args[0] if args else NONE, made, given.items.values())
+    return made
 
 
 def entries(m: Machine, value: Value) -> Attributes:
@@ -217,7 +219,8 @@ def build(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value]) ->
         )
         if name == "torch.nn.Sequential" and args and not isinstance(m.see(args[0]), Dict):
             items = List(args)
-        return Object(Ref(name), {ITEMS: _as_list(m, items)})
+        named = entries(m, items).items if isinstance(m.see(items), Dict) else {}
+        return Object(Ref(name), {**named, ITEMS: _as_list(m, items)})
     if name in _DICTS:
         pairs = args and isinstance(m.see(args[0]), (List, Tuple))
         return Object(Ref(name), {ITEMS: dictionary(m, args, {}) if pairs else args[0] if args else Dict()})
@@ -322,7 +325,7 @@ _MODULE_METHODS = frozenset(
     "parameters named_parameters buffers named_buffers modules children named_modules named_children register_buffer "
     "register_parameter add_module train eval zero_grad to cuda cpu half float double bfloat16 type apply forward "
     "append extend insert keys values items requires_grad_ load_state_dict state_dict register_forward_hook "
-    "register_forward_pre_hook "
+    "register_forward_pre_hook get_submodule "
     "reset_parameters share_memory register_full_backward_hook register_module __call__".split()
 )
 
@@ -425,37 +428,46 @@ def named(m: Machine, value: Value, prefix: str = "", seen: set[int] | None = No
     ]
 
 
+def named_modules(
+    m: Machine, value: Value, prefix: str = "", seen: set[Object] | None = None
+) -> list[tuple[str, Object]]:
+    """A module and every module in it, with their dotted names."""
+    value = m.see(value)
+    seen = set() if seen is None else seen
+    inside: list[tuple[Any, Value]] = []
+    found: list[tuple[str, Object]] = []
+    if isinstance(value, (Tuple, List)):
+        inside = list(enumerate(value.items if isinstance(value, Tuple) else m.state.get(value).items))
+    elif isinstance(value, Dict) or (isinstance(value, Object) and value not in seen):
+        inside = list(m.state.get(value).items.items())
+    if isinstance(value, Object) and value not in seen:
+        seen.add(value)
+        found.append((prefix, value))
+    dot = f"{prefix}." if prefix else ""
+    for name, item in inside:
+        found += named_modules(m, item, prefix if name == ITEMS else f"{dot}{name}", seen)
+    return found
+
+
 def submodules(m: Machine, value: Value) -> list[Object]:
     """A module and every module in it."""
-    found: list[Object] = []
-    todo = [value]
-    while todo:
-        item = m.see(todo.pop())
-        if isinstance(item, Object) and item not in found:
-            found.append(item)
-            todo += m.state.get(item).items.values()
-        elif isinstance(item, Dict):
-            todo += m.state.get(item).items.values()
-        elif isinstance(item, (List, Tuple)):
-            todo += item.items if isinstance(item, Tuple) else m.state.get(item).items
-    return found
+    return [module for _, module in named_modules(m, value)]
 
 
-def children(m: Machine, module: Object) -> list[Object]:
-    """The modules that stand directly in a module."""
-    found: list[Object] = []
-    for value in m.state.get(module).items.values():
+def named_children(m: Machine, module: Object) -> list[tuple[str, Object]]:
+    """The modules that stand directly in a module, with their names."""
+    found: dict[Object, str] = {}
+    for name, value in m.state.get(module).items.items():
         value = m.see(value)
-        if isinstance(value, (List, Dict)):
-            contents = m.state.get(value).items
-            found += [
-                item
-                for item in (contents.values() if isinstance(value, Dict) else contents)
-                if isinstance(item, Object)
-            ]
-        elif isinstance(value, Object):
-            found.append(value)
-    return found
+        inside: Iterable[tuple[Any, Value]] = [(name, value)]
+        if isinstance(value, Dict):
+            inside = m.state.get(value).items.items()
+        elif isinstance(value, List):
+            inside = enumerate(m.state.get(value).items)
+        for key, item in inside:
+            if isinstance(item, Object):
+                found.setdefault(item, str(key))
+    return [(name, child) for child, name in found.items()]
 
 
 def copied(m: Machine, value: Value, memo: dict[Value, Value]) -> Value:
@@ -482,10 +494,14 @@ def shallow(m: Machine, value: Value) -> Value:
     value = m.see(value)
     if isinstance(value, List):
         contents = m.state.get(value)
-        return List(contents.items, contents.open)
+        made = List(contents.items, contents.open)
+        stale.passed_on(m, value, made, contents.items)
+        return made
     if isinstance(value, (Dict, Object)):
         twin = Dict() if isinstance(value, Dict) else Object(value.cls)
         twin.initial = m.state.get(value)
+        if isinstance(twin, Dict):
+            stale.passed_on(m, value, twin, twin.initial.items.values())
         return twin
     return value if isinstance(value, (Tuple, Const)) else tensors.unknown_call(m, value)
 

@@ -390,7 +390,7 @@ def list_method(m: Machine, value: List, name: str, args: list[Value]) -> Value:
         m.state.put(value, Items(contents.items[::-1], contents.open))
         return NONE
     if name == "copy":
-        return List(contents.items, contents.open)
+        return classes.shallow(m, value)
     return NONE if name in ("sort", "remove", "rotate") else Unknown(scalar=name in ("index", "count"))
 
 
@@ -429,7 +429,7 @@ def dict_method(m: Machine, value: Dict, name: str, args: list[Value], kwargs: d
         m.state.put(value, Attributes({**contents.items, **other.items, **kwargs}, contents.open or other.open))
         return NONE
     if name == "copy":
-        return Dict(contents.items, contents.open)
+        return classes.shallow(m, value)
     return Unknown()
 
 

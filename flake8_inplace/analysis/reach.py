@@ -36,6 +36,11 @@ _LEAVES = frozenset(
 )
 """Fields of syntax nodes that hold no expression, or one that does not run."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_MAKING = frozenset(
+    "arange empty empty_like eye full full_like linspace ones ones_like rand rand_like randint randn randn_like "
+    "randperm tensor zeros zeros_like".split()
+)
+"""Functions of torch that make a tensor without a history."""
 
 
 @dataclass(slots=True, eq=False)
@@ -43,10 +48,11 @@ class Unit:
     """A function at the top level or in a class, or what else stands in a class or in a top-level statement.
 
     ``mentions`` are the names in it, ``own`` those that it looks up on ``self``, ``strings`` those that it may look
-    up by a string, and ``referred`` those of all that it does not only call. ``asked`` are attributes of ``self``
-    that it calls; ``calls_parts`` says that it calls something else that may be a part of ``self``. ``writes``: it
-    may overwrite a tensor when it runs; ``begins``: by giving parameters their first values; ``returns``: a value, for
-    which that may come too late; ``makes``: it may make something that overwrites a tensor when it is called, as
+    up by a string, and ``referred`` those of all that it does not only call. ``given`` are names, each after that of
+    a function which it is given to in a statement of its own. ``asked`` are attributes of ``self`` that it calls;
+    ``calls_parts`` says that it calls something else that may be a part of ``self``. ``writes``: it may overwrite a
+    tensor when it runs; ``begins``: by giving parameters their first values; ``returns``: a value, for which that may
+    come too late; ``makes``: it may make something that overwrites a tensor when it is called, as
     ``nn.ReLU(inplace=True)`` does. ``calls`` counts its calls, and twice whatever else it computes. ``loads`` are names
     such as ``relu_``, which overwrite if they are among those ``imported`` from modules of torch.
     """
@@ -57,6 +63,7 @@ class Unit:
     strings: frozenset[str]
     asked: frozenset[str]
     referred: frozenset[str]
+    given: frozenset[tuple[str, str]]
     calls_parts: bool
     writes: bool
     makes: bool
@@ -153,6 +160,8 @@ class _Reading:
     loads: set[str] = field(default_factory=set)
     imported: set[tuple[str, str]] = field(default_factory=set)
     at_once: set[ast.AST] = field(default_factory=set)
+    passed: dict[ast.AST, str] = field(default_factory=dict)
+    given: set[tuple[str, str]] = field(default_factory=set)
     harmless: set[ast.AST] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
     bound: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -172,6 +181,7 @@ class _Reading:
             frozenset(self.strings),
             frozenset(self.asked),
             frozenset(self.referred),
+            frozenset(self.given),
             self.calls_parts or any(bound[name, "any"] for name in self.local),
             self.writes or any(_tensor(name, bound) for name in self.written),
             self.makes,
@@ -235,10 +245,16 @@ def _last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
+def _refer(r: _Reading, node: ast.AST, name: str) -> None:
+    if node in r.passed:
+        r.given.add((r.passed[node], name))
+    elif node not in r.at_once:
+        r.referred.add(name)
+
+
 def _name(r: _Reading, node: ast.Name) -> None:
     r.mentions.add(node.id)
-    if node not in r.at_once:
-        r.referred.add(node.id)
+    _refer(r, node, node.id)
     if isinstance(node.ctx, ast.Store):
         r.bound[node.id, "any"] += 1
     elif node.id.endswith("_"):
@@ -253,8 +269,7 @@ def _argument(r: _Reading, node: ast.arg) -> None:
 def _attribute(r: _Reading, node: ast.Attribute) -> None:
     name, owner = node.attr, _last_name(node.value)
     (r.own if _is_self(node.value) else r.mentions).add(name)
-    if node not in r.at_once:
-        r.referred.add(name)
+    _refer(r, node, name)
     if _is_self(node.value) and isinstance(node.ctx, ast.Store):
         r.bound[f".{name}", "any"] += 1
     if owner == "init" or name == "reset_parameters":
@@ -263,16 +278,17 @@ def _attribute(r: _Reading, node: ast.Attribute) -> None:
         r.writes = True
     elif name in _STEPS:
         r.writes = r.writes or (name, owner) != ("data", "utils")  # torch.utils.data is a module
-    elif name.endswith("_") and not name.endswith("__") and name not in _HARMLESS:
+    elif name.endswith("_") and not name.endswith("__") and name not in _HARMLESS and not _is_new(node.value):
         r.writes = True
         r.makes = r.makes or node not in r.at_once  # self.act = torch.relu_
 
 
 def _constant(r: _Reading, node: ast.Constant) -> None:
-    if isinstance(node.value, str) and node.value.isidentifier():  # getattr(self, "name"), register_buffer("name", ...)
-        r.strings.add(node.value)
-        r.referred.add(node.value)
-        r.bound[f".{node.value}", "any"] += 1
+    name = node.value
+    if isinstance(name, str) and name.isidentifier() and node not in r.harmless:  # getattr(self, "name")
+        r.strings.add(name)
+        r.referred.add(name)
+        r.bound[f".{name}", "any"] += 1  # register_buffer("name", ...)
 
 
 def _keyword(r: _Reading, node: ast.keyword) -> None:
@@ -285,8 +301,10 @@ def _call(r: _Reading, node: ast.Call) -> None:
     func = node.func
     r.at_once.add(func)
     r.calls += not isinstance(func, ast.Name) or func.id not in _PLAIN
-    if any(isinstance(arg, ast.Constant) and arg.value is True for arg in node.args):  # nn.ReLU(True)
-        r.makes = True
+    if any(isinstance(arg, ast.Constant) and arg.value is True for arg in node.args):
+        r.makes = r.makes or _last_name(func) not in _never_inplace()  # nn.ReLU(True)
+    if isinstance(func, ast.Name) and func.id == "hasattr":
+        r.harmless.update(node.args)
     if isinstance(func, ast.Name) and func.id == "getattr" and any(map(_ends_inplace, node.args[1:])):
         r.writes = True
     if isinstance(func, ast.Attribute) and _is_self(func.value):
@@ -306,6 +324,24 @@ def _call(r: _Reading, node: ast.Call) -> None:
         r.own |= {"forward", "__call__"}
 
 
+@cache
+def _never_inplace() -> frozenset[str]:
+    """Names of what does not work, or make something that works, in place where it is called with True."""
+    methods = (name for name in facts.tensor_methods() if f"{name}_" not in facts.inplace_methods())
+    return frozenset({"getattr", "get", "pop", "setdefault", *methods})
+
+
+def _is_new(node: ast.expr) -> bool:
+    """Whether an expression is a tensor just made, that nothing has saved: ``torch.rand(3)``, ``x.clone()``."""
+    if not isinstance(node, ast.Call) or any(word.arg in (None, "requires_grad") for word in node.keywords):
+        return False
+    func = node.func
+    if not isinstance(func, ast.Attribute):
+        return False
+    made = func.attr in _MAKING and isinstance(func.value, ast.Name) and func.value.id == "torch"
+    return made or func.attr == "clone" or func.attr.startswith("new_")
+
+
 def _ends_inplace(name: ast.expr) -> bool:
     """Whether a name that is put together may be that of an in-place method: ``getattr(x, op + "_")``."""
     if isinstance(name, ast.BinOp):
@@ -314,9 +350,15 @@ def _ends_inplace(name: ast.expr) -> bool:
     return isinstance(last, ast.Constant) and isinstance(last.value, str) and last.value.endswith("_")
 
 
-def _expression(r: _Reading, node: ast.Expr) -> None:  # x.clamp(0, 1)
-    called = node.value.func if isinstance(node.value, ast.Call) else None
-    r.writes = r.writes or (isinstance(called, ast.Attribute) and f"{called.attr}_" in _confused())
+def _expression(r: _Reading, node: ast.Expr) -> None:
+    call = node.value
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):  # x.clamp(0, 1)
+        r.writes = r.writes or f"{call.func.attr}_" in _confused()
+    elif isinstance(call, ast.Call) and isinstance(
+        call.func, ast.Name
+    ):  # named_apply(partial(init_weights, scale), self)
+        inside = (part for arg in (*call.args, *call.keywords) for part in ast.walk(arg))
+        r.passed.update((part, call.func.id) for part in inside if isinstance(part, (ast.Name, ast.Attribute)))
 
 
 @cache
@@ -473,6 +515,11 @@ class _File:
         for inner in part.parts.values():
             self.add(inner, (inner.name,), part)
 
+    def foreign(self, name: str) -> bool:
+        """Whether a name is imported, from elsewhere than torch: nobody follows what it does with a function."""
+        found = self.defined.get(name, ())
+        return bool(found) and all(isinstance(p, Unit) and not p.mentions and not p.imported for p in found)
+
     def bases(self, group: Group) -> list[Group]:
         found = (other for name in group.bases for other in self.defined.get(name, ()))
         return [other for other in found if isinstance(other, Group) and other is not group]
@@ -525,15 +572,16 @@ class _File:
                 else:
                     lead(("instance", part), ("runs", name), ("makes", name))
         for unit, owner in self.units:
+            referred = unit.referred.union(name for callee, name in unit.given if not self.foreign(callee))
             for name in unit.mentions | unit.strings:
                 if name in self.defined and not name.startswith("__"):
-                    mention(unit, name, name in unit.referred)
+                    mention(unit, name, name in referred)
             if owner is None:
                 continue
             family = families[owner]
             for name in unit.own | unit.strings:
                 if (family, name) in methods:
-                    mention(unit, (family, name), name in unit.referred)
+                    mention(unit, (family, name), name in referred)
             if unit.calls_parts or any((family, name) not in methods for name in unit.asked):
                 lead(("parts", owner), ("runs", unit))
         for group in self.groups:

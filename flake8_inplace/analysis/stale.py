@@ -7,7 +7,7 @@ write: that is asked of the text, see `_meant`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -173,7 +173,7 @@ def read_name(m: Machine, name: str, value: Value, frame: Frame) -> None:
         if frame is event.frames[-1]:
             if event.name and whole(value, event) and not _meant(m, event, name, frame):
                 m.refuse("read", event.site)
-        elif frame in event.frames and m.frames[-1] is frame and value.view == "":
+        elif frame in event.frames and m.frames[-1] is frame and _known(value, event):
             if m.returned.get(event):
                 m.refuse("argument", event.site)
             elif name in frame.times and again(m, event, frame.times[name]):
@@ -225,6 +225,11 @@ def whole(value: Tensor, event: Event) -> bool:
     return value is event.tensor or all(tensor.view == "" and tensor.origin not in ("maybe", "cast") for tensor in both)
 
 
+def _known(value: Tensor, event: Event) -> bool:
+    """Whether who has a tensor has all that was overwritten, and no view that may show something else."""
+    return value.view == "" or value is event.tensor
+
+
 def operand(m: Machine, value: Value, time: int) -> None:
     """An operand was evaluated at ``time``; another one of the same expression may have overwritten it."""
     if isinstance(value, Tensor):
@@ -249,6 +254,14 @@ def stored(m: Machine, container: List | Dict, value: Value) -> None:
         m.state.set(m.stored, (container, value.storage), m.tick())
 
 
+def passed_on(m: Machine, source: Value, container: List | Dict, values: Iterable[Value]) -> None:
+    """A container takes over what another one holds, as it was when that one took it."""
+    source = m.see(source)
+    for value in map(m.see, values) if m.stored else ():
+        if isinstance(value, Tensor) and (time := m.stored.get((source, value.storage))):
+            m.state.set(m.stored, (container, value.storage), time)
+
+
 def named(m: Machine, container: Dict, key: Hashable, value: Value) -> None:
     """A dictionary is given a value under a second key: if a part was overwritten before, under the first one too."""
     value = m.see(value)
@@ -271,7 +284,7 @@ def taken(m: Machine, container: List | Dict, value: Value, known: bool = True) 
             continue
         time = m.stored.get((container, option.storage), 0)
         for event in since(m, option, time) if option is value else ():
-            if time and m.returned.get(event) and option.view == "":
+            if time and m.returned.get(event) and _known(option, event):
                 m.refuse("argument", event.site)
             elif not known:
                 continue
@@ -327,14 +340,15 @@ def handed_back(m: Machine, args: list[Value], result: Value, born: int, name: s
     A tensor that it overwrote and returns has two names, where the caller gives it a new one. One that it converted,
     to return something else, is no more what the caller knew.
     """
-    if not m.events or name.endswith("_") or "inplace" in name or "in_place" in name:
+    announces = name.endswith("_") and not name.endswith("__")
+    if not m.events or announces or "inplace" in name or "in_place" in name:
         return
     results = _tensors(m, result)
     answers = bool(results) or isinstance(m.see(result), (Object, Dict, List, Unknown))
-    whole_ones = {tensor.storage: tensor for arg in args for tensor in _tensors(m, arg) if tensor.view == ""}
+    given = {tensor.storage: tensor for arg in args for tensor in _tensors(m, arg)}
     returned = {tensor.storage for tensor in results}
-    for storage, tensor in whole_ones.items() if answers else ():
-        events = since(m, tensor, born)
+    for storage, tensor in given.items() if answers else ():
+        events = [event for event in since(m, tensor, born) if _known(tensor, event)]
         if tensor.origin != "cast":  # a cast of the function's own may have copied
             events = [event for event in events if event.tensor.origin != "cast"]
         if storage in returned or all(event.alone for event in events):
