@@ -404,11 +404,15 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
         same = view(m, base, base.view)
         same.origin = "cast" if op.name in ("to", "type", "type_as") else "maybe"
         same.dims = base.dims if op.name not in _COPYING_STRIDED else None
+        if same.origin == "maybe":  # a cast is there to copy: what is expanded on the CPU to be moved, say
+            same.lead = _lead(m, None, bound) if op.name == "reshape" else base.lead
         return same
     kind = out.kind if out.kind in ("views", "expand") else "view"
     part = view(m, base, kind, op.name not in _TRANSPOSING)
     if kind == "expand":
         part.lead = _lead(m, base, bound)
+    elif op.name == "view":
+        part.lead = _lead(m, None, bound)
     elif op.name == "unsqueeze" and bound["dim"] == Const(0):
         part.lead = "one"
     elif op.name == "unfold" and _overlap(m, bound):
@@ -426,7 +430,7 @@ def _overlap(m: Machine, bound: Bindings) -> bool:
 
 def _sizes(m: Machine, bound: Bindings) -> tuple[Value, ...]:
     """The sizes that an operator is given, where it is known how many."""
-    size = m.see(bound.get("size", NONE))
+    size = m.see(bound.get("size", bound.get("shape", NONE)))
     if isinstance(size, List) and not m.state.get(size).open:
         return tuple(map(m.see, m.state.get(size).items))
     return tuple(map(m.see, size.items)) if isinstance(size, Tuple) else ()
