@@ -404,8 +404,8 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
         same = view(m, base, base.view)
         same.origin = "cast" if op.name in ("to", "type", "type_as") else "maybe"
         same.dims = base.dims if op.name not in _COPYING_STRIDED else None
-        if same.origin == "maybe":  # a cast is there to copy: what is expanded on the CPU to be moved, say
-            same.lead = _lead(m, None, bound) if op.name == "reshape" else base.lead
+        sized = _lead(m, None, bound) if op.name == "reshape" else base.lead
+        same.lead = "one" if sized == "one" else ""
         return same
     kind = out.kind if out.kind in ("views", "expand") else "view"
     part = view(m, base, kind, op.name not in _TRANSPOSING)
