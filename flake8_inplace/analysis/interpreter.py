@@ -796,7 +796,7 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
         return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.NO)
     state, (body, piece) = m.state, m.body(function)
     frame = Frame({}, piece, function.frame, function.owner, args[0] if function.owner and args else None)
-    frame.function, frame.born = function, m.tick()
+    frame.function, frame.given, frame.born = function, [*args, *kwargs.values()], m.tick()
     complete = parameters(m, function, args, kwargs, frame, entry=site.node is function.node)
     if complete or function.name != "forward":
         m.reached.add(function.node)

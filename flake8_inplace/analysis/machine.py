@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,8 +76,8 @@ class Alike:
 class Frame:
     """The variables of a running function, class body or module. ``owner`` is the class whose method runs.
 
-    ``born`` is the moment it began, ``times`` when its variables were bound since, ``line`` the statement it is at,
-    ``elements`` the targets of its loops.
+    ``given`` are its arguments, ``born`` is the moment it began, ``times`` when its variables were bound since,
+    ``line`` the statement it is at, ``elements`` the targets of its loops.
     """
 
     vars: dict[str, Value]
@@ -86,6 +86,7 @@ class Frame:
     owner: Class | None = None
     receiver: Value | None = None
     function: Function | None = None
+    given: Sequence[Value] = ()
     exits: list[Exit] = field(default_factory=list)
     yields: List | None = None
     loops: list[Loop] = field(default_factory=list)
@@ -285,7 +286,7 @@ class Machine:
     updates: dict[str, Any] = field(default_factory=dict)  # "all": moments and places of updates of parameters
     modules: set[Value] = field(default_factory=set)
     snapshots: dict[Value, tuple[Value, Site, int]] = field(default_factory=dict)
-    returned: dict[Any, bool] = field(default_factory=dict)
+    returned: dict[Any, Tensor | None] = field(default_factory=dict)
     parts: dict[tuple[Frame, str], tuple[cst.Subscript, int]] = field(default_factory=dict)
     handed: dict[Value, list[tuple[int, Frame, Value]]] = field(default_factory=dict)
     alarm: float = field(default_factory=lambda: time.perf_counter() + SECONDS)

@@ -162,7 +162,7 @@ def _root(node: ast.expr) -> str:
 def _piece(
     statement: ast.stmt, part: Unit | Group, binds: frozenset[str], registers: frozenset[str], lines: list[str]
 ) -> Piece:
-    units, definition = list(part.units()), isinstance(statement, _DEFINITIONS)
+    units, definition = list(part.units()), _is_definition(statement)
     mentions = frozenset[str]().union(*(unit.mentions for unit in units))
     first, end = _first(statement), statement.end_lineno or statement.lineno
     passes, decorators = _passes(statement, part), _decorators(statement)
@@ -172,6 +172,13 @@ def _piece(
     if not definition and not piece.worth and piece.size > TABLE:
         piece.body = []
     return piece
+
+
+def _is_definition(statement: ast.stmt) -> bool:
+    """Whether a statement runs nothing but makes a function or a class: ``f = lambda x: ...`` is one too."""
+    if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Lambda):
+        return all(isinstance(target, ast.Name) for target in statement.targets)
+    return isinstance(statement, _DEFINITIONS)
 
 
 def _functions(statement: ast.stmt, part: Unit | Group) -> Iterator[tuple[Definition, Unit]]:

@@ -173,10 +173,10 @@ def read_name(m: Machine, name: str, value: Value, frame: Frame) -> None:
         if frame is event.frames[-1]:
             if event.name and whole(value, event) and not _meant(m, event, name, frame):
                 m.refuse("read", event.site)
-        elif frame in event.frames and m.frames[-1] is frame and _known(value, event):
-            if m.returned.get(event):
+        elif frame in event.frames and m.frames[-1] is frame:
+            if _given(m, value, event):
                 m.refuse("argument", event.site)
-            elif name in frame.times and again(m, event, frame.times[name]):
+            elif value.view == "" and name in frame.times and again(m, event, frame.times[name]):
                 m.refuse("read", event.site)
 
 
@@ -185,11 +185,11 @@ def again(m: Machine, event: Event, time: int) -> bool:
 
     What is an argument of its own, its caller handed to it.
     """
-    frame = event.frames[-1]
-    given = event.name in frame.vars and event.name not in frame.times
-    return (not given and frame.function is not None) and any(
+    frame, storage = event.frames[-1], event.tensor.storage
+    given = [tensor.storage for value in frame.given for tensor in _tensors(m, value)]
+    return (frame.function is not None and storage not in given) and any(
         before.time <= time and before.site.expression is event.site.expression
-        for before in m.events.get((event.tensor.storage,), ())
+        for before in m.events.get((storage,), ())
         if before.frames[-1] is not frame
     )
 
@@ -225,9 +225,10 @@ def whole(value: Tensor, event: Event) -> bool:
     return value is event.tensor or all(tensor.view == "" and tensor.origin not in ("maybe", "cast") for tensor in both)
 
 
-def _known(value: Tensor, event: Event) -> bool:
-    """Whether who has a tensor has all that was overwritten, and no view that may show something else."""
-    return value.view == "" or value is event.tensor
+def _given(m: Machine, value: Tensor, event: Event) -> bool:
+    """Whether this is what was given to a function that overwrote it: the same view, or the same whole tensor."""
+    given = m.returned.get(event)
+    return given is not None and (value is given or value.view == given.view == "")
 
 
 def operand(m: Machine, value: Value, time: int) -> None:
@@ -284,7 +285,7 @@ def taken(m: Machine, container: List | Dict, value: Value, known: bool = True) 
             continue
         time = m.stored.get((container, option.storage), 0)
         for event in since(m, option, time) if option is value else ():
-            if time and m.returned.get(event) and _known(option, event):
+            if time and _given(m, option, event):
                 m.refuse("argument", event.site)
             elif not known:
                 continue
@@ -306,9 +307,11 @@ def rebound(m: Machine, value: Value, time: int) -> None:
 
     Where a function overwrote it and handed it back, there is no old value left to stay with: ``if better: x = y``.
     """
+    if not isinstance(value, Tensor):
+        return
     guard = m.state.guard()
-    for event in since(m, value, time) if isinstance(value, Tensor) else ():
-        if m.returned.get(event) and event.guard < guard:
+    for event in since(m, value, time):
+        if _given(m, value, event) and event.guard < guard:
             m.refuse("argument", event.site)
 
 
@@ -348,19 +351,21 @@ def handed_back(m: Machine, args: list[Value], result: Value, born: int, name: s
     given = {tensor.storage: tensor for arg in args for tensor in _tensors(m, arg)}
     returned = {tensor.storage for tensor in results}
     for storage, tensor in given.items() if answers else ():
-        events = [event for event in since(m, tensor, born) if _known(tensor, event)]
+        events = since(m, tensor, born)
+        if tensor.view:
+            events = [event for event in events if event.tensor is tensor]
         if tensor.origin != "cast":  # a cast of the function's own may have copied
             events = [event for event in events if event.tensor.origin != "cast"]
         if storage in returned or all(event.alone for event in events):
             for event in events:
                 if not event.filled:
-                    m.state.set(m.returned, event, True)
+                    m.state.set(m.returned, event, tensor)
 
 
 def announced(m: Machine, tensor: Tensor, begin: int) -> None:
     """The caller knows that what it called since ``begin`` overwrites this tensor."""
     for event in since(m, tensor, begin):
-        m.state.set(m.returned, event, False)
+        m.state.set(m.returned, event, None)
 
 
 def _tensors(m: Machine, value: Value) -> list[Tensor]:

@@ -377,9 +377,12 @@ def tensors_in(m: Machine, value: Value, inside: int = 0) -> Iterable[Tensor]:
 
 
 def _result(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Value:
-    if out.many:
-        return List([_single(m, op, out, operands, bound), _single(m, op, out, operands, bound)], open=True)
-    return _single(m, op, out, operands, bound)
+    if not out.many:
+        return _single(m, op, out, operands, bound)
+    given = operands.get(out.of or "", [])
+    if len(given) > 1:  # one for each
+        return List([_single(m, op, out, {out.of or "": [tensor]}, bound) for tensor in given], open=True)
+    return List([_single(m, op, out, operands, bound), _single(m, op, out, operands, bound)], open=True)
 
 
 def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
@@ -408,6 +411,8 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
         same.lead = "one" if sized == "one" else ""
         return same
     kind = out.kind if out.kind in ("views", "expand") else "view"
+    if op.name == "broadcast_tensors" and base.lead != "one" and base.dims != 0:
+        kind = "view"  # it may have the full size
     part = view(m, base, kind, op.name not in _TRANSPOSING)
     if kind == "expand":
         part.lead = _lead(m, base, bound)
