@@ -211,19 +211,25 @@ def position(m: Machine, value: List, index: Value) -> int | None:
     An index that is no constant is taken to be an element of its own, the same for the same index expression.
     """
     contents: Items = m.state.get(value)
-    fixed = key_of(index)
-    if isinstance(fixed, int):
-        if fixed < 0 and contents.open:
-            fixed = len(contents.items) + fixed if fixed == -1 else -99
-        return fixed if -len(contents.items) <= fixed < len(contents.items) else None
-    if not isinstance(index, Unknown):
-        return None
-    if index not in contents.picked:
-        if len(contents.picked) >= len(contents.items):
+    key, size = key_of(index), len(contents.items)
+    if isinstance(key, int):
+        where = key + size if key == -1 or (key < 0 and not contents.open) else key
+        if not 0 <= where < size:
             return None
-        contents = Items(contents.items, contents.open, (*contents.picked, index))
-        m.state.put(value, contents)
-    return contents.picked.index(index)
+    elif not isinstance(index, Unknown):
+        return None
+    elif index in contents.picked:
+        return contents.picked[index]
+    else:
+        others = contents.picked.items()
+        apart = {where for _, where in others}, {where for other, where in others if isinstance(other, Unknown)}
+        free = [where for taken in apart for where in range(size) if where not in taken]
+        if not free:
+            return None
+        key, where = index, free[0]
+    if key not in contents.picked:
+        m.state.put(value, Items(contents.items, contents.open, {**contents.picked, key: where}))
+    return where
 
 
 def _any_callable(m: Machine, value: Dict, key: Unknown) -> Value:

@@ -231,11 +231,11 @@ class CellState:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Contents of a list. ``open``: there may be more; ``picked`` maps indices that are no constants to positions."""
+    """Contents of a list. ``open``: there may be more; ``picked`` maps indices that were used to positions."""
 
     items: tuple[Value, ...]
     open: bool = False
-    picked: tuple[Hashable, ...] = ()
+    picked: Mapping[Hashable, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

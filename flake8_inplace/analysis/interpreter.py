@@ -897,7 +897,11 @@ def _blank(m: Machine, value: Value) -> bool:
 
 
 def annotation(node: cst.Annotation | None) -> str:
-    """What an annotation says: "tensor", "tensors", "maybe" (an optional tensor), "scalar" or nothing."""
+    """What an annotation says.
+
+    "tensor", "tensors", "maybe" (an optional tensor), "data" (a tensor that has no gradient), "scalar", "other" (which
+    is no tensor, though it may hold some) or nothing.
+    """
     if node is None:
         return ""
     return _annotated_as(node.annotation)
@@ -917,18 +921,32 @@ def _annotated_as(node: cst.BaseExpression) -> str:
         outer = dotted(node.value).rpartition(".")[2]
         parts = [_annotated_as(e.slice.value) for e in node.slice if isinstance(e.slice, cst.Index)]
         if "tensor" in parts:
-            return {"Optional": "maybe", "List": "tensors", "list": "tensors", "Sequence": "tensors"}.get(outer, "")
-        return "scalar" if parts and outer == "Optional" and set(parts) == {"scalar"} else ""
+            return _HOLDING.get(outer, "")
+        return "scalar" if outer == "Optional" and set(parts) == {"scalar"} else _SAID.get(outer, "")
     elif isinstance(node, cst.BinaryOperation):
         parts = [_annotated_as(node.left), _annotated_as(node.right)]
         return "maybe" if "tensor" in parts else ""
     else:
         return ""
-    if name in ("Tensor", "FloatTensor", "Parameter"):
-        return "tensor"
-    if name in ("LongTensor", "BoolTensor", "IntTensor", "ByteTensor"):
-        return "data"
-    return "scalar" if name in ("int", "float", "bool", "str", "ndarray", "None", "Path", "dtype", "device") else ""
+    return _SAID.get(name, "")
+
+
+_HOLDING = {"Optional": "maybe", "Float": "tensor", "Int": "data", "Bool": "data"} | {
+    kind: said
+    for said, kinds in {"tensors": "List list Sequence", "other": "Dict dict Mapping Tuple tuple"}.items()
+    for kind in kinds.split()
+}
+"""What a type says that has a tensor in its brackets: Python's own, and those of jaxtyping."""
+_SAID = {
+    name: said
+    for said, names in {
+        "tensor": "Tensor FloatTensor Parameter",
+        "data": "LongTensor BoolTensor IntTensor ByteTensor",
+        "scalar": "int float bool str ndarray None Path dtype device",
+        "other": "Dict dict Mapping List list Sequence Tuple tuple Batch Data HeteroData Module",
+    }.items()
+    for name in names.split()
+}
 
 
 # -- entries
@@ -952,6 +970,8 @@ def entry_argument(m: Machine, function: Function, param: cst.Param, first: bool
         return Unknown(scalar=True, default=default)
     if default is not None and default != NONE:
         return Unknown(scalar=isinstance(default, Const), default=default)
+    if said == "other":
+        return Unknown(Grad.MAYBE)
     if forward and first and default is None and param.name.value not in joined(m, function):
         return Tensor(cell=Cell(Grad.MAYBE, leaf=False))
     return Unknown(Grad.MAYBE, likely=forward)
