@@ -51,6 +51,7 @@ from .machine import (
     Partial,
     Site,
     Start,
+    constant,
 )
 from .scan import Piece, Scan, wraps
 from .transfer import (
@@ -827,7 +828,7 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
             state.merge(frame.mark, frame.exits)
         value = choose([(way.guard, way.value) for way in frame.exits])
         forget(state, frame)
-        if not unused:
+        if not unused and constant(kwargs.get("inplace", NONE)) is not True:
             stale.handed_back(m, [*args, *kwargs.values()], value, frame.born, function.name)
         return frame.yields or value
     finally:

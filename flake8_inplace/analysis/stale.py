@@ -211,7 +211,12 @@ def _meant(m: Machine, event: Event, name: str, frame: Frame) -> bool:
 
 
 def _tells_apart(node: cst.CSTNode, names: set[str]) -> bool:
-    """Whether a text compares two names by identity."""
+    """Whether a text asks whether two names are one, or makes them one on a condition: ``y = x if here else z``."""
+    if isinstance(node, cst.Assign) and isinstance(node.value, cst.IfExp):
+        arms = [arm.value for arm in (node.value.body, node.value.orelse) if isinstance(arm, cst.Name)]
+        bound = [target.target.value for target in node.targets if isinstance(target.target, cst.Name)]
+        if any({arm, name} == names for arm in arms for name in bound):
+            return True
     if isinstance(node, cst.Comparison) and isinstance(node.comparisons[0].operator, (cst.Is, cst.IsNot)):
         sides = (node.left, node.comparisons[0].comparator)
         if {side.value for side in sides if isinstance(side, cst.Name)} == names:
