@@ -428,6 +428,20 @@ def named(m: Machine, value: Value, prefix: str = "", seen: set[int] | None = No
     ]
 
 
+def kept(m: Machine, instance: Value | None, inside: bool = False) -> list[Value]:
+    """What an instance keeps that others may go on with: on itself, in its modules, and on instances that it holds.
+
+    What those hold in turn is mostly a structure that an algorithm works on.
+    """
+    found: list[Value] = []
+    for value in map(m.see, m.state.get(instance).items.values()) if isinstance(instance, Object) else ():
+        if not isinstance(value, Object) or is_module(value.cls):
+            found.append(value)
+        elif not inside:
+            found += kept(m, value, inside=True)
+    return found
+
+
 def named_modules(
     m: Machine, value: Value, prefix: str = "", seen: set[Object] | None = None
 ) -> list[tuple[str, Object]]:

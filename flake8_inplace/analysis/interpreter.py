@@ -1020,7 +1020,7 @@ def call_entry(m: Machine, function: Function, receiver: Value | None) -> None:
     kwargs = {p.name.value: entry_argument(m, function, p, False, forward) for p in params.kwonly_params}
     site = Site(function.piece, function.node, function.node)
     result = run(m, function, args, kwargs, site)
-    m.want(result, *([receiver] if receiver is not None else []))
+    m.want(result, *classes.kept(m, receiver))
 
 
 def positional(params: cst.Parameters) -> list[cst.Param]:
