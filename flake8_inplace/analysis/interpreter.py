@@ -1056,8 +1056,8 @@ def call_class(m: Machine, cls: Class) -> None:
 def worth(m: Machine, function: Function) -> bool:
     """Whether a function is to be read as an entry: see `reach`.
 
-    A private one that is spelled in what was read, but only where no reading came, is not: what only inference calls,
-    or only an option that no caller of this file sets, is nobody else's to call.
+    A private one that is spelled in what was read, but only where no reading came, or where no gradient is recorded, is
+    not: what only inference calls, or only an option that no caller of this file sets, is nobody else's to call.
     """
     if function.text is not None and not function.text.worth:
         return False
@@ -1188,6 +1188,7 @@ def _definition(m: Machine, piece: Piece, module: Frame) -> None:
         value = module.vars.get(name)
         if isinstance(value, Function) and value.node not in m.reached and worth(m, value):
             fresh_entry(m)
+            m.state.set(m.state.modes, "grad", name not in m.file.backwards)
             call_entry(m, value, None)
         elif isinstance(value, Class):
             call_class(m, value)
@@ -1236,7 +1237,8 @@ def callers_first(file: Scan) -> list[Piece]:
             mentions.setdefault(name, []).append(piece)
 
     def users(piece: Piece) -> list[Piece]:
-        return [user for name in sorted(piece.binds) for user in mentions.get(name, ())]
+        private = {function.name for function in piece.functions if function.name.startswith("_")}
+        return [user for name in sorted(piece.binds | private) for user in mentions.get(name, ())]
 
     for piece in file.worth:
         if piece not in seen:

@@ -49,7 +49,7 @@ class Piece:
     passes: frozenset[str] | None = None
     decorators: frozenset[str] = frozenset()
     registers: frozenset[str] = frozenset()
-    functions: dict[ast.AST, Piece] = field(default_factory=dict)
+    functions: dict[Definition, Piece] = field(default_factory=dict)
     worth: bool = False
     _tree: Tree | None = None
     _block: libcst.IndentedBlock | None = None
@@ -76,12 +76,17 @@ class Piece:
 
 @dataclass(slots=True)
 class Scan:
-    """What the cheap pass found out about a file. ``registered`` are the definitions that go into a variable."""
+    """What the cheap pass found out about a file.
+
+    ``registered`` are the definitions that go into a variable, ``backwards`` the functions that are given to
+    ``register_autograd`` of an operator: autograd calls them, and records nothing of what they do.
+    """
 
     pieces: list[Piece]
     binders: dict[str, list[Piece]] = field(default_factory=dict)
     worth: list[Piece] = field(default_factory=list)
     registered: dict[str, list[Piece]] = field(default_factory=dict)
+    backwards: frozenset[str] = frozenset()
 
 
 def scan(
@@ -104,7 +109,15 @@ def scan(
         for name in piece.registers:
             result.registered.setdefault(name, []).append(piece)
     result.worth = [piece for piece in result.pieces if piece.worth]
+    result.backwards = frozenset(name for statement in tree.body for name in _backwards(statement))
     return result
+
+
+def _backwards(statement: ast.stmt) -> Iterator[str]:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "register_autograd":
+        given = (*call.args, *(keyword.value for keyword in call.keywords))
+        yield from (arg.id for arg in given if isinstance(arg, ast.Name))
 
 
 def wraps(piece: Piece, file: Scan) -> bool:

@@ -73,8 +73,9 @@ def view(m: Machine, base: Tensor, kind: str = "view", contiguous: bool = True) 
         kind, cell = "expand" if "expand" in (base.view, kind) else "no_grad", Cell(base=base.cell)
     part = Tensor(base.storage, cell, kind, base.contiguous and contiguous and kind != "expand")
     part.origin = "cast" if base.origin == "cast" else ""
-    if kind == "views":
-        part.time = base.time or m.tick()
+    part.time = base.time
+    if kind == "views" and not part.time:
+        part.time = m.tick()
     if base in m.batched:
         m.batched.add(part)
     return part

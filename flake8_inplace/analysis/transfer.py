@@ -117,7 +117,7 @@ def quietly(m: Machine, node: cst.BaseExpression, frame: Frame) -> Value:
 def _variable(m: Machine, node: cst.Name, frame: Frame) -> Value:
     if node.value in _CONSTANTS:
         return _CONSTANTS[node.value]
-    if node.value[0] == "_":
+    if node.value[0] == "_" and m.grad_mode:
         m.asked.add(node.value)
     value = lookup(m, node.value, frame)
     if value is None:
@@ -127,7 +127,7 @@ def _variable(m: Machine, node: cst.Name, frame: Frame) -> Value:
 
 def _attribute(m: Machine, node: cst.Attribute, frame: Frame) -> Value:
     read = quietly if node.attr.value in stale.METADATA else evaluate
-    if node.attr.value[0] == "_":
+    if node.attr.value[0] == "_" and m.grad_mode:
         m.asked.add(node.attr.value)
     return attribute(m, read(m, node.value, frame), node.attr.value, Site(frame.piece, node.attr, node))
 

@@ -32,7 +32,7 @@ class Tree:
     Of the functions in ``apart``, which hold something for each, only the heads are made; ``heads`` has what they hold.
     """
 
-    def __init__(self, lines: Sequence[str], apart: Mapping[ast.AST, Any] | None = None) -> None:
+    def __init__(self, lines: Sequence[str], apart: Mapping[Any, Any] | None = None) -> None:
         self.heads: dict[cst.FunctionDef, Any] = {}
         self._lines = lines
         self._apart = apart or {}
