@@ -125,7 +125,9 @@ def wraps(piece: Piece, file: Scan) -> bool:
 
     Read on its own, the other one shows as much.
     """
-    return piece.passes is not None and not any(_defines(file, name) for name in piece.passes | piece.decorators)
+    if piece.passes is None or not file.backwards.isdisjoint(piece.binds):
+        return False
+    return not any(_defines(file, name) for name in piece.passes | piece.decorators)
 
 
 def _defines(file: Scan, name: str) -> bool:
