@@ -155,10 +155,10 @@ class Tensor:
     where it was made to be filled, "maybe" where it may be the tensor that it was made of, "cast" where that hangs on a
     dtype; ``time`` when one of several outputs, ``.data`` or ``detach()`` was made; ``lead`` is "one" where the first
     dimension has size one, "shared" where its rows are one in memory, "row" for such a row, and for an element of
-    ``[x] * n``, "windows" for those of ``unfold`` that overlap.
+    ``[x] * n``, "windows" for those of ``unfold`` that overlap; ``tail`` is "one" or "shared" for the last dimension.
     """
 
-    __slots__ = ("cell", "contiguous", "dims", "lead", "origin", "storage", "time", "view")
+    __slots__ = ("cell", "contiguous", "dims", "lead", "origin", "storage", "tail", "time", "view")
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class Tensor:
     ) -> None:
         self.dims = dims
         self.origin = ""
-        self.lead = ""
+        self.lead = self.tail = ""
         self.time = 0
         self.storage = storage or Storage()
         self.cell = cell or Cell()

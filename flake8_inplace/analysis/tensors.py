@@ -415,12 +415,15 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
     if op.name == "broadcast_tensors" and base.lead != "one" and base.dims != 0:
         kind = "view"  # it may have the full size
     part = view(m, base, kind, op.name not in _TRANSPOSING)
+    sizes = _sizes(m, bound)
     if kind == "expand":
         part.lead = _lead(m, base, bound)
+        stays = sizes and sizes[-1] in (Const(1), Const(-1))
+        part.tail = "shared" if base.tail == "one" and not stays else base.tail
     elif op.name == "view":
-        part.lead = _lead(m, None, bound)
-    elif op.name == "unsqueeze" and bound["dim"] == Const(0):
-        part.lead = "one"
+        part.lead, part.tail = _lead(m, None, bound), "one" if sizes and sizes[-1] == Const(1) else ""
+    elif op.name == "unsqueeze" and bound["dim"] in (Const(0), Const(-1)):
+        part.lead, part.tail = ("one", base.tail) if bound["dim"] == Const(0) else (base.lead, "one")
     elif op.name == "unfold" and _overlap(m, bound):
         part.lead = "windows"
     return part
@@ -698,9 +701,9 @@ def subscript(m: Machine, tensor: Tensor, index: Value, site: Site) -> Value:
         part = view(m, tensor)
         if tensor.dims is not None and isinstance(index, (Const, Unknown, Tensor)) and index != Const(...):
             part.dims = tensor.dims - 1
-        part.lead = _lead_of_part(m, tensor, index)
+        part.lead, part.tail = _lead_of_part(m, tensor, index), _tail_of_part(m, tensor, index)
         # whether a part of expanded memory still overlaps itself depends on the dimension
-        if part.view == "expand" and part.lead != "shared":
+        if part.view == "expand" and "shared" not in (part.lead, part.tail):
             part.view = "view"
         return part
     return _index_node(m, tensor, [], index, site)
@@ -715,6 +718,14 @@ def _lead_of_part(m: Machine, tensor: Tensor, index: Value) -> str:
         return tensor.lead
     number = first.dims == 0 if isinstance(first, Tensor) else is_number(first)
     return "row" if tensor.lead == "row" or (tensor.lead == "shared" and number) else ""
+
+
+def _tail_of_part(m: Machine, tensor: Tensor, index: Value) -> str:
+    """What is known of the last dimension of a part of a tensor."""
+    last = m.see(index.items[-1]) if isinstance(index, Tuple) and index.items else index
+    if isinstance(index, Tuple) and last != Const(...):
+        return "one" if last == NONE else ""
+    return tensor.tail if last in (NONE, Const(...)) or isinstance(last, Slice) or is_number(last) else ""
 
 
 def _index_node(m: Machine, tensor: Tensor, values: list[Value], index: Value, site: Site) -> Tensor:
@@ -745,7 +756,7 @@ def assign_subscript(m: Machine, tensor: Tensor, index: Value, value: Value, sit
         m.refuse("overlap", site)
         return
     lead = "" if copies else _lead_of_part(m, tensor, index)
-    if tensor.view == "expand" and not copies and (whole or lead == "shared"):
+    if tensor.view == "expand" and not copies and (whole or "shared" in (lead, _tail_of_part(m, tensor, index))):
         m.refuse("expand", site)
         return
     sources = (source for given in (value, index) for source in tensors_in(m, given))
