@@ -1,5 +1,5 @@
-"""torchaudio 2.11.0, torchaudio/models/tacotron2.py:1001: `mel_specgram.masked_fill_(mask, 0.0)` of the spectrogram that
-the first convolution of the postnet has read.
+"""torchaudio 2.11.0, torchaudio/models/tacotron2.py:1001: `mel_specgram.masked_fill_(mask, 0.0)` of the spectrogram
+that the first convolution of the postnet has read.
 
 With `mask_padding=True` the backward of `Tacotron2` raises. With `mask_padding=False` it runs: that is the control.
 torchaudio's compiled library is built for its own PyTorch version, and the import stops where it does not load. The
