@@ -204,24 +204,24 @@ def _meant(m: Machine, event: Event, name: str, frame: Frame) -> bool:
         written = frame.vars.get(event.name)
         if written is None or event.name in frame.elements or isinstance(written, Choice):
             return True
-        return frame.function is not None and _tells_apart(m.body(frame.function)[0], {event.name, name})
+        return frame.function is not None and _tells_apart(m.body(frame.function)[0], event.name, name)
     targets = event.line.targets if isinstance(event.line, cst.Assign) else ()
     bound = [target.target.value for target in targets if isinstance(target.target, cst.Name)]
     return event.form != "inplace" or not bound or name in bound
 
 
-def _tells_apart(node: cst.CSTNode, names: set[str]) -> bool:
-    """Whether a text asks whether two names are one, or makes them one on a condition: ``y = x if here else z``."""
+def _tells_apart(node: cst.CSTNode, written: str, read: str) -> bool:
+    """Whether a text asks whether two names are one, or makes them one to write: ``out = x if inplace else ...``."""
     if isinstance(node, cst.Assign) and isinstance(node.value, cst.IfExp):
         arms = [arm.value for arm in (node.value.body, node.value.orelse) if isinstance(arm, cst.Name)]
         bound = [target.target.value for target in node.targets if isinstance(target.target, cst.Name)]
-        if any({arm, name} == names for arm in arms for name in bound):
+        if written in bound and read in arms:
             return True
     if isinstance(node, cst.Comparison) and isinstance(node.comparisons[0].operator, (cst.Is, cst.IsNot)):
         sides = (node.left, node.comparisons[0].comparator)
-        if {side.value for side in sides if isinstance(side, cst.Name)} == names:
+        if {side.value for side in sides if isinstance(side, cst.Name)} == {written, read}:
             return True
-    return any(_tells_apart(child, names) for child in parts(node))
+    return any(_tells_apart(child, written, read) for child in parts(node))
 
 
 def whole(value: Tensor, event: Event) -> bool:
