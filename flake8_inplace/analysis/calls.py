@@ -644,8 +644,6 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         return Unknown(scalar=True)
     if name == "copy.copy" and args:
         return classes.shallow(m, args[0])
-    if name == "copy.deepcopy" and args and m.see(args[0]) in m.snapshots:
-        return Unknown()
     if name == "copy.deepcopy" and args:
         return classes.copied(m, args[0], {})
     if name == "dataclasses.field":

@@ -25,6 +25,7 @@ from .domain import (
     Tuple,
     Unknown,
     Value,
+    choose,
     phi,
 )
 from .machine import Bound, Class, Function, Machine, Method, Site, Super, constant
@@ -489,7 +490,12 @@ def copied(m: Machine, value: Value, memo: dict[Value, Value]) -> Value:
     value = m.see(value)
     if value in memo:
         return memo[value]
-    if isinstance(value, Tensor):
+    if isinstance(value, Choice):
+        options = [(guard, copied(m, option, memo)) for guard, option in value.options]
+        return choose(options, partial=len(options) == 1)
+    if isinstance(value, Unknown) and value in m.snapshots:
+        memo[value] = Unknown()
+    elif isinstance(value, Tensor):
         memo[value] = Tensor(cell=Cell(m.grad(value)))
     elif isinstance(value, Tuple):
         return Tuple(tuple(copied(m, item, memo) for item in value.items))

@@ -93,7 +93,10 @@ def _either(m: Machine, value: Choice) -> tuple[list[Value], bool]:
     """Iteration over one of several values: place by place one of their elements."""
     rows = [(guard, *elements(m, option)) for guard, option in value.options if m.state.possible(guard)]
     longest = max((len(items) for _, items, _ in rows), default=0)
-    columns = [choose([(guard, items[i]) for guard, items, _ in rows if i < len(items)]) for i in range(longest)]
+    columns = []
+    for i in range(longest):
+        options = [(guard, items[i]) for guard, items, _ in rows if i < len(items)]
+        columns.append(choose(options, partial=len(options) < len(rows)))
     return columns, all(done and len(items) == longest for _, items, done in rows)
 
 
@@ -739,6 +742,9 @@ def _compare(m: Machine, name: str, left: Value, right: Value) -> Value:
     positive = isinstance(left, Unknown) and left.positive and isinstance(right, Const)
     if positive and isinstance(right, Const) and right.value == 0:
         return Const({"eq": False, "ne": True, "lt": False, "le": False, "gt": True, "ge": True}[name])
+    text = right.value if isinstance(right, Const) else None
+    if left == Ref("torch.__version__") and name in ("eq", "ne") and isinstance(text, str) and not text[:1].isdigit():
+        return Const(name == "ne")  # it asks whether something else poses as torch
     if name == "ne":
         test = m.symbol("eq", left, right, scalar=True)
         return Condition(frozenset({(test, False)}), frozenset({(test, True)}))

@@ -675,6 +675,8 @@ def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class 
             kind = name[:-6]
         elif name in ("property", "cached_property", "lazyproperty", "setter"):
             kind = name if name in ("property", "setter") else "cached"
+        elif name in ("register_kernel", "register_fake"):  # of torch.library, or of an operator: below autograd
+            grad = False
         value = evaluate(m, inner, frame) if isinstance(inner, (cst.Name, cst.Attribute)) and kind != "setter" else NONE
         if isinstance(value, Ref):
             managed = managed or value.name == "contextlib.contextmanager"
@@ -929,7 +931,8 @@ def _annotated_as(node: cst.BaseExpression) -> str:
         return "maybe" if "tensor" in parts else ""
     else:
         return ""
-    return _SAID.get(name, "")
+    vague = len(name) == 1 or name in ("Any", "object") or any(word in name.lower() for word in ("tensor", "array"))
+    return _SAID.get(name, "" if vague else "other")
 
 
 _HOLDING = {"Optional": "maybe", "Float": "tensor", "Int": "data", "Bool": "data"} | {
@@ -944,7 +947,7 @@ _SAID = {
         "tensor": "Tensor FloatTensor Parameter",
         "data": "LongTensor BoolTensor IntTensor ByteTensor",
         "scalar": "int float bool str ndarray None Path dtype device",
-        "other": "Dict dict Mapping List list Sequence Tuple tuple Batch Data HeteroData Module",
+        "other": "Dict dict Mapping List list Sequence Tuple tuple",
     }.items()
     for name in names.split()
 }
