@@ -261,11 +261,12 @@ def findings(hazards: Iterable[Hazard], refusals: Iterable[Refusal] = ()) -> lis
 
 
 def _one_each(hazards: list[Hazard], refusals: list[Refusal]) -> dict[Place, Finding]:
-    written = {hazard.write.place.expression for hazard in hazards}
-    written |= {refusal.write.expression for refusal in refusals}
+    loud = {hazard.write.place.expression for hazard in hazards}
+    loud |= {refusal.write.expression for refusal in refusals if refusal.kind not in _SILENT}
+    written = loud | {refusal.write.expression for refusal in refusals}
     best: dict[Place, tuple[tuple[bool, int, str], Finding]] = {}
     for hazard in hazards:
-        if continues(hazard.write.place, written):
+        if continues(hazard.write.place, loud):
             continue
         finding = report(hazard)
         saved = finding.saved_at or finding.place

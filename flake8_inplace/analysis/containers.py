@@ -400,6 +400,8 @@ def list_method(m: Machine, value: List, name: str, args: list[Value]) -> Value:
         return NONE
     if name == "copy":
         return classes.shallow(m, value)
+    if name == "__next__":
+        return elements(m, value)[0][0] if contents.items else Unknown()
     return NONE if name in ("sort", "remove", "rotate") else Unknown(scalar=name in ("index", "count"))
 
 
