@@ -1173,6 +1173,7 @@ def analyse(file: Scan, extra: frozenset[str] = frozenset()) -> Machine:
                 _definition(m, piece, module)
     except Exhausted:
         m.unreadable[piece] = "this and what follows ask for more work than a linter should do"
+    m.refusals = [refusal for refusal in m.refusals if not stale.optional(refusal)]
     return m
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import libcst as cst
 
 from .domain import Array, Choice, Dict, Grad, Guard, List, Object, Ref, Tensor, Tuple, Unknown, Value, compatible
-from .machine import Frame, Machine, Site
+from .machine import Frame, Machine, Refusal, Site
 from .tree import parts
 
 METADATA = frozenset(
@@ -410,3 +410,26 @@ def differentiated(m: Machine, tensor: Tensor) -> None:
         for event in since(m, tensor, tensor.time):
             if event.tensor.view != "views":
                 m.refuse("base", event.site)
+
+
+def optional(refusal: Refusal) -> bool:
+    """Whether a silent write hangs on an option that is called in-place: who switches that on means it."""
+    site = refusal.write
+    if refusal.kind not in ("argument", "saved", "grad_output", "ctx"):
+        return False
+    return _asks(site.expression) or _within(site.piece.read(), site.expression, asked=False)
+
+
+def _within(node: cst.CSTNode, wanted: cst.CSTNode, asked: bool) -> bool:
+    if node is wanted:
+        return asked
+    asked = asked or (isinstance(node, (cst.If, cst.IfExp)) and _says_inplace(node.test))
+    return any(_within(part, wanted, asked) for part in parts(node))
+
+
+def _asks(node: cst.CSTNode) -> bool:
+    return (isinstance(node, cst.IfExp) and _says_inplace(node.test)) or any(map(_asks, parts(node)))
+
+
+def _says_inplace(node: cst.CSTNode) -> bool:
+    return any("inplace" in name for name in mentioned(node))
