@@ -1173,7 +1173,10 @@ def analyse(file: Scan, extra: frozenset[str] = frozenset()) -> Machine:
                 _definition(m, piece, module)
     except Exhausted:
         m.unreadable[piece] = "this and what follows ask for more work than a linter should do"
-    m.refusals = [refusal for refusal in m.refusals if not stale.optional(refusal)]
+    refusals, m.refusals = m.refusals, []
+    for refusal in refusals:
+        with not_too_deep(m, refusal.write.piece):
+            m.refusals += [refusal] if not stale.optional(refusal) else []
     return m
 
 
