@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
@@ -52,8 +52,6 @@ _FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.
 _INTEGERS = frozenset(f"torch.{name}" for name in "bool uint8 int8 int16 int32 int64 short int long".split())
 SAVES = 64
 """The most saves of one memory that are told apart: the first of them speak for the others."""
-NESTED = 8
-"""Lists inside of one another whose elements are looked at."""
 _SAME_METADATA = frozenset({"shape", "dtype", "device", "ndim", "is_leaf", "layout", "names", "itemsize", "nbytes"})
 
 
@@ -122,17 +120,28 @@ def unknown_call(m: Machine, *values: Value, grad: Grad = Grad.NO) -> Unknown:
     return Unknown(grad, Node("call", (), nodes) if nodes else None)
 
 
-def reach(m: Machine, value: Value, inside: int = 0) -> Grad:
-    """The most that anything in ``value`` requires grad; ``inside`` as for `tensors_in`."""
+def reach(m: Machine, value: Value) -> Grad:
+    """The most that anything in ``value`` requires grad."""
+    return max((m.grad(item) for item in _parts(m, value)), default=Grad.NO)
+
+
+def _parts(m: Machine, value: Value) -> Iterator[Value]:
+    """What a value is, or what stands in it, in order; each sequence once, for it may stand in itself."""
     value = m.see(value)
-    if isinstance(value, (Tensor, Unknown)):
-        return m.grad(value)
-    if isinstance(value, (Tuple, List)) and inside < NESTED:
-        items = value.items if isinstance(value, Tuple) else m.state.get(value).items
-        return max((reach(m, item, inside + 1) for item in items), default=Grad.NO)
-    if isinstance(value, Choice):
-        return max(reach(m, option, inside) for _, option in value.options)
-    return Grad.NO
+    if not isinstance(value, (Tuple, List, Choice)):
+        yield value
+        return
+    todo: list[Value] = [value]
+    seen: dict[int, Value] = {}
+    while todo:
+        item = m.see(todo.pop())
+        if isinstance(item, Choice):
+            todo += [option for _, option in reversed(item.options)]
+        elif not isinstance(item, (Tuple, List)):
+            yield item
+        elif id(item) not in seen:
+            seen[id(item)] = item
+            todo += reversed(item.items if isinstance(item, Tuple) else m.state.get(item).items)
 
 
 # -- applying an operator
@@ -363,18 +372,9 @@ def _unknowns(m: Machine, value: Value) -> list[Unknown]:
     return [found for item in items if isinstance(found := m.see(item), Unknown)]
 
 
-def tensors_in(m: Machine, value: Value, inside: int = 0) -> Iterable[Tensor]:
-    """The tensors that are, or stand in, a value; ``inside`` so many others, for a list may hold itself."""
-    value = m.see(value)
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (Tuple, List)) and inside < NESTED:
-        for item in value.items if isinstance(value, Tuple) else m.state.get(value).items:
-            yield from tensors_in(m, item, inside + 1)
-    elif isinstance(value, Choice):
-        for guard, option in value.options:
-            if m.state.possible(guard):
-                yield from tensors_in(m, option, inside)
+def tensors_in(m: Machine, value: Value) -> Iterator[Tensor]:
+    """The tensors that are, or stand in, a value."""
+    return (item for item in _parts(m, value) if isinstance(item, Tensor))
 
 
 def _result(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Value:
