@@ -79,6 +79,11 @@ _REPARAMETRIZING = frozenset(
 SCALER = Ref("torch.optim.GradScaler")
 LBFGS = Ref("torch.optim.LBFGS")
 HANDLE = Ref("torch.utils.hooks.RemovableHandle")
+_COMPILING = frozenset(
+    "torch.jit.is_scripting torch.jit.is_tracing torch.onnx.is_in_onnx_export torch.compiler.is_compiling "
+    "torch.compiler.is_exporting torch._dynamo.is_compiling".split()
+)
+"""Functions that say no where a program runs as it is written."""
 _HOOKS = {f"register_{kind}_hook": kind for kind in ("forward", "forward_pre", "full_backward")}
 _TRANSFORMS = {
     f"{package}.{name}": "vmap" if name == "vmap" else "grad"
@@ -275,6 +280,8 @@ def call_method(m: Machine, bound: Method, args: list[Value], kwargs: dict[str, 
 def _string_method(m: Machine, text: str, name: str, args: list[Value]) -> Value:
     """A method of a string that is known, with arguments that are."""
     plain: list[object] = []
+    if name in ("partition", "rpartition") and args and isinstance(given := constant(m.see(args[0])), str) and given:
+        return Tuple(tuple(map(Const, getattr(text, name)(given))))
     for arg in map(m.see, args):
         items = arg.items if isinstance(arg, Tuple) else (arg,)
         if name not in _STRING_METHODS or not all(isinstance(item, Const) for item in items):
@@ -563,6 +570,12 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         return GradMode(on)
     if name == "torch.is_grad_enabled":
         return Const(m.grad_mode)
+    if name in _COMPILING:
+        return Const(False)
+    if name == "torch.is_tensor" and args:
+        return containers.builtin(m, "isinstance", [args[0], Ref("torch.Tensor")], {}, site) or Unknown()
+    if name == "enum.auto":
+        return Const(f"member {m.tick()}")  # another one each time
     if name in _TRANSPARENT:
         return args[-1] if args else Ref("functools.wraps")
     if name in ("torch.nn.Parameter", "torch.nn.parameter.Parameter"):
@@ -628,8 +641,10 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         result = tensors.apply(m, ops, args, kwargs, site)
         m.state.set(m.state.modes, "grad", enabled)
         return result
-    if name.startswith("itertools.") and (made := containers.iterator(m, name[10:], args)) is not None:
-        return made
+    if name.startswith("itertools.") and "repeat" not in kwargs:
+        made = containers.iterator(m, name[10:], args)
+        if made is not None:
+            return made
     if name.startswith("builtins."):
         known = containers.builtin(m, name[9:], args, kwargs, site)
         if known is not None:
@@ -648,6 +663,8 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         return classes.copied(m, args[0], {})
     if name == "dataclasses.field":
         return Object(classes.FIELD, kwargs)
+    if name == "dataclasses.asdict" and args and isinstance(made_of := m.see(args[0]), Object):
+        return Dict(m.state.get(made_of).items)
     if name == "dataclasses.replace" and args:
         return classes.replaced(m, args[0], kwargs)
     if name in ("collections.namedtuple", "typing.NamedTuple") and len(args) > 1:

@@ -57,15 +57,16 @@ _DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
 
 
 def lineage(cls: Value) -> list[Value]:
-    """A class and its bases, depth first, each once."""
+    """A class and its bases, in the order that Python looks things up."""
     found: list[Value] = []
     todo = [cls]
     while todo:
         item = todo.pop(0)
-        if item not in found:
-            found.append(item)
-            if isinstance(item, Class):
-                todo = [*item.bases, *todo]
+        if item in found:  # a base comes after all that derive from it
+            found.remove(item)
+        found.append(item)
+        if isinstance(item, Class):
+            todo = [*item.bases, *todo]
     return found
 
 
@@ -496,7 +497,7 @@ def copied(m: Machine, value: Value, memo: dict[Value, Value]) -> Value:
     if isinstance(value, Unknown) and value in m.snapshots:
         memo[value] = Unknown()
     elif isinstance(value, Tensor):
-        memo[value] = Tensor(cell=Cell(m.grad(value)))
+        memo[value] = Tensor(cell=Cell(m.grad(value), leaf=m.cell(value).leaf))
     elif isinstance(value, Tuple):
         return Tuple(tuple(copied(m, item, memo) for item in value.items))
     elif isinstance(value, List):

@@ -181,6 +181,9 @@ def unpack(m: Machine, value: Value, count: int, star: int | None = None) -> lis
             last = m.see(items[-1])
             items.append(tensors.view(m, last, last.view) if isinstance(last, Tensor) else _part_of(last))
         return items[:count] if items else [Unknown() for _ in range(count)]
+    if isinstance(value, Object):
+        found, exact = elements(m, value)
+        return unpack(m, List(found, not exact), count, star)
     if isinstance(value, Tensor):
         return [tensors.element(m, value) for _ in range(count)]
     if isinstance(value, Unknown):
@@ -199,6 +202,9 @@ def _part_of(value: Value) -> Value:
 
 
 def key_of(value: Value) -> Hashable | None:
+    """What a constant, or a tuple of constants, is as a key."""
+    if isinstance(value, Tuple) and all(isinstance(item, Const) for item in value.items):
+        return tuple(map(key_of, value.items))
     if isinstance(value, Const):
         try:
             hash(value.value)
@@ -420,6 +426,8 @@ def dict_method(m: Machine, value: Dict, name: str, args: list[Value], kwargs: d
         key = key_of(m.see(args[0]))
         if key is not None and key in contents.items:
             stale.taken(m, value, m.see(contents.items[key]))
+            if name == "pop":
+                remove(m, value, args[0])
             return contents.items[key]
         default = args[1] if len(args) > 1 else NONE
         if name == "setdefault":
@@ -441,7 +449,25 @@ def dict_method(m: Machine, value: Dict, name: str, args: list[Value], kwargs: d
         return NONE
     if name == "copy":
         return classes.shallow(m, value)
+    if name == "clear":
+        m.state.put(value, Attributes({}))
+        return NONE
     return Unknown()
+
+
+def remove(m: Machine, value: Value, index: Value) -> None:
+    """``del value[index]``, for Python's containers."""
+    index = m.see(index)
+    key = key_of(index)
+    if isinstance(value, Dict) and key is not None:
+        contents = m.state.get(value)
+        left = {name: item for name, item in contents.items.items() if name != key}
+        m.state.put(value, Attributes(left, contents.open))
+    elif isinstance(value, List) and isinstance(index, Slice):
+        less = _replaced(m.state.get(value), index, [])
+        m.state.put(value, less or Items(m.state.get(value).items, True))
+    elif isinstance(value, List):
+        list_method(m, value, "pop", [index])
 
 
 # -- builtins
@@ -521,6 +547,8 @@ def _scalar(m: Machine, name: str, args: list[Value]) -> Value:
         return Const(_CASTS[name](values[0]))
     if name == "isinstance" and len(args) == 2:
         return _isinstance(m, m.see(args[0]), m.see(args[1]))
+    if name == "hasattr" and isinstance(m.see(args[0]), Tensor) and constant(args[1]) in facts.tensor_methods():
+        return Const(True)
     if name in ("hasattr", "callable", "issubclass"):
         return m.symbol(name, *(m.see(a) for a in args), scalar=True)
     return Unknown(scalar=True)
@@ -531,7 +559,8 @@ def _isinstance(m: Machine, value: Value, cls: Value) -> Value:
     options = cls.items if isinstance(cls, Tuple) else (cls,)
     names = [option.name for option in options if isinstance(option, Ref)]
     if isinstance(value, Tensor) and len(names) == len(options):
-        return Const(any(name in ("torch.Tensor", "torch.nn.Parameter") for name in names))
+        computed = m.cell(value).node is not None  # which no parameter is
+        return Const("torch.Tensor" in names or ("torch.nn.Parameter" in names and not computed))
     if isinstance(value, (Tuple, List, Dict)) and len(names) == len(options):
         plain = {Tuple: "tuple", List: "list", Dict: "dict"}[type(value)]
         return Const(any(name.rpartition(".")[2].lower() == plain for name in names))
@@ -589,6 +618,11 @@ def iterator(m: Machine, name: str, args: list[Value]) -> Value | None:
     if name == "chain.from_iterable" and columns:
         inner = [elements(m, item) for item in columns[0][0]]
         return List([item for items, _ in inner for item in items], not (exact and all(done for _, done in inner)))
+    if name == "islice" and len(args) > 1 and exact:
+        bounds = [NONE, args[1]] if len(args) == 2 else args[1:]
+        known = sliced(tuple(columns[0][0]), Slice(*map(m.see, [*bounds, NONE][:3])))
+        if known is not None:
+            return List(known)
     if name == "product":
         rows = list(itertools.islice(itertools.product(*(items for items, _ in columns)), ELEMENTS + 1))
         return List([Tuple(row) for row in rows[:ELEMENTS]], not exact or len(rows) > ELEMENTS)
@@ -625,6 +659,9 @@ _FOLD = {
     "truediv": lambda a, b: a / b,
     "floordiv": lambda a, b: a // b,
     "mod": lambda a, b: a % b,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
 }
 _COMPARE = {
     "eq": lambda a, b: a == b,

@@ -232,7 +232,7 @@ def _swap(m: Machine, target: cst.BaseExpression, source: cst.BaseExpression, va
 def _annotated(m: Machine, node: cst.AnnAssign, frame: Frame) -> bool:
     if node.value is not None:
         value = evaluate(m, node.value, frame)
-        if annotation(node.annotation) == "tensor":
+        if annotation(node.annotation) in ("tensor", "parameter"):
             value = m.promote(value)
         bind(m, node.target, value, frame)
     return True
@@ -271,6 +271,18 @@ def _augmented(m: Machine, node: cst.AugAssign, frame: Frame) -> bool:
     if new is not old:
         bind(m, target, new, frame)
     return True
+
+
+def _delete(m: Machine, node: cst.Del, frame: Frame) -> bool:
+    targets = node.target.elements if isinstance(node.target, cst.Tuple) else ()
+    for target in (element.value for element in targets):
+        if isinstance(target, cst.Subscript):
+            _remove(m, quietly(m, target.value, frame), index_of(m, target, frame))
+    return True
+
+
+def _remove(m: Machine, owner: Value, index: Value) -> None:
+    split(m, owner, lambda option: containers.remove(m, option, index))
 
 
 # -- control flow
@@ -759,6 +771,7 @@ _STATEMENTS: dict[type, Callable[[Machine, Any, Frame], bool]] = {
     cst.Assign: _assign,
     cst.AnnAssign: _annotated,
     cst.AugAssign: _augmented,
+    cst.Del: _delete,
     cst.If: _if,
     cst.For: _for,
     cst.While: _while,
@@ -880,7 +893,7 @@ def parameters(
         frame.vars[params.star_kwarg.name.value] = Dict(rest, open=entry)
     for name, value in frame.vars.items():
         spec = next((p for p in (*params.posonly_params, *params.params) if p.name.value == name), None)
-        if spec is not None and annotation(spec.annotation) == "tensor":
+        if spec is not None and annotation(spec.annotation) in ("tensor", "parameter"):
             frame.vars[name] = _given_tensor(m, value)
     return complete
 
@@ -902,8 +915,8 @@ def _blank(m: Machine, value: Value) -> bool:
 def annotation(node: cst.Annotation | None) -> str:
     """What an annotation says.
 
-    "tensor", "tensors", "maybe" (an optional tensor), "data" (a tensor that has no gradient), "scalar", "other" (which
-    is no tensor, though it may hold some) or nothing.
+    "tensor", "tensors", "maybe" (an optional tensor), "parameter", "data" (a tensor that has no gradient), "scalar",
+    "other" (which is no tensor, though it may hold some) or nothing.
     """
     if node is None:
         return ""
@@ -944,7 +957,8 @@ _HOLDING = {"Optional": "maybe", "Float": "tensor", "Int": "data", "Bool": "data
 _SAID = {
     name: said
     for said, names in {
-        "tensor": "Tensor FloatTensor Parameter",
+        "tensor": "Tensor FloatTensor",
+        "parameter": "Parameter",
         "data": "LongTensor BoolTensor IntTensor ByteTensor",
         "scalar": "int float bool str ndarray None Path dtype device",
         "other": "Dict dict Mapping List list Sequence Tuple tuple",
@@ -964,6 +978,8 @@ def entry_argument(m: Machine, function: Function, param: cst.Param, first: bool
         return Tensor() if said == "tensor" else Unknown(likely=True)  # labels, masks, ids and states
     if said == "tensor":
         return Tensor(cell=Cell(Grad.MAYBE, leaf=False))
+    if said == "parameter":  # its caller may have switched gradients off to write to it
+        return Tensor(cell=Cell(Grad.YES, leaf=False))
     if said == "data":
         return Tensor()
     if said == "maybe":

@@ -285,6 +285,7 @@ def _attribute(r: _Reading, node: ast.Attribute) -> None:
 
 def _constant(r: _Reading, node: ast.Constant) -> None:
     name = node.value
+    r.makes = r.makes or name == "inplace"  # {"inplace": True}
     if isinstance(name, str) and name.isidentifier() and node not in r.harmless:  # getattr(self, "name")
         r.strings.add(name)
         r.referred.add(name)
@@ -370,7 +371,7 @@ def _confused() -> frozenset[str]:
 def _assign(r: _Reading, node: ast.Assign | ast.AnnAssign) -> None:
     value = node.value
     for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-        if isinstance(target, ast.Attribute) and target.attr == "inplace":
+        if _last_name(target) == "inplace" and value is not None:
             r.makes = r.makes or not isinstance(value, ast.Constant) or bool(value.value)
         name = _variable(target)
         if name:

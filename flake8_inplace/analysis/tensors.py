@@ -660,6 +660,8 @@ def attribute(m: Machine, tensor: Tensor, name: str, site: Site) -> Value:
     if name == "grad":
         grad = m.promote(m.symbol(tensor.cell, "grad"))
         return grad
+    if name == "is_leaf" and m.grad(tensor) is Grad.YES:
+        return Const(m.cell(tensor).leaf)
     if name in _SAME_METADATA:
         return m.symbol(tensor, name, scalar=True)
     if name in ("T", "mT", "H", "mH", "real", "imag"):

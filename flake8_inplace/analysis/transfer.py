@@ -163,6 +163,8 @@ def attribute(m: Machine, value: Value, name: str, site: Site) -> Value:
         return Method(value, name, site.node)
     if isinstance(value, Array):
         return value if name == "T" else Method(value, name, site.node)
+    if isinstance(value, Const) and name == "value":
+        return value  # of a member of an enumeration
     if isinstance(value, Const) and isinstance(value.value, str):
         return Method(value, name, site.node)
     return Unknown(scalar=isinstance(value, Const))
