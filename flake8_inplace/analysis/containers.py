@@ -618,7 +618,7 @@ def iterator(m: Machine, name: str, args: list[Value]) -> Value | None:
     if name == "chain.from_iterable" and columns:
         inner = [elements(m, item) for item in columns[0][0]]
         return List([item for items, _ in inner for item in items], not (exact and all(done for _, done in inner)))
-    if name == "islice" and len(args) > 1 and exact:
+    if name == "islice" and len(args) > 1 and columns[0][1]:
         bounds = [NONE, args[1]] if len(args) == 2 else args[1:]
         known = sliced(tuple(columns[0][0]), Slice(*map(m.see, [*bounds, NONE][:3])))
         if known is not None:
