@@ -185,6 +185,9 @@ ROWS: dict[str, tuple[str, ...]] = {
     ),
     "torch.meshgrid": ("meshgrid|*tensors:L * indexing?|||expand(tensors)[]",),
     "torch.broadcast_tensors": ("broadcast_tensors|*tensors:L|||expand(tensors)[]",),
+    # what it saves has the memory of its operands and a version of its own
+    "torch.kron": ("kron|self:T other:T|||fresh",),
+    "Tensor.kron": ("kron|self:T other:T|||fresh",),
     **{
         f"torch.atleast_{n}d": (
             f"atleast_{n}d|tensors:T|||maybe(tensors)",
