@@ -335,10 +335,11 @@ def fork(m: Machine, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> boo
 
 
 def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
-    if isinstance(node.iter, cst.Call) and (generator := _generator(m, node, node.iter.func, frame)) is not None:
+    call, numbered = _numbered(node.iter)
+    if isinstance(call, cst.Call) and (generator := _generator(m, node, call.func, frame)) is not None:
         function, receiver = generator
-        args, kwargs = arguments(m, node.iter, frame)
-        return _interleaved(m, node, function, [*receiver, *args], kwargs, frame)
+        args, kwargs = arguments(m, call, frame)
+        return _interleaved(m, node, function, [*receiver, *args], kwargs, frame, numbered)
     source, begin = m.see(evaluate(m, node.iter, frame)), m.tick()
     if isinstance(source, Object):
         found = classes.member(source.cls, "__iter__")
@@ -359,6 +360,12 @@ def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
     alive = loop(m, frame, node.body, [binding(item) for item in items], further, node.orelse, exact)
     stale.outlived(m, source, begin)
     return alive
+
+
+def _numbered(node: cst.BaseExpression) -> tuple[cst.BaseExpression, bool]:
+    """What a loop goes over, and whether it numbers it: the ``x`` of ``enumerate(x)``."""
+    counts = isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "enumerate"
+    return (node.args[0].value, True) if isinstance(node, cst.Call) and counts and node.args else (node, False)
 
 
 def _generator(
@@ -391,7 +398,13 @@ def _has(node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> bool:
 
 
 def _interleaved(
-    m: Machine, node: cst.For, generator: Function, args: list[Value], kwargs: dict[str, Value], frame: Frame
+    m: Machine,
+    node: cst.For,
+    generator: Function,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    frame: Frame,
+    numbered: bool = False,
 ) -> bool:
     """``for x in generator(...)``: the body runs where the generator yields."""
     frame.elements |= stale.names(node.target)
@@ -400,10 +413,13 @@ def _interleaved(
 
     def resume(yielded: Value) -> None:
         items.append(yielded)
+        first = len(items) == 1 and isinstance(node.iter, cst.Call) and len(node.iter.args) == 1
+        number = Const(0) if first else Unknown(scalar=True)
+        element = Tuple((number, yielded)) if numbered else yielded
         inside = m.frames, m.calling, m.active
         m.frames, m.calling, m.active = outside
         try:
-            loop(m, frame, node.body, [lambda: bind(m, node.target, yielded, frame)], lambda: None, None, exact=True)
+            loop(m, frame, node.body, [lambda: bind(m, node.target, element, frame)], lambda: None, None, exact=True)
         finally:
             m.frames, m.calling, m.active = inside
 
