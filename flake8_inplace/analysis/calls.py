@@ -550,7 +550,8 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
     if name in _MODES and not name.startswith("torch.library."):
         if name == "torch.inference_mode" and args and constant(args[0]) is False:
             return GradMode(True)
-        mode = GradMode(_MODES[name], name == "torch.inference_mode")
+        inference = name == "torch.inference_mode" and (not args or constant(args[0]) is True)
+        mode = GradMode(_MODES[name], inference)
         return mode if not args or not isinstance(args[0], (Function, Bound)) else args[0]
     if name in _FUNCTIONAL and len(args) > 1:
         return _functional_call(m, args, kwargs, site)
