@@ -20,7 +20,6 @@ KEPT = sorted((Path(__file__).parent / "generated" / "kept").glob("*.py"))
 #: Kept programs that linter and torch still disagree on, and why.
 KNOWN_LIMITS: dict[str, str] = {
     "attention_of_matrices": "false alarm: without batch dimensions attention is computed by other ops",
-    "generator_passes_its_argument": "missed: what a generator yields is unknown",
     "group_norm_of_expanded": "false alarm: an op that wants contiguous memory saves a copy of an expanded input",
     "list_element_replaced_while_iterated": "false alarm: the list is read as it was when the loop began",
     "lstm_of_expanded": "false alarm: an op that wants contiguous memory saves a copy of an expanded input",
