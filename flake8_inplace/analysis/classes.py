@@ -59,15 +59,17 @@ _DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
 def lineage(cls: Value) -> list[Value]:
     """A class and its bases, in the order that Python looks things up."""
     found: list[Value] = []
-    todo = [cls]
-    while todo:
-        item = todo.pop(0)
-        if item in found:  # a base comes after all that derive from it
-            found.remove(item)
-        found.append(item)
-        if isinstance(item, Class):
-            todo = [*item.bases, *todo]
-    return found
+    seen: list[Value] = []
+    todo = [(cls, False)]
+    while todo:  # the last base first, and each class after its bases: turned round, a base follows all that derive
+        item, finished = todo.pop()
+        if finished:
+            found.append(item)
+        elif item not in seen:
+            seen.append(item)
+            todo.append((item, True))
+            todo += [(base, False) for base in item.bases] if isinstance(item, Class) else []
+    return found[::-1]
 
 
 def inherits(cls: Value, name: str) -> bool:
@@ -445,20 +447,20 @@ def kept(m: Machine, instance: Value | None, inside: bool = False) -> list[Value
 
 
 def named_modules(
-    m: Machine, value: Value, prefix: str = "", seen: set[Object] | None = None
+    m: Machine, value: Value, prefix: str = "", seen: dict[int, Value] | None = None
 ) -> list[tuple[str, Object]]:
     """A module and every module in it, with their dotted names."""
     value = m.see(value)
-    seen = set() if seen is None else seen
-    inside: list[tuple[Any, Value]] = []
-    found: list[tuple[str, Object]] = []
+    seen = {} if seen is None else seen
+    if id(value) in seen or not isinstance(value, (Tuple, List, Dict, Object)):
+        return []
+    seen[id(value)] = value
+    inside: list[tuple[Any, Value]]
     if isinstance(value, (Tuple, List)):
         inside = list(enumerate(value.items if isinstance(value, Tuple) else m.state.get(value).items))
-    elif isinstance(value, Dict) or (isinstance(value, Object) and value not in seen):
+    else:
         inside = list(m.state.get(value).items.items())
-    if isinstance(value, Object) and value not in seen:
-        seen.add(value)
-        found.append((prefix, value))
+    found = [(prefix, value)] if isinstance(value, Object) else []
     dot = f"{prefix}." if prefix else ""
     for name, item in inside:
         found += named_modules(m, item, prefix if name == ITEMS else f"{dot}{name}", seen)

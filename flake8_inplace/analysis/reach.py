@@ -352,12 +352,10 @@ def _ends_inplace(name: ast.expr) -> bool:
 
 
 def _expression(r: _Reading, node: ast.Expr) -> None:
-    call = node.value
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):  # x.clamp(0, 1)
+    call = node.value if isinstance(node.value, ast.Call) else None
+    if call is not None and isinstance(call.func, ast.Attribute):  # x.clamp(0, 1)
         r.writes = r.writes or f"{call.func.attr}_" in _confused()
-    elif isinstance(call, ast.Call) and isinstance(
-        call.func, ast.Name
-    ):  # named_apply(partial(init_weights, scale), self)
+    elif call is not None and isinstance(call.func, ast.Name):  # named_apply(partial(init_weights, scale), self)
         inside = (part for arg in (*call.args, *call.keywords) for part in ast.walk(arg))
         r.passed.update((part, call.func.id) for part in inside if isinstance(part, (ast.Name, ast.Attribute)))
 
