@@ -464,8 +464,9 @@ def remove(m: Machine, value: Value, index: Value) -> None:
         left = {name: item for name, item in contents.items.items() if name != key}
         m.state.put(value, Attributes(left, contents.open))
     elif isinstance(value, List) and isinstance(index, Slice):
-        less = _replaced(m.state.get(value), index, [])
-        m.state.put(value, less or Items(m.state.get(value).items, True))
+        contents = m.state.get(value)
+        less = _replaced(contents, index, [])
+        m.state.put(value, less if less is not None and not contents.open else Items(contents.items, True))
     elif isinstance(value, List):
         list_method(m, value, "pop", [index])
 
@@ -547,7 +548,8 @@ def _scalar(m: Machine, name: str, args: list[Value]) -> Value:
         return Const(_CASTS[name](values[0]))
     if name == "isinstance" and len(args) == 2:
         return _isinstance(m, m.see(args[0]), m.see(args[1]))
-    if name == "hasattr" and isinstance(m.see(args[0]), Tensor) and constant(args[1]) in facts.tensor_methods():
+    of_tensor = name == "hasattr" and len(args) == 2 and isinstance(m.see(args[0]), Tensor)
+    if of_tensor and values[1] in facts.tensor_methods():
         return Const(True)
     if name in ("hasattr", "callable", "issubclass"):
         return m.symbol(name, *(m.see(a) for a in args), scalar=True)

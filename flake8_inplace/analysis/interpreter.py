@@ -364,8 +364,10 @@ def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
 
 def _numbered(node: cst.BaseExpression) -> tuple[cst.BaseExpression, bool]:
     """What a loop goes over, and whether it numbers it: the ``x`` of ``enumerate(x)``."""
-    counts = isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "enumerate"
-    return (node.args[0].value, True) if isinstance(node, cst.Call) and counts and node.args else (node, False)
+    if not isinstance(node, cst.Call) or not node.args or node.args[0].star:
+        return node, False
+    numbers = isinstance(node.func, cst.Name) and node.func.value == "enumerate"
+    return (node.args[0].value, True) if numbers else (node, False)
 
 
 def _generator(
@@ -952,18 +954,19 @@ def _annotated_as(node: cst.BaseExpression) -> str:
     elif type(node) is cst.Subscript:
         outer = dotted(node.value).rpartition(".")[2]
         parts = [_annotated_as(e.slice.value) for e in node.slice if isinstance(e.slice, cst.Index)]
-        if "tensor" in parts:
+        if not _TENSORS.isdisjoint(parts):
             return _HOLDING.get(outer, "")
         return "scalar" if outer == "Optional" and set(parts) == {"scalar"} else _SAID.get(outer, "")
     elif isinstance(node, cst.BinaryOperation):
         parts = [_annotated_as(node.left), _annotated_as(node.right)]
-        return "maybe" if "tensor" in parts else ""
+        return "maybe" if not _TENSORS.isdisjoint(parts) else ""
     else:
         return ""
     vague = len(name) == 1 or name in ("Any", "object") or any(word in name.lower() for word in ("tensor", "array"))
     return _SAID.get(name, "" if vague else "other")
 
 
+_TENSORS = frozenset({"tensor", "parameter"})
 _HOLDING = {"Optional": "maybe", "Float": "tensor", "Int": "data", "Bool": "data"} | {
     kind: said
     for said, kinds in {"tensors": "List list Sequence", "other": "Dict dict Mapping Tuple tuple"}.items()
