@@ -180,6 +180,15 @@ def read_name(m: Machine, name: str, value: Value, frame: Frame) -> None:
                 m.refuse("read", event.site)
 
 
+def read_part(m: Machine, value: Value) -> None:
+    """A part of something that others made is read: ``batch["labels"]``, after a function was given it."""
+    if m.events and isinstance(value, Tensor):
+        frame = m.frames[-1]
+        for event in since(m, value, frame.born):
+            if frame in event.frames[:-1] and _given(m, value, event):
+                m.refuse("argument", event.site)
+
+
 def again(m: Machine, event: Event, time: int) -> bool:
     """Whether the function that wrote had written there before ``time`` too: it works in memory that it handed out.
 
@@ -289,6 +298,8 @@ def taken(m: Machine, container: List | Dict, value: Value, known: bool = True) 
         if not isinstance(option, Tensor):
             continue
         time = m.stored.get((container, option.storage), 0)
+        if option is value:
+            read_part(m, option)
         for event in since(m, option, time) if option is value else ():
             if time and _given(m, option, event):
                 m.refuse("argument", event.site)

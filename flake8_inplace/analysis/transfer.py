@@ -196,6 +196,7 @@ def _unknown_attribute(m: Machine, value: Unknown, name: str, site: Site) -> Val
         return tensors.attribute(m, m.promote(value), name, site)  # type: ignore[arg-type]
     part = m.symbol(value, name, grad=part_grad(value))
     part.node = part.node or value.node
+    stale.read_part(m, m.see(part))
     return part
 
 
