@@ -25,6 +25,7 @@ ORDER = [
     "torchfacts.schemas",
     "torchfacts.generate",
     "analysis.domain",
+    "analysis.variables",
     "analysis.reach",
     "analysis.tree",
     "analysis.scan",

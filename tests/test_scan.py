@@ -133,7 +133,7 @@ def f(losses):
     for loss in losses:
         total += loss
 def f(items):
-    seen, count = {}, 0  # read
+    seen, count = {}, 0
     seen[items] = count
 def f(items):
     seen = {}
@@ -279,6 +279,80 @@ def g(x):
     return torch.rand(3, requires_grad=True).mul_(2)  # read
 def h(x):
     return x.clone().exp_().mul_(2)  # read
+""",
+    "tensors filled before anything else is done with them": """
+def f(n, x):
+    mask = torch.zeros(n)
+    for i in range(n):
+        mask[i] = i
+        mask[i] += 1
+    mask.clamp_(max=3)
+    return x * mask
+def f(n, x):
+    mask = torch.zeros(n)  # read
+    for i in range(n):
+        mask[i] = i
+        x = x * mask
+    return x
+def f(n, x):
+    mask = torch.zeros(n)  # read
+    mask[0] = mask[1] * x
+    return mask
+def f(n, x):
+    mask = torch.zeros(n)  # read
+    y = x * mask
+    mask[0] = 1
+    return y
+def f(n, x):
+    mask = torch.zeros(n)  # read
+    def g():
+        mask[0] = 1
+    y = x * mask
+    g()
+    return y
+def f(n, x):
+    mask = torch.zeros(n)  # read
+    y = mask.fill_(1)
+    z = x * y
+    mask[0] = 1
+    return z
+def f(n, x):
+    mask = torch.zeros(n) if n else x  # read
+    mask[0] = 1
+    return mask
+def f(n, x):
+    mask = torch.zeros(n, requires_grad=True)  # read
+    mask[0] = 1
+    return mask
+""",
+    "what is filled where somebody minds": """
+def f(x):
+    with torch.inference_mode():  # read
+        table = torch.zeros(3)
+    table[0] = x
+""",
+    "numbers that grow": """
+class A(nn.Module):
+    def __init__(self, stride: int, rate: Optional[float] = None, steps=1):
+        self.prefix = 1 if steps else 0
+        rows, count = self.sizes.shape
+        offset = max(rows, 2) * len(self.parts)
+        for index, part in enumerate(self.parts):
+            stride *= 2
+            steps *= stride
+            rate += offset
+            index += rows
+            self.prefix += count
+def f(x, stride):
+    stride *= 2  # read
+def f(x):
+    total = 0  # read
+    other = x.sum()
+    total += other
+def f(x):
+    total = scale = 0  # read
+    total += scale
+    scale = x
 """,
     "what True stands for": """
 def f(x, options):

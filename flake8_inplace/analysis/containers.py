@@ -304,9 +304,9 @@ def get_item(m: Machine, value: Value, index: Value) -> Value:
             return m.see(m.state.store[value, "[]", key_of(index)])
         key = index if isinstance(index, (Const, Unknown)) else None
         if key is not None and (key_of(index) is not None or isinstance(index, Unknown)):
-            part = m.symbol(value, "[]", key, grad=part_grad(value))
-            stale.read_part(m, m.see(part))
-            return part
+            element = m.symbol(value, "[]", key, grad=part_grad(value))
+            stale.read_part(m, m.see(element))
+            return element
         return Unknown(part_grad(value), value.node)
     return Unknown()
 

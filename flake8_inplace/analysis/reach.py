@@ -7,13 +7,13 @@ distance, and where a module that its class makes may. Whatever the others are g
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from ..torchfacts import ops as facts
+from .variables import Bindings, is_container, is_new, is_self, is_text, numeric, only_filled, says_number, variable
 
 _STEPS = frozenset({"step", "load_state_dict", "data"})
 _HARMLESS = frozenset({"requires_grad_", "share_memory_"})
@@ -24,23 +24,16 @@ _BUILDERS = frozenset({"__init__", "__new__", "__post_init__"})
 """Methods that make an instance: nothing that other methods do comes before them."""
 _RUNNERS = frozenset({"forward", "backward", "setup_context", "jvp", "vmap", "step"})
 """Methods that run without being mentioned, as those with two underscores do."""
-_COMPUTES = (ast.BinOp, ast.For, ast.While, ast.With, ast.comprehension, ast.Lambda, ast.ClassDef, ast.Yield)
+_COMPUTES = (ast.BinOp, ast.While, ast.With, ast.Lambda, ast.ClassDef, ast.Yield)
 _PLAIN = frozenset({"dict", "list", "tuple", "set", "int", "float", "str", "bool", "len", "range", "isinstance"})
 """Builtins that a function may call and still compute nothing."""
-_CONTAINERS = frozenset({"dict", "list", "set", "OrderedDict", "defaultdict", "Counter", "sorted"})
 _NOT_OF_TENSORS = frozenset({"append", "extend", "insert", "items", "keys", "get", "update", "setdefault"})
-_DISPLAYS = (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Set, ast.SetComp, ast.JoinedStr)
 _LEAVES = frozenset(
     "ctx op ops id attr arg name asname module level simple is_async rest kwd_attrs str type_comment kind conversion "
     "annotation returns type_params".split()
 )
 """Fields of syntax nodes that hold no expression, or one that does not run."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_MAKING = frozenset(
-    "arange empty empty_like eye full full_like linspace ones ones_like rand rand_like randint randn randn_like "
-    "randperm tensor zeros zeros_like".split()
-)
-"""Functions of torch that make a tensor without a history."""
 
 
 @dataclass(slots=True, eq=False)
@@ -51,10 +44,11 @@ class Unit:
     up by a string, and ``referred`` those of all that it does not only call. ``given`` are names, each after that of
     a function which it is given to in a statement of its own. ``asked`` are attributes of ``self`` that it calls;
     ``calls_parts`` says that it calls something else that may be a part of ``self``. ``writes``: it may overwrite a
-    tensor when it runs; ``begins``: by giving parameters their first values; ``returns``: a value, for which that may
-    come too late; ``makes``: it may make something that overwrites a tensor when it is called, as
-    ``nn.ReLU(inplace=True)`` does. ``calls`` counts its calls, and twice whatever else it computes. ``loads`` are names
-    such as ``relu_``, which overwrite if they are among those ``imported`` from modules of torch.
+    tensor when it runs; ``fills``: one that it has just made, which only ``vmap`` and inference mode may mind;
+    ``begins``: by giving parameters their first values; ``returns``: a value, for which that may come too late;
+    ``makes``: it may make something that overwrites a tensor when it is called, as ``nn.ReLU(inplace=True)`` does.
+    ``calls`` counts its calls, and twice whatever else it computes. ``loads`` are names such as ``relu_``, which
+    overwrite if they are among those ``imported`` from modules of torch.
     """
 
     name: str
@@ -66,6 +60,7 @@ class Unit:
     given: frozenset[tuple[str, str]]
     calls_parts: bool
     writes: bool
+    fills: bool
     makes: bool
     begins: bool
     returns: bool
@@ -100,14 +95,14 @@ class Group:
 def read(module: ast.Module) -> list[Unit | Group]:
     """What each top-level statement mentions and may overwrite."""
     readings = {part: _read([part]) for part in module.body if not isinstance(part, ast.ClassDef)}
-    variables = Counter[tuple[str, str]]()
+    variables = Bindings()
     for part, reading in readings.items():
         if not isinstance(part, _FUNCTIONS):
-            variables.update(reading.bound)
+            variables.include(reading.bound, attributes=False)
     return [
         _group(part)
         if isinstance(part, ast.ClassDef)
-        else readings[part].unit(part.name, Counter())
+        else readings[part].unit(part.name, Bindings())
         if isinstance(part, _FUNCTIONS)
         else readings[part].unit("", variables)
         for part in module.body
@@ -118,9 +113,9 @@ def _group(node: ast.ClassDef) -> Group:
     methods = {part: _read([part]) for part in node.body if isinstance(part, _FUNCTIONS)}
     rest = [part for part in node.body if not isinstance(part, (*_FUNCTIONS, ast.ClassDef))]
     body = _read([*node.bases, *node.keywords, *node.decorator_list, *rest])
-    attributes = Counter[tuple[str, str]]()
+    attributes = Bindings()
     for reading in methods.values():
-        attributes.update({key: count for key, count in reading.bound.items() if key[0].startswith(".")})
+        attributes.include(reading.bound, attributes=True)
     bases = frozenset(_last_name(base) for base in node.bases)
     group = Group(node.name, body.unit(node.name, attributes), bases)
     for part in node.body:
@@ -145,11 +140,11 @@ def _fields(kind: Any) -> tuple[str, ...]:
 class _Reading:
     """A unit while it is read.
 
-    ``bound`` counts how often a variable is bound to "any" value, to a "container" and to a "number", "shown" to be a
-    container by a method, and "grown" by what is no number; ``.name`` stands for ``self.name``. So some of those that
-    are ``written`` to are no tensors.
+    From what the variables are ``bound`` to it shows that some of those that are ``written`` to are no tensors; those
+    that are written to ``in_parts`` (``x[i] += 1``) may hold some.
     """
 
+    node: ast.AST | None
     mentions: set[str] = field(default_factory=set)
     referred: set[str] = field(default_factory=set)
     own: set[str] = field(default_factory=set)
@@ -164,16 +159,19 @@ class _Reading:
     given: set[tuple[str, str]] = field(default_factory=set)
     harmless: set[ast.AST] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
-    bound: Counter[tuple[str, str]] = field(default_factory=Counter)
+    in_parts: set[str] = field(default_factory=set)
+    bound: Bindings = field(default_factory=Bindings)
     writes: bool = False
     makes: bool = False
     begins: bool = False
     returns: bool = False
     calls: int = 0
 
-    def unit(self, name: str, around: Counter[tuple[str, str]]) -> Unit:
+    def unit(self, name: str, around: Bindings) -> Unit:
         """What was read, where ``around`` it the variables of a module, or the attributes of ``self``, are bound."""
-        bound = self.bound | around
+        tensors = {name for name in self.written if self.bound.is_tensor(name, around)}
+        tensors |= self.in_parts  # an element of a list may be a tensor
+        filled = {name for name in tensors if self._fills(name)}
         return Unit(
             name,
             frozenset(self.mentions),
@@ -182,30 +180,26 @@ class _Reading:
             frozenset(self.asked),
             frozenset(self.referred),
             frozenset(self.given),
-            self.calls_parts or any(bound[name, "any"] for name in self.local),
-            self.writes or any(_tensor(name, bound) for name in self.written),
+            self.calls_parts or any(self.bound.binds(name, around) for name in self.local),
+            self.writes or tensors > filled,
+            bool(filled),
             self.makes,
             self.begins,
             self.returns,
             self.calls,
-            frozenset(name for name in self.loads if not self.bound[name, "any"]),
+            frozenset(name for name in self.loads if not self.bound.counts[name, "any"]),
             frozenset(self.imported),
         )
 
-
-def _tensor(name: str, bound: Counter[tuple[str, str]]) -> bool:
-    """Whether a variable that is written to may be a tensor."""
-    bindings = bound[name, "any"]
-    if bindings <= 1 and bound[name, "shown"]:
-        return False
-    if bindings == bound[name, "number"] and bound[name, "grown"]:  # loss = 0, then loss += ...
-        return True
-    return not bindings or bindings not in (bound[name, "container"], bound[name, "number"])
+    def _fills(self, name: str) -> bool:
+        """Whether a variable is a tensor that this function makes, and only then reads what it has written to it."""
+        new = self.bound.counts[name, "new"]
+        return new > 0 and new == self.bound.counts[name, "any"] and only_filled(self.node, name)
 
 
 def _read(nodes: list[ast.AST]) -> _Reading:
     """All nodes, parents before their children. No ast.walk, which takes twice the time: most files cost this alone."""
-    reading = _Reading()
+    reading = _Reading(nodes[0] if nodes else None)
     while nodes:
         node = nodes.pop()
         kind: Any = type(node)
@@ -219,19 +213,6 @@ def _read(nodes: list[ast.AST]) -> _Reading:
             elif value is not None:
                 nodes.append(value)
     return reading
-
-
-def _variable(node: ast.expr) -> str:
-    """A name, or ``.name`` for an attribute of ``self``; empty for everything else."""
-    if isinstance(node, ast.Name):
-        return node.id
-    return f".{node.attr}" if isinstance(node, ast.Attribute) and _is_self(node.value) else ""
-
-
-def _is_self(node: ast.expr) -> bool:
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "super"
-    return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
 def _root(node: ast.expr) -> ast.expr:
@@ -256,30 +237,33 @@ def _name(r: _Reading, node: ast.Name) -> None:
     r.mentions.add(node.id)
     _refer(r, node, node.id)
     if isinstance(node.ctx, ast.Store):
-        r.bound[node.id, "any"] += 1
+        r.bound.bind(node.id)
     elif node.id.endswith("_"):
         r.loads.add(node.id)
 
 
 def _argument(r: _Reading, node: ast.arg) -> None:
-    r.bound[node.arg, "any"] += 1
+    r.bound.bind(node.arg)
+    r.bound.number(node.arg, frozenset() if says_number(node.annotation) else None)
     r.makes = r.makes or node.arg == "inplace"
 
 
 def _attribute(r: _Reading, node: ast.Attribute) -> None:
     name, owner = node.attr, _last_name(node.value)
-    (r.own if _is_self(node.value) else r.mentions).add(name)
+    (r.own if is_self(node.value) else r.mentions).add(name)
     _refer(r, node, name)
-    if _is_self(node.value) and isinstance(node.ctx, ast.Store):
-        r.bound[f".{name}", "any"] += 1
+    if is_self(node.value) and isinstance(node.ctx, ast.Store):
+        r.bound.bind(f".{name}")
     if owner == "init" or name == "reset_parameters":
         r.begins = True
     elif owner == "operator" and name[:1] == "i":  # operator.iadd
         r.writes = True
     elif name in _STEPS:
         r.writes = r.writes or (name, owner) != ("data", "utils")  # torch.utils.data is a module
-    elif name.endswith("_") and not name.endswith("__") and name not in _HARMLESS and not _is_new(node.value):
-        r.writes = True
+    elif name.endswith("_") and not name.endswith("__") and name not in _HARMLESS and not is_new(node.value):
+        owned = variable(node.value) if node in r.at_once else ""
+        r.written |= {owned} if owned else set()
+        r.writes = r.writes or not owned
         r.makes = r.makes or node not in r.at_once  # self.act = torch.relu_
 
 
@@ -289,7 +273,7 @@ def _constant(r: _Reading, node: ast.Constant) -> None:
     if isinstance(name, str) and name.isidentifier() and node not in r.harmless:  # getattr(self, "name")
         r.strings.add(name)
         r.referred.add(name)
-        r.bound[f".{name}", "any"] += 1  # register_buffer("name", ...)
+        r.bound.bind(f".{name}")  # register_buffer("name", ...)
 
 
 def _keyword(r: _Reading, node: ast.keyword) -> None:
@@ -308,7 +292,7 @@ def _call(r: _Reading, node: ast.Call) -> None:
         r.harmless.update(node.args)
     if isinstance(func, ast.Name) and func.id == "getattr" and any(map(_ends_inplace, node.args[1:])):
         r.writes = True
-    if isinstance(func, ast.Attribute) and _is_self(func.value):
+    if isinstance(func, ast.Attribute) and is_self(func.value):
         r.asked.add(func.attr)
     elif isinstance(root := _root(func), ast.Name):  # for block in self.blocks: x = block.act(block.norm(x))
         r.local.add(root.id)
@@ -316,11 +300,11 @@ def _call(r: _Reading, node: ast.Call) -> None:
         r.calls_parts = True
     if not isinstance(func, ast.Name) or func.id not in _PLAIN:
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        r.calls_parts = r.calls_parts or any(_is_self(_root(arg)) for arg in given)
+        r.calls_parts = r.calls_parts or any(is_self(_root(arg)) for arg in given)
     if isinstance(func, ast.Attribute) and func.attr == "apply":  # of a module: calls it for every module in it
         r.at_once.update(node.args)
     elif isinstance(func, ast.Attribute) and func.attr in _NOT_OF_TENSORS:
-        r.bound[_variable(func.value), "shown"] += 1
+        r.bound.counts[variable(func.value), "shown"] += 1
     elif isinstance(func, ast.Name) and func.id == "self":
         r.own |= {"forward", "__call__"}
 
@@ -330,17 +314,6 @@ def _never_inplace() -> frozenset[str]:
     """Names of what does not work, or make something that works, in place where it is called with True."""
     methods = (name for name in facts.tensor_methods() if f"{name}_" not in facts.inplace_methods())
     return frozenset({"getattr", "get", "pop", "setdefault", *methods})
-
-
-def _is_new(node: ast.expr) -> bool:
-    """Whether an expression is a tensor just made, that nothing has saved: ``torch.rand(3)``, ``x.clone()``."""
-    if not isinstance(node, ast.Call) or any(word.arg in (None, "requires_grad") for word in node.keywords):
-        return False
-    func = node.func
-    if not isinstance(func, ast.Attribute):
-        return False
-    made = func.attr in _MAKING and isinstance(func.value, ast.Name) and func.value.id == "torch"
-    return made or func.attr == "clone" or func.attr.startswith("new_")
 
 
 def _ends_inplace(name: ast.expr) -> bool:
@@ -371,29 +344,63 @@ def _assign(r: _Reading, node: ast.Assign | ast.AnnAssign) -> None:
     for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
         if _last_name(target) == "inplace" and value is not None:
             r.makes = r.makes or not isinstance(value, ast.Constant) or bool(value.value)
-        name = _variable(target)
+        name = variable(target)
         if name:
-            r.bound[name, "container"] += value is None or _is_container(value)
-            r.bound[name, "number"] += value is None or _is_number(value)
-        elif isinstance(value, (ast.Dict, ast.DictComp, ast.Lambda)) or _is_text(value):
+            r.bound.assign(name, value)
+        elif isinstance(value, (ast.Dict, ast.DictComp, ast.Lambda)) or is_text(value):
             r.harmless.add(target)
+        elif isinstance(target, ast.Tuple) and value is not None:
+            _unpack(r, target, value)
+
+
+def _unpack(r: _Reading, target: ast.Tuple, value: ast.expr) -> None:
+    """``a, b = 0, 1``, or ``rows, columns = x.shape``."""
+    values = value.elts if isinstance(value, ast.Tuple) else [value] * len(target.elts)
+    sizes = isinstance(value, ast.Tuple) or _last_name(value) == "shape" or _method(value) == "size"
+    for name, one in zip(map(variable, target.elts), values, strict=False) if sizes else ():
+        if name:
+            r.bound.assign(name, one)
+
+
+def _method(node: ast.expr) -> str:
+    return _last_name(node.func) if isinstance(node, ast.Call) else ""
+
+
+def _loop(r: _Reading, node: ast.For | ast.AsyncFor | ast.comprehension) -> None:
+    """``for i in range(...)``, ``for i, x in enumerate(...)``."""
+    _computes(r, node)
+    target, over = node.target, _method(node.iter)
+    if over == "enumerate" and isinstance(target, ast.Tuple):
+        target = target.elts[0]
+    if over in ("enumerate", "range") and isinstance(target, ast.Name):
+        r.bound.number(target.id, frozenset())
+
+
+def _parameters(r: _Reading, node: ast.arguments) -> None:
+    """An option that is a number by default is one: what an entry is given is taken for what its default is."""
+    places = [*node.posonlyargs, *node.args]
+    given = [*zip(places[len(places) - len(node.defaults) :], node.defaults, strict=True)]
+    given += [(arg, default) for arg, default in zip(node.kwonlyargs, node.kw_defaults, strict=True) if default]
+    for arg, default in given:
+        if arg.annotation is None and isinstance(default, ast.Constant):
+            r.bound.number(arg.arg, numeric(default))
 
 
 def _augment(r: _Reading, node: ast.AugAssign) -> None:
-    name = _variable(node.target)
+    name = variable(node.target)
     if name:
         r.written.add(name)
-        r.bound[name, "any"] -= 1  # which it counts for as a target
-        r.bound[name, "grown"] += not isinstance(node.value, ast.Constant)
-    else:
-        r.writes = r.writes or not _is_container(node.value)
-        r.harmless.add(node.target)
+        r.bound.augment(name, node.value)
+    elif not is_container(node.value):
+        whole = variable(node.target.value) if isinstance(node.target, ast.Subscript) else ""
+        r.in_parts.add(whole)
+    r.harmless.add(node.target)
 
 
 def _subscript(r: _Reading, node: ast.Subscript) -> None:
-    if not isinstance(node.ctx, ast.Store) or node in r.harmless or _is_text(node.slice):
+    if not isinstance(node.ctx, ast.Store) or node in r.harmless or is_text(node.slice):
         return
-    name = _variable(node.value)
+    name = variable(node.value)
     if name:
         r.written.add(name)
     else:
@@ -408,7 +415,7 @@ def _import(r: _Reading, node: ast.ImportFrom) -> None:
 
 def _outer(r: _Reading, node: ast.Global) -> None:
     for name in node.names:
-        r.bound[name, "any"] += 1
+        r.bound.bind(name)
 
 
 def _return(r: _Reading, node: ast.Return) -> None:
@@ -419,30 +426,14 @@ def _computes(r: _Reading, node: ast.AST) -> None:
     r.calls += 2
 
 
-def _is_container(node: ast.expr) -> bool:
-    called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
-    return isinstance(node, _DISPLAYS) or called in _CONTAINERS or _is_text(node)
-
-
-def _is_number(node: ast.expr) -> bool:
-    called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
-    known = isinstance(node, ast.Constant) and node.value is not None  # where None stands, others bind the value
-    return known or called in ("len", "int", "float")
-
-
-def _is_text(node: ast.expr | None) -> bool:
-    """Whether this is a string, which is no index of a tensor and nothing that a tensor can hold."""
-    while isinstance(node, ast.BinOp):
-        if _is_text(node.right):
-            return True
-        node = node.left
-    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
-
-
 _HANDLERS: dict[type, Callable[[_Reading, Any], None]] = {
     **dict.fromkeys(_COMPUTES, _computes),
     ast.Name: _name,
     ast.arg: _argument,
+    ast.arguments: _parameters,
+    ast.For: _loop,
+    ast.AsyncFor: _loop,
+    ast.comprehension: _loop,
     ast.Attribute: _attribute,
     ast.Constant: _constant,
     ast.keyword: _keyword,
@@ -471,6 +462,7 @@ def mark(parts: Iterable[tuple[frozenset[str], Unit | Group]], everything: bool 
         file.add(part, names, None)
     users = file.users()
     mentions = frozenset[str]().union(*(unit.mentions for unit, _ in file.units))
+    minded = not mentions.isdisjoint(("vmap", "inference_mode"))
     trains = not mentions.isdisjoint(("backward", "grad"))
     imported = frozenset[tuple[str, str]]().union(*(unit.imported for unit, _ in file.units))
     first = {name for module, name in imported if module == "torch.nn.init"}
@@ -478,7 +470,7 @@ def mark(parts: Iterable[tuple[frozenset[str], Unit | Group]], everything: bool 
     reached: list[Hashable] = []
     for unit, owner in file.units:
         custom = owner is not None and "Function" in owner.bases
-        writes = unit.writes or not others.isdisjoint(unit.loads)
+        writes = unit.writes or (unit.fills and minded) or not others.isdisjoint(unit.loads)
         begins = unit.begins or not first.isdisjoint(unit.loads)
         if writes or unit.makes or custom or (begins and (trains or unit.returns)):
             reached.append(("runs", unit))

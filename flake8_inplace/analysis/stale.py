@@ -181,11 +181,14 @@ def read_name(m: Machine, name: str, value: Value, frame: Frame) -> None:
 
 
 def read_part(m: Machine, value: Value) -> None:
-    """A part of something that others made is read: ``batch["labels"]``, after a function was given it."""
+    """A part of something that others hold is read: ``batch["labels"]``, after a function converted it.
+
+    What takes other values in may be meant to be found there: a tile that was blended with the one before.
+    """
     if m.events and isinstance(value, Tensor):
         frame = m.frames[-1]
         for event in since(m, value, frame.born):
-            if frame in event.frames[:-1] and _given(m, value, event):
+            if event.alone and frame in event.frames[:-1] and _given(m, value, event):
                 m.refuse("argument", event.site)
 
 
@@ -293,13 +296,12 @@ def named(m: Machine, container: Dict, key: Hashable, value: Value) -> None:
 def taken(m: Machine, container: List | Dict, value: Value, known: bool = True) -> None:
     """An element of a container is read; who has a name for it, may from now on overwrite it on purpose."""
     value = _shown(value)
+    read_part(m, value)
     options = [_shown(option) for _, option in value.options] if isinstance(value, Choice) else [value]
     for option in options if m.stored else ():
         if not isinstance(option, Tensor):
             continue
         time = m.stored.get((container, option.storage), 0)
-        if option is value:
-            read_part(m, option)
         for event in since(m, option, time) if option is value else ():
             if time and _given(m, option, event):
                 m.refuse("argument", event.site)

@@ -1,0 +1,253 @@
+"""What the variables of a function may stand for, judged from what they are bound to: see `reach`."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_CONTAINERS = frozenset({"dict", "list", "set", "OrderedDict", "defaultdict", "Counter", "sorted"})
+_DISPLAYS = (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Set, ast.SetComp, ast.JoinedStr)
+_COUNTING = frozenset({"len", "int", "float", "bool", "ord"})
+"""Builtins that return a number, whatever they are given."""
+_CHOOSING = frozenset({"max", "min", "abs", "round", "sum", "pow"})
+"""Builtins that return a number where they are given numbers."""
+_NUMBERS = frozenset({"int", "float", "bool", "str"})
+"""Types of what is written to without an effect on a tensor."""
+_COUNTS = frozenset({"size", "dim", "ndimension", "numel", "nelement", "element_size", "item"})
+"""Methods of tensors that return a number."""
+_MAKING = frozenset(
+    "arange empty empty_like eye full full_like linspace ones ones_like rand rand_like randint randn randn_like "
+    "randperm tensor zeros zeros_like".split()
+)
+"""Functions of torch that make a tensor without a history."""
+_CONVERTING = frozenset("to float double half long int bool cuda cpu type type_as contiguous".split())
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+Numbers = frozenset[str] | None
+"""The variables that must be numbers for an expression to be one; None where it may be something else anyway."""
+
+
+@dataclass(slots=True)
+class Bindings:
+    """What the variables of a unit, or of what is around it, are bound to; ``.name`` stands for ``self.name``.
+
+    ``counts`` says how often to "any" value, to a "container", and to what :func:`is_new`, and how often one is "shown"
+    to be a container by a method; ``numbers`` are the bindings to numbers, ``grown`` what a variable is augmented by.
+    """
+
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    numbers: dict[str, list[frozenset[str]]] = field(default_factory=dict)
+    grown: dict[str, list[Numbers]] = field(default_factory=dict)
+
+    def bind(self, name: str) -> None:
+        self.counts[name, "any"] += 1
+
+    def assign(self, name: str, value: ast.expr | None) -> None:
+        """``name = value``, besides what `bind` counts; None where only a type is said."""
+        self.counts[name, "container"] += value is None or is_container(value)
+        self.counts[name, "new"] += value is not None and is_new(value)
+        self.number(name, frozenset() if value is None else numeric(value))
+
+    def number(self, name: str, numbers: Numbers) -> None:
+        if numbers is not None:
+            self.numbers.setdefault(name, []).append(numbers)
+
+    def augment(self, name: str, value: ast.expr) -> None:
+        self.counts[name, "any"] -= 1  # which it counts for as a target
+        self.grown.setdefault(name, []).append(numeric(value))
+
+    def binds(self, name: str, around: Bindings) -> int:
+        """How often a variable is bound."""
+        return self._of(name, around).counts[name, "any"]
+
+    def include(self, other: Bindings, attributes: bool) -> None:
+        """Add what another unit binds: all of it, or the attributes of ``self``."""
+        for key, count in other.counts.items():
+            if not attributes or key[0].startswith("."):
+                self.counts[key] += count
+        for name, numbers in other.numbers.items():
+            if not attributes or name.startswith("."):
+                self.numbers.setdefault(name, []).extend(numbers)
+        for name, grown in other.grown.items():
+            if not attributes or name.startswith("."):
+                self.grown.setdefault(name, []).extend(grown)
+
+    def is_tensor(self, name: str, around: Bindings) -> bool:
+        """Whether a variable that is written to may be a tensor."""
+        here = self._of(name, around)
+        bound = here.counts[name, "any"]
+        if (bound <= 1 and here.counts[name, "shown"]) or (bound and bound == here.counts[name, "container"]):
+            return False
+        return not self._is_number(name, around, set())
+
+    def _of(self, name: str, around: Bindings) -> Bindings:
+        return around if (name, "any") in around.counts or (name, "shown") in around.counts else self
+
+    def _is_number(self, name: str, around: Bindings, asked: set[str]) -> bool:
+        """Whether all that a variable is bound to is a number: ``loss = 0`` is none where ``loss += ...`` follows."""
+        if name in asked:
+            return True
+        asked.add(name)
+        here = self._of(name, around)
+        values = [*here.numbers.get(name, ()), *here.grown.get(name, ())]
+        if not 0 < here.counts[name, "any"] <= len(here.numbers.get(name, ())):
+            return False
+        return all(v is not None and all(self._is_number(other, around, asked) for other in v) for v in values)
+
+
+def variable(node: ast.expr) -> str:
+    """A name, or ``.name`` for an attribute of ``self``; empty for everything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return f".{node.attr}" if isinstance(node, ast.Attribute) and is_self(node.value) else ""
+
+
+def is_self(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "super"
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+# -- what an expression is
+
+
+def numeric(node: ast.expr) -> Numbers:
+    """What has to be a number for an expression to be one."""
+    match node:
+        case ast.Constant():
+            return None if node.value is None else frozenset()  # where None stands, others bind the value
+        case ast.JoinedStr() | ast.Attribute(attr="shape" | "ndim") | ast.Subscript(value=ast.Attribute(attr="shape")):
+            return frozenset()
+        case ast.Name() | ast.Attribute():
+            name = variable(node)
+            return frozenset({name}) if name else None
+        case ast.BinOp(left=left, right=right) | ast.IfExp(body=left, orelse=right):
+            return _all(left, right)
+        case ast.UnaryOp(op=op, operand=operand):
+            return frozenset() if isinstance(op, ast.Not) else numeric(operand)
+        case ast.BoolOp(values=values):
+            return _all(*values)
+        case ast.Compare(left=left, comparators=others, ops=ops):
+            if all(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in ops):
+                return frozenset()
+            return _all(left, *others)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+            return frozenset() if name in _COUNTING else _all(*args) if name in _CHOOSING else None
+        case ast.Call(func=ast.Attribute(attr=name, value=owner)):
+            known = name in _COUNTS or (isinstance(owner, ast.Name) and owner.id == "math")
+            return frozenset() if known else None
+        case _:
+            return None
+
+
+def _all(*nodes: ast.expr) -> Numbers:
+    found: frozenset[str] = frozenset()
+    for node in nodes:
+        needed = numeric(node)
+        if needed is None:
+            return None
+        found |= needed
+    return found
+
+
+def says_number(annotation: ast.expr | None) -> bool:
+    """Whether an annotation says that something is a number, or text: ``int``, ``Optional[float]``."""
+    match annotation:
+        case ast.Name(id=name):
+            return name in _NUMBERS
+        case ast.Constant(value=value):
+            return value is None or value in _NUMBERS
+        case ast.BinOp(left=left, right=right):
+            return says_number(left) and says_number(right)
+        case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
+            return says_number(inner)
+        case _:
+            return False
+
+
+def is_container(node: ast.expr) -> bool:
+    called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+    return isinstance(node, _DISPLAYS) or called in _CONTAINERS or is_text(node)
+
+
+def is_text(node: ast.expr | None) -> bool:
+    """Whether this is a string, which is no index of a tensor and nothing that a tensor can hold."""
+    while isinstance(node, ast.BinOp):
+        if is_text(node.right):
+            return True
+        node = node.left
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def is_new(node: ast.expr) -> bool:
+    """Whether an expression is a tensor just made, that nothing has saved: ``torch.rand(3)``, ``x.clone()``."""
+    if not isinstance(node, ast.Call) or any(word.arg in (None, "requires_grad") for word in node.keywords):
+        return False
+    func = node.func
+    if not isinstance(func, ast.Attribute):
+        return False
+    name, owner = func.attr, func.value
+    made = name in _MAKING and isinstance(owner, ast.Name) and owner.id == "torch"
+    return made or name == "clone" or name.startswith("new_") or (name in _CONVERTING and is_new(owner))
+
+
+# -- tensors that are made, filled, and then read
+
+
+def only_filled(function: ast.AST | None, name: str) -> bool:
+    """Whether a variable, bound to new tensors alone, is written to only before anything else is done with it.
+
+    Nothing can have saved it then. A loop comes back to its beginning, and a function in this one may run at any time.
+    """
+    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    writes: list[ast.AST] = []
+    reads: list[ast.Name] = []
+    written: set[ast.AST] = set()
+    loops: list[ast.AST] = []
+    for node in ast.walk(function):
+        if isinstance(node, _SCOPES) and node is not function and any(_named(part, name) for part in ast.walk(node)):
+            return False
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            loops.append(node)
+        for target in _targets(node):
+            if _named(target, name):
+                writes.append(node)
+                written.add(target)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load) and node not in written:
+            reads.append(node)
+    if any(_begin(read) <= _end(write) for read in reads for write in writes):
+        return False
+    return not any(
+        any(_inside(read, loop) for read in reads) and any(_inside(write, loop) for write in writes) for loop in loops
+    )
+
+
+def _targets(node: ast.AST) -> Iterator[ast.expr]:
+    """What a statement writes to: the ``x`` of ``x[i] = ...``, ``x[i] += ...``, ``x += ...`` and ``x.add_(...)``."""
+    match node:
+        case ast.Assign(targets=targets):
+            yield from (target.value for target in targets if isinstance(target, ast.Subscript))
+        case ast.AugAssign(target=ast.Subscript(value=owner)) | ast.AugAssign(target=owner):
+            yield owner
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method, value=owner))) if method.endswith("_"):
+            yield owner
+
+
+def _named(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _begin(node: ast.AST) -> tuple[int, int]:
+    return node.lineno, node.col_offset  # type: ignore[attr-defined]
+
+
+def _end(node: ast.AST) -> tuple[int, int]:
+    return node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
+
+
+def _inside(node: ast.AST, loop: ast.AST) -> bool:
+    return _begin(loop) <= _begin(node) and _end(node) <= _end(loop)
