@@ -36,6 +36,7 @@ ORDER = [
     "analysis.slices",
     "analysis.tensors",
     "analysis.classes",
+    "analysis.settled",
     "analysis.containers",
     "analysis.custom",
     "analysis.calls",

@@ -58,9 +58,13 @@ _DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
 
 def lineage(cls: Value) -> list[Value]:
     """A class and its bases, in the order that Python looks things up."""
+    if not isinstance(cls, Class):
+        return [cls]
+    if cls.order:
+        return cls.order
     found: list[Value] = []
     seen: list[Value] = []
-    todo = [(cls, False)]
+    todo: list[tuple[Value, bool]] = [(cls, False)]
     while todo:  # the last base first, and each class after its bases: turned round, a base follows all that derive
         item, finished = todo.pop()
         if finished:
@@ -69,7 +73,8 @@ def lineage(cls: Value) -> list[Value]:
             seen.append(item)
             todo.append((item, True))
             todo += [(base, False) for base in item.bases] if isinstance(item, Class) else []
-    return found[::-1]
+    cls.order.extend(found[::-1])
+    return cls.order
 
 
 def inherits(cls: Value, name: str) -> bool:
@@ -389,7 +394,11 @@ def call_fact(
     )
     positional = args[: len(inputs)]
     named = {name: value for name, value in kwargs.items() if any(p.name == name for p in inputs)}
-    return tensors.apply(m, (shaped,), positional, named | own, site, form)
+    before = m.oldest
+    result = tensors.apply(m, (shaped,), positional, named | own, site, form)
+    if form != "inplace":  # it updates buffers of its own, such as running_mean, which nobody else computes with
+        m.oldest = before
+    return result
 
 
 def _own(m: Machine, contents: Mapping[Any, Value], name: str, site: Site) -> Value:

@@ -48,6 +48,7 @@ COMBINATIONS = 4
 SECONDS = 20
 """Processor time after which the rest of a file is left."""
 FILE_STEPS = 300_000
+NEVER = float("inf")
 TEXT = 2_000_000
 """Characters of a function or statement that are read at most."""
 
@@ -151,6 +152,7 @@ class Class(Callable_):
 
     ``fields`` are the annotated names, which a dataclass or a named tuple takes in this order; a class that writes its
     own ``__init__`` for them has ``generated`` False.
+    ``order`` is the one in which names are looked up, once asked for.
     """
 
     name: str
@@ -160,6 +162,7 @@ class Class(Callable_):
     members: dict[str, Value]
     fields: tuple[str, ...] = ()
     generated: bool = False
+    order: list[Value] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +248,8 @@ class Machine:
 
     ``questions`` are those whether a tensor requires grad, by its cell; ``spelled`` the names in all functions that
     were read; ``ran`` when a function last ran; ``alike`` what an operation has made of other values that its operands
-    may be.
+    may be. ``observed`` are the functions, by their text, and the instances that were called, ``meddling`` those of
+    them that overwrote what was there before, or what is still needed; ``oldest`` is the oldest storage written to.
     """
 
     file: Scan
@@ -289,6 +293,9 @@ class Machine:
     returned: dict[Any, Tensor | None] = field(default_factory=dict)
     parts: dict[tuple[Frame, str], tuple[cst.Subscript, int]] = field(default_factory=dict)
     handed: dict[Value, list[tuple[int, Frame, Value]]] = field(default_factory=dict)
+    observed: set[Piece | Object] = field(default_factory=set)
+    meddling: set[Piece | Object] = field(default_factory=set)
+    oldest: float = NEVER
     alarm: float = field(default_factory=lambda: time.perf_counter() + SECONDS)
     deadline: float = field(default_factory=lambda: time.thread_time() + SECONDS)
     steps: int = 0
@@ -357,6 +364,7 @@ class Machine:
         if tensor is None:
             grad = Grad.NO if value.grad is Grad.NO and value.node is None else max(value.grad, Grad.MAYBE)
             tensor = self.promoted[value] = Tensor(cell=Cell(grad, value.node, leaf=False))
+            tensor.storage.number = 0
         self.state.set(self.state.store, value, tensor)
         return tensor
 
@@ -482,6 +490,7 @@ class Machine:
         if storage in self.borrowed:
             self.refuse(self.borrowed[storage], site)
             return
+        self.oldest = min(self.oldest, storage.number)
         if storage.hidden is not None:
             self.write(storage.hidden, "data", site)
         if self.rewritten is not None and storage in self.rewritten:
@@ -489,6 +498,7 @@ class Machine:
             return
         saves = self.held(storage)
         if saves:
+            self.meddling.update(function.text for function in self.active if function.text is not None)
             guard = self.state.guard()
             write: Write | None = None
             for saved in saves:

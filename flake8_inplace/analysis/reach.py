@@ -169,7 +169,8 @@ class _Reading:
 
     def unit(self, name: str, around: Bindings) -> Unit:
         """What was read, where ``around`` it the variables of a module, or the attributes of ``self``, are bound."""
-        tensors = {name for name in self.written if self.bound.is_tensor(name, around)}
+        builds = name in _BUILDERS  # and computes nothing that is differentiated
+        tensors = {name for name in self.written if self.bound.is_tensor(name, around, not builds)}
         tensors |= self.in_parts  # an element of a list may be a tensor
         filled = {name for name in tensors if self._fills(name)}
         return Unit(

@@ -53,6 +53,9 @@ _INTEGERS = frozenset(f"torch.{name}" for name in "bool uint8 int8 int16 int32 i
 SAVES = 64
 """The most saves of one memory that are told apart: the first of them speak for the others."""
 _SAME_METADATA = frozenset({"shape", "dtype", "device", "ndim", "is_leaf", "layout", "names", "itemsize", "nbytes"})
+_VIEWS = frozenset({"T", "mT", "H", "mH", "real", "imag"})
+_COMPUTED = _VIEWS | _SAME_METADATA | {"data", "grad"}
+"""Attributes that are no methods."""
 
 
 def fresh(grad: Grad = Grad.NO, node: Node | None = None, leaf: bool = True) -> Tensor:
@@ -653,6 +656,11 @@ def require_grad(m: Machine, tensor: Tensor, on: bool) -> None:
     m.state.put(tensor.cell, CellState(Grad.YES if on else Grad.NO, state.node if on else None, state.node is None))
 
 
+def is_method(name: str) -> bool:
+    """Whether tensors have a method of this name that computes a tensor."""
+    return name in facts.tensor_methods() and name not in facts.scalar_methods() and name not in _COMPUTED
+
+
 def attribute(m: Machine, tensor: Tensor, name: str, site: Site) -> Value:
     """Read an attribute of a tensor."""
     if name == "data":
@@ -664,7 +672,7 @@ def attribute(m: Machine, tensor: Tensor, name: str, site: Site) -> Value:
         return Const(m.cell(tensor).leaf)
     if name in _SAME_METADATA:
         return m.symbol(tensor, name, scalar=True)
-    if name in ("T", "mT", "H", "mH", "real", "imag"):
+    if name in _VIEWS:
         return apply(m, facts.lookup(f"Tensor.{name}"), [tensor], {}, site)
     if name in facts.tensor_methods():
         if name == "requires_grad":

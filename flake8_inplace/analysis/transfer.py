@@ -153,8 +153,11 @@ def attribute(m: Machine, value: Value, name: str, site: Site) -> Value:
             return Method(Object(value), name, site.node)
         return found if found is not None else m.symbol(value, name)
     if isinstance(value, Choice):
-        asked = _asked(m, value) if name == "requires_grad" else None
-        return asked or m.split([value], lambda options: attribute(m, options[0], name, site))
+        if name == "requires_grad" and (asked := _asked(m, value)) is not None:
+            return asked
+        if tensors.is_method(name) and all(isinstance(m.see(option), Tensor) for _, option in value.options):
+            return Method(value, name, site.node)  # whichever it is, the call is the same
+        return m.split([value], lambda options: attribute(m, options[0], name, site))
     if isinstance(value, Tuple):
         return tensors.output(value, name)
     if isinstance(value, Unknown):

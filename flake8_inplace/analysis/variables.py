@@ -74,24 +74,27 @@ class Bindings:
             if not attributes or name.startswith("."):
                 self.grown.setdefault(name, []).extend(grown)
 
-    def is_tensor(self, name: str, around: Bindings) -> bool:
-        """Whether a variable that is written to may be a tensor."""
+    def is_tensor(self, name: str, around: Bindings, grows: bool = True) -> bool:
+        """Whether a variable that is written to may be a tensor.
+
+        ``grows``: what is a number at first may become one, with what is added to it.
+        """
         here = self._of(name, around)
         bound = here.counts[name, "any"]
         if (bound <= 1 and here.counts[name, "shown"]) or (bound and bound == here.counts[name, "container"]):
             return False
-        return not self._is_number(name, around, set())
+        return not self._is_number(name, around, set(), grows)
 
     def _of(self, name: str, around: Bindings) -> Bindings:
         return around if (name, "any") in around.counts or (name, "shown") in around.counts else self
 
-    def _is_number(self, name: str, around: Bindings, asked: set[str]) -> bool:
+    def _is_number(self, name: str, around: Bindings, asked: set[str], grows: bool = True) -> bool:
         """Whether all that a variable is bound to is a number: ``loss = 0`` is none where ``loss += ...`` follows."""
         if name in asked:
             return True
         asked.add(name)
         here = self._of(name, around)
-        values = [*here.numbers.get(name, ()), *here.grown.get(name, ())]
+        values = [*here.numbers.get(name, ()), *(here.grown.get(name, ()) if grows else ())]
         if not 0 < here.counts[name, "any"] <= len(here.numbers.get(name, ())):
             return False
         return all(v is not None and all(self._is_number(other, around, asked) for other in v) for v in values)
