@@ -409,9 +409,11 @@ class State:
         return delta
 
     def rollback(self, mark: int) -> None:
-        journal = self.journal
-        while len(journal) > mark:
-            where, key, old = journal.pop()
+        undone = self.journal[mark:]
+        if not undone:
+            return
+        del self.journal[mark:]
+        for where, key, old in reversed(undone):
             if old is _MISSING:
                 where.pop(key, None)
             else:
@@ -525,7 +527,7 @@ def resolve(value: Value, state: State) -> Value:
     """Drop the options that the present path excludes."""
     if not isinstance(value, Choice):
         return value
-    options = [(guard, option) for guard, option in value.options if state.possible(guard)]
+    options = [item for item in value.options if state.possible(item[0])]
     if len(options) == 1 and (len(value.options) > 1 or options[0][0] <= state.guard()):
         return options[0][1]
     if len(options) == len(value.options) or not options:

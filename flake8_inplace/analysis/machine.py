@@ -295,6 +295,7 @@ class Machine:
     handed: dict[Value, list[tuple[int, Frame, Value]]] = field(default_factory=dict)
     observed: set[Piece | Object] = field(default_factory=set)
     meddling: set[Piece | Object] = field(default_factory=set)
+    held_modules: dict[Object, list[tuple[str, Object, Object]]] = field(default_factory=dict)
     oldest: float = NEVER
     alarm: float = field(default_factory=lambda: time.perf_counter() + SECONDS)
     deadline: float = field(default_factory=lambda: time.thread_time() + SECONDS)

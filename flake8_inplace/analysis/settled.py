@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from . import classes
-from .domain import ITEMS, NONE, Choice, Dict, List, Object, Storage, Tuple, Value
+from .domain import ITEMS, Choice, Dict, List, Object, Storage, Tuple, Value
 from .machine import ENTRY_STEPS, NEVER, Function, Machine
 from .scan import Piece
 
@@ -48,7 +48,7 @@ def settled(m: Machine, function: Function, receiver: Value | None) -> bool:
     only_called = unit.asked - unit.referred
     return all(
         _calm(m, module) or (name in only_called and whole is not module and _calm(m, whole))
-        for name, whole, module in _modules(m, receiver, "", set())
+        for name, whole, module in _modules(m, receiver)
         if name in names
     )
 
@@ -57,9 +57,18 @@ def _calm(m: Machine, called: Piece | Object) -> bool:
     return called in m.observed and called not in m.meddling
 
 
-def _modules(m: Machine, value: Value | None, name: str, seen: set[int]) -> Iterator[tuple[str, Object, Object]]:
-    """The modules that stand in a value: the attribute that one stands in, what that holds, and the module itself."""
-    todo: list[tuple[str, Value, Object | None]] = [("", value if value is not None else NONE, None)]
+def _modules(m: Machine, receiver: Value | None) -> list[tuple[str, Object, Object]]:
+    """The modules in an instance: the attribute that one stands in, what that holds, and the module itself."""
+    if not isinstance(receiver, Object):
+        return []
+    if receiver not in m.held_modules:  # an entry begins with the instance as its __init__ has left it
+        m.held_modules[receiver] = list(_walk(m, receiver))
+    return m.held_modules[receiver]
+
+
+def _walk(m: Machine, receiver: Object) -> Iterator[tuple[str, Object, Object]]:
+    todo: list[tuple[str, Value, Object | None]] = [("", receiver, None)]
+    seen: set[int] = set()
     while todo:
         name, item, whole = todo.pop()
         item = m.see(item)
