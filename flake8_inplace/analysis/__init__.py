@@ -46,4 +46,6 @@ def analyze(
         piece, reason = min(machine.unreadable.items(), key=lambda item: item[0].line)
         problem = (Place(piece.line, 0), reason)
     reveals = tuple((site.piece.tree.place(site.node).line, text) for site, text in machine.reveals)
-    return Result(tuple(findings(machine.hazards.values(), machine.refusals)), reveals, problem)
+    result = Result(tuple(findings(machine.hazards.values(), machine.refusals)), reveals, problem)
+    machine.close()
+    return result

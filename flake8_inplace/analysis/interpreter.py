@@ -720,6 +720,7 @@ def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class 
         if param.default is not None:
             defaults[param.name.value] = evaluate(m, param.default, frame)
     text = frame.piece.tree.heads.get(node)
+    m.scopes.append(frame)
     return Function(
         node.name.value, node, frame.piece, frame, text, owner, kind, grad, defaults, inference, compiled, managed
     )
@@ -872,6 +873,7 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
             state.set(state.modes, "grad", modes.get("grad", True))
             state.set(state.modes, "inference", modes.get("inference"))
         m.stepping = stepping
+        frame.exits.clear()
         m.active.pop()
         m.calling.pop()
         m.frames.pop()

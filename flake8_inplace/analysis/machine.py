@@ -248,8 +248,9 @@ class Machine:
 
     ``questions`` are those whether a tensor requires grad, by its cell; ``spelled`` the names in all functions that
     were read; ``ran`` when a function last ran; ``alike`` what an operation has made of other values that its operands
-    may be. ``observed`` are the functions, by their text, and the instances that were called, ``meddling`` those of
-    them that overwrote what was there before, or what is still needed; ``oldest`` is the oldest storage written to.
+    may be. ``scopes`` are frames that functions were defined in. ``observed`` are the functions, by their text, and
+    the instances that were called, ``meddling`` those of them that overwrote what was there before, or what is
+    still needed; ``oldest`` is the oldest storage written to.
     """
 
     file: Scan
@@ -279,6 +280,7 @@ class Machine:
     calling: list[Site] = field(default_factory=list)
     stepping: Site | None = None
     frames: list[Frame] = field(default_factory=list)
+    scopes: list[Frame] = field(default_factory=list)
     clock: int = 0
     events: dict[Any, Any] = field(default_factory=dict)
     stored: dict[Any, int] = field(default_factory=dict)
@@ -305,6 +307,14 @@ class Machine:
     run: Callable[[Function, list[Value], dict[str, Value], Site], Value] = None  # type: ignore[assignment]
     bind: Callable[[cst.BaseExpression, Value, Frame], None] = None  # type: ignore[assignment]
     load: Callable[[Piece, Frame], None] = None  # type: ignore[assignment]
+
+    def close(self) -> None:
+        """Nothing is asked any more: take apart what refers to itself, for the collector is slow to find it."""
+        for frame in self.scopes:
+            frame.vars.clear()
+        for piece in self.file.pieces:
+            piece.forget()
+        del self.run, self.bind, self.load
 
     def late(self) -> bool:
         """Whether the file has taken its time. Processor time is slow to ask for, and never ahead of the clock."""

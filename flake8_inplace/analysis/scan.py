@@ -67,6 +67,11 @@ class Piece:
             self._block = self.tree.block(self.body)
         return self._block
 
+    def forget(self) -> None:
+        """Give up the nodes of the piece, and of what was cut out of it."""
+        for piece in (self, *self.functions.values()):
+            piece._tree = piece._block = None
+
     @property
     def tree(self) -> Tree:
         if self._tree is None:

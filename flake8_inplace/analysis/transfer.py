@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import libcst as cst
@@ -213,7 +214,7 @@ def _literal(m: Machine, node: Any, frame: Frame) -> Value:
     if text[0] in "\"'" and "\\" not in text:
         return Const(text[1:-1])
     try:
-        return Const(ast.literal_eval(text))
+        return Const(float(text) if text[0].isdecimal() and "." in text else ast.literal_eval(text))
     except (ValueError, SyntaxError, MemoryError):
         return Unknown(scalar=True)
 
@@ -610,39 +611,47 @@ def _special_call(m: Machine, node: cst.Call, name: str, frame: Frame) -> Value 
 
 def _lambda(m: Machine, node: cst.Lambda, frame: Frame) -> Value:
     defaults = {p.name.value: evaluate(m, p.default, frame) for p in node.params.params if p.default is not None}
+    m.scopes.append(frame)
     return Function("lambda", node, frame.piece, frame, defaults=defaults)
+
+
+@dataclass(slots=True)
+class _Made:
+    """What a comprehension has made so far, and what it goes over."""
+
+    rows: list[Value] = field(default_factory=list)
+    pairs: dict[Any, Value] = field(default_factory=dict)
+    sources: list[Value] = field(default_factory=list)
 
 
 def _comprehension(m: Machine, node: Any, frame: Frame) -> Value:
     """Comprehensions run in a frame of their own, as many rounds as their loops are read."""
-    inner = Frame({}, frame.piece, frame, loops=frame.loops)
-    rows: list[Value] = []
-    sources: list[Value] = []
-    pairs: dict[Any, Value] = {}
+    inner, made = Frame({}, frame.piece, frame, loops=frame.loops), _Made()
+    exact = _rounds(m, node, node.for_in, frame, inner, made)
+    for source in made.sources if m.handed and not isinstance(node, cst.GeneratorExp) else ():
+        containers.collected(m, source, [*made.rows, *made.pairs.values()])
+    return Dict(made.pairs, not exact) if isinstance(node, cst.DictComp) else List(made.rows, not exact)
 
-    def rounds(part: cst.CompFor) -> bool:
-        source = evaluate(m, part.iter, inner if part is not node.for_in else frame)
-        sources.append(source)
-        items, exact = containers.elements(m, source)
-        for item in items:
-            m.bind(part.target, item, inner)
-            if any(condition(m, evaluate(m, test.test, inner)) is False for test in part.ifs):
-                continue
-            if part.ifs:
-                exact = False
-            if part.inner_for_in is not None:
-                exact = rounds(part.inner_for_in) and exact
-            elif isinstance(node, cst.DictComp):
-                key = m.see(evaluate(m, node.key, inner))
-                pairs[containers.key_of(key) if isinstance(key, Const) else key] = evaluate(m, node.value, inner)
-            else:
-                rows.append(evaluate(m, node.elt, inner))
-        return exact
 
-    exact = rounds(node.for_in)
-    for source in sources if m.handed and not isinstance(node, cst.GeneratorExp) else ():
-        containers.collected(m, source, [*rows, *pairs.values()])
-    return Dict(pairs, not exact) if isinstance(node, cst.DictComp) else List(rows, not exact)
+def _rounds(m: Machine, node: Any, part: cst.CompFor, frame: Frame, inner: Frame, made: _Made) -> bool:
+    """The rounds of one ``for`` of a comprehension, and of those in it; whether these are all."""
+    source = evaluate(m, part.iter, frame)
+    made.sources.append(source)
+    items, exact = containers.elements(m, source)
+    for item in items:
+        m.bind(part.target, item, inner)
+        if any(condition(m, evaluate(m, test.test, inner)) is False for test in part.ifs):
+            continue
+        if part.ifs:
+            exact = False
+        if part.inner_for_in is not None:
+            exact = _rounds(m, node, part.inner_for_in, inner, inner, made) and exact
+        elif isinstance(node, cst.DictComp):
+            key = m.see(evaluate(m, node.key, inner))
+            made.pairs[containers.key_of(key) if isinstance(key, Const) else key] = evaluate(m, node.value, inner)
+        else:
+            made.rows.append(evaluate(m, node.elt, inner))
+    return exact
 
 
 def _walrus(m: Machine, node: cst.NamedExpr, frame: Frame) -> Value:
