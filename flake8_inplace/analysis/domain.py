@@ -431,17 +431,18 @@ class State:
         changed: Delta = {}
         for way in exits:
             changed |= way.delta
-        for key, (where, name, _) in changed.items():
+        for key, (where, name, new) in changed.items():
+            if where is self.path:
+                if all(key in way.delta and way.delta[key][2] is new for way in exits) and new is not _MISSING:
+                    self.set(where, name, new)
+                continue
             base = where.get(name, _MISSING)
             options = [
                 (way.guard, way.delta[key][2] if key in way.delta else (_initial(name) if base is _MISSING else base))
                 for way in exits
             ]
             known = [(guard, value) for guard, value in options if value is not _MISSING]
-            if where is self.path:
-                if len(known) == len(options) and all(v is known[0][1] for _, v in known):
-                    self.set(where, name, known[0][1])
-            elif known:
+            if known:
                 self.set(where, name, join(known))
 
 

@@ -395,8 +395,8 @@ class Machine:
 
     def without_grad(self, cell: Cell) -> bool:
         """Whether a tensor was asked whether it requires grad, and does not on the present path."""
-        path = self.state.path
-        return any(path.get(symbol) is False for symbol in self.questions.get((cell,), ()))
+        asked = self.questions.get((cell,), ())
+        return bool(asked) and any(self.state.path.get(symbol) is False for symbol in asked)
 
     def cell(self, tensor: Tensor) -> CellState:
         state: CellState = self.state.get(tensor.cell)

@@ -266,15 +266,16 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
     operands: dict[str, list[Tensor]] = {}
     extra: list[Unknown] = []
     for position, param in enumerate(op.params):
-        value = bound.get(param.name)
-        if value is None or param.kind == "other":
+        if param.kind == "other" or (value := bound.get(param.name)) is None:
             continue
-        if param.kind == "tensor" and position == 0:
-            value = m.promote(value)
+        value = m.promote(value) if param.kind == "tensor" and position == 0 else m.see(value)
+        if type(value) is Tensor:
+            operands[param.name] = [value]
+            continue
         operands[param.name] = list(tensors_in(m, value))
-        if isinstance(sequence := m.see(value), List):
+        if isinstance(value, List):
             for tensor in operands[param.name]:
-                stale.taken(m, sequence, tensor)
+                stale.taken(m, value, tensor)
         extra.extend(_unknowns(m, value))
     if op.name in _COMPARING and m.updates:
         both = [tensor for name in ("self", "input", "other", "target") for tensor in operands.get(name, ())]

@@ -6,6 +6,7 @@ import ast
 import builtins
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import libcst as cst
@@ -208,7 +209,12 @@ def _unknown_attribute(m: Machine, value: Unknown, name: str, site: Site) -> Val
 
 
 def _literal(m: Machine, node: Any, frame: Frame) -> Value:
-    text: str = node.value
+    return _constant_of(node.value) or Unknown(scalar=True)
+
+
+@lru_cache(1024)
+def _constant_of(text: str) -> Const | None:
+    """The constant that a literal spells; None where it is too long for Python."""
     if text.isdecimal() and (text[0] != "0" or len(text) == 1):
         return Const(int(text))
     if text[0] in "\"'" and "\\" not in text:
@@ -216,7 +222,7 @@ def _literal(m: Machine, node: Any, frame: Frame) -> Value:
     try:
         return Const(float(text) if text[0].isdecimal() and "." in text else ast.literal_eval(text))
     except (ValueError, SyntaxError, MemoryError):
-        return Unknown(scalar=True)
+        return None
 
 
 def _string(m: Machine, node: cst.FormattedString, frame: Frame) -> Value:
@@ -576,7 +582,7 @@ def arguments(m: Machine, node: cst.Call, frame: Frame) -> tuple[list[Value], di
             kwargs[arg.keyword.value] = value
         else:
             args.append(value)
-    for expression, value, since in read:
+    for expression, value, since in read if read and read[0][2] != m.clock else ():
         _unchanged(m, expression, value, since, frame)
     return args, kwargs
 
