@@ -317,6 +317,38 @@ def f(n, x):
     mask[0] = 1
     return z
 def f(n, x):
+    mask = other = torch.zeros(n)  # read
+    y = x * other
+    mask[0] = 1
+    return y
+def f(n, x):
+    mask = torch.zeros(n)  # read
+    y = x * mask
+    mask[0], z = 1, 2
+    return y
+def f(n, x):
+    mask = torch.zeros(n)  # read
+    mask[0] = 1
+    y = x * mask
+    z = mask.add_(1)
+    return y
+def f(n, x):
+    mask = torch.zeros(n)  # read
+    mask.requires_grad_()
+    mask[0] = 1
+    return mask
+def f(n, x):
+    while x.sum() > n:  # read
+        mask = torch.zeros(n)
+        for _ in range(n):
+            mask[0] = 1
+            x = x * 2
+        for _ in range(n):
+            x = x * mask
+            n -= 1
+        x = x + mask
+    return x
+def f(n, x):
     mask = torch.zeros(n) if n else x  # read
     mask[0] = 1
     return mask

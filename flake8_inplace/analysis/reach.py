@@ -172,7 +172,7 @@ class _Reading:
         builds = name in _BUILDERS  # and computes nothing that is differentiated
         tensors = {name for name in self.written if self.bound.is_tensor(name, around, not builds)}
         tensors |= self.in_parts  # an element of a list may be a tensor
-        filled = {name for name in tensors if self._fills(name)}
+        filled = only_filled(self.node, {name for name in tensors if self._new(name)})
         return Unit(
             name,
             frozenset(self.mentions),
@@ -192,10 +192,10 @@ class _Reading:
             frozenset(self.imported),
         )
 
-    def _fills(self, name: str) -> bool:
-        """Whether a variable is a tensor that this function makes, and only then reads what it has written to it."""
+    def _new(self, name: str) -> bool:
+        """Whether a variable is bound to tensors alone that are made where it is."""
         new = self.bound.counts[name, "new"]
-        return new > 0 and new == self.bound.counts[name, "any"] and only_filled(self.node, name)
+        return new > 0 and new == self.bound.counts[name, "any"]
 
 
 def _read(nodes: list[ast.AST]) -> _Reading:
@@ -347,7 +347,7 @@ def _assign(r: _Reading, node: ast.Assign | ast.AnnAssign) -> None:
             r.makes = r.makes or not isinstance(value, ast.Constant) or bool(value.value)
         name = variable(target)
         if name:
-            r.bound.assign(name, value)
+            r.bound.assign(name, value, alone=not isinstance(node, ast.Assign) or len(node.targets) == 1)
         elif isinstance(value, (ast.Dict, ast.DictComp, ast.Lambda)) or is_text(value):
             r.harmless.add(target)
         elif isinstance(target, ast.Tuple) and value is not None:

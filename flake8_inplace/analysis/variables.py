@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 _CONTAINERS = frozenset({"dict", "list", "set", "OrderedDict", "defaultdict", "Counter", "sorted"})
 _DISPLAYS = (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Set, ast.SetComp, ast.JoinedStr)
@@ -25,6 +27,7 @@ _MAKING = frozenset(
 _CONVERTING = frozenset("to float double half long int bool cuda cpu type type_as contiguous".split())
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
+_Position = tuple[int, int]
 Numbers = frozenset[str] | None
 """The variables that must be numbers for an expression to be one; None where it may be something else anyway."""
 
@@ -44,10 +47,13 @@ class Bindings:
     def bind(self, name: str) -> None:
         self.counts[name, "any"] += 1
 
-    def assign(self, name: str, value: ast.expr | None) -> None:
-        """``name = value``, besides what `bind` counts; None where only a type is said."""
+    def assign(self, name: str, value: ast.expr | None, alone: bool = True) -> None:
+        """``name = value``, besides what `bind` counts; not ``alone`` in ``a = b = value``.
+
+        None stands for a type that is said without a value.
+        """
         self.counts[name, "container"] += value is None or is_container(value)
-        self.counts[name, "new"] += value is not None and is_new(value)
+        self.counts[name, "new"] += alone and value is not None and is_new(value)
         self.number(name, frozenset() if value is None else numeric(value))
 
     def number(self, name: str, numbers: Numbers) -> None:
@@ -199,34 +205,46 @@ def is_new(node: ast.expr) -> bool:
 # -- tensors that are made, filled, and then read
 
 
-def only_filled(function: ast.AST | None, name: str) -> bool:
-    """Whether a variable, bound to new tensors alone, is written to only before anything else is done with it.
+def only_filled(function: ast.AST | None, names: set[str]) -> set[str]:
+    """Those of some variables, bound to new tensors alone, that are written to before they are put to another use.
 
-    Nothing can have saved it then. A loop comes back to its beginning, and a function in this one may run at any time.
+    Nothing can have saved them then. A loop comes back to its beginning, and a function in this one may run any time.
     """
-    if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        return False
-    writes: list[ast.AST] = []
-    reads: list[ast.Name] = []
+    if not names or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return set()
+    writes: dict[str, _Position] = {}  # the end of the last one
+    reads: dict[str, _Position] = {}  # the first one
+    loops: list[tuple[_Position, _Position]] = []
+    others: set[str] = set()  # that are written to in another way, or in a function of their own
     written: set[ast.AST] = set()
-    loops: list[ast.AST] = []
-    for node in ast.walk(function):
-        if isinstance(node, _SCOPES) and node is not function and any(_named(part, name) for part in ast.walk(node)):
-            return False
+    todo: list[tuple[ast.AST, bool]] = [(function, False)]
+    while todo:
+        node, inside = todo.pop()
+        inside = inside or (isinstance(node, _SCOPES) and node is not function)
         if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
-            loops.append(node)
+            loops.append((_begin(node), _end(node)))
         for target in _targets(node):
-            if _named(target, name):
-                writes.append(node)
+            if isinstance(target, ast.Name) and target.id in names:
+                writes[target.id] = max(writes.get(target.id, (0, 0)), _end(node))
                 written.add(target)
-    for node in ast.walk(function):
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load) and node not in written:
-            reads.append(node)
-    if any(_begin(read) <= _end(write) for read in reads for write in writes):
-        return False
-    return not any(
-        any(_inside(read, loop) for read in reads) and any(_inside(write, loop) for write in writes) for loop in loops
-    )
+        if (owner := _overwritten(node)) is not None and owner not in written:
+            others.add(owner.id)
+        if isinstance(node, ast.Name) and node.id in names:
+            if inside:
+                others.add(node.id)
+            elif isinstance(node.ctx, ast.Load) and node not in written:
+                reads[node.id] = min(reads.get(node.id, _begin(node)), _begin(node))
+        todo += [(child, inside) for child in ast.iter_child_nodes(node)]
+    loops.sort()
+    furthest = list(accumulate((end for _, end in loops), max))
+    found: set[str] = set()
+    for name in names - others:
+        last, first = writes.get(name, (0, 0)), reads.get(name)
+        around = bisect(loops, (last, last)) if first is not None else 0  # loops that begin before the last write ends
+        repeated = around > 0 and first is not None and furthest[around - 1] >= first
+        if not repeated and (first is None or first > last):
+            found.add(name)
+    return found
 
 
 def _targets(node: ast.AST) -> Iterator[ast.expr]:
@@ -237,20 +255,24 @@ def _targets(node: ast.AST) -> Iterator[ast.expr]:
         case ast.AugAssign(target=ast.Subscript(value=owner)) | ast.AugAssign(target=owner):
             yield owner
         case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method, value=owner))) if method.endswith("_"):
-            yield owner
+            if method != "requires_grad_":  # then it is a leaf, which cannot be written to
+                yield owner
 
 
-def _named(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
+def _overwritten(node: ast.AST) -> ast.Name | None:
+    """The variable that an expression may write to, wherever it stands."""
+    match node:
+        case ast.Attribute(value=ast.Name() as owner, attr=method) if method.endswith("_"):
+            return owner
+        case ast.Subscript(value=ast.Name() as owner, ctx=ast.Store() | ast.Del()):
+            return owner
+        case _:
+            return None
 
 
-def _begin(node: ast.AST) -> tuple[int, int]:
+def _begin(node: ast.AST) -> _Position:
     return node.lineno, node.col_offset  # type: ignore[attr-defined]
 
 
-def _end(node: ast.AST) -> tuple[int, int]:
+def _end(node: ast.AST) -> _Position:
     return node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
-
-
-def _inside(node: ast.AST, loop: ast.AST) -> bool:
-    return _begin(loop) <= _begin(node) and _end(node) <= _end(loop)
