@@ -14,6 +14,8 @@ from .domain import ITEMS, Choice, Dict, List, Object, Storage, Tuple, Value
 from .machine import ENTRY_STEPS, NEVER, Function, Machine
 from .scan import Piece
 
+NAMESAKES = 32
+"""Most functions of one name that are asked about."""
 _WALKING = frozenset("children modules named_children named_modules get_submodule _modules apply __dict__ vars".split())
 """What comes to modules without spelling their names."""
 
@@ -43,7 +45,10 @@ def settled(m: Machine, function: Function, receiver: Value | None) -> bool:
     names = unit.mentions | unit.own | unit.strings
     if not names.isdisjoint(_WALKING):
         return False
-    if not all(_calm(m, other) for name in names for other in m.file.functions.get(name, ()) if other.worth):
+    called = [m.file.functions.get(name, ()) for name in names]
+    if any(len(namesakes) > NAMESAKES for namesakes in called):
+        return False
+    if not all(_calm(m, other) for namesakes in called for other in namesakes if other.worth):
         return False
     only_called = unit.asked - unit.referred
     return all(

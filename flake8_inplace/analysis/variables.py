@@ -124,56 +124,55 @@ def is_self(node: ast.expr) -> bool:
 
 def numeric(node: ast.expr) -> Numbers:
     """What has to be a number for an expression to be one."""
-    match node:
-        case ast.Constant():
-            return None if node.value is None else frozenset()  # where None stands, others bind the value
-        case ast.JoinedStr() | ast.Attribute(attr="shape" | "ndim") | ast.Subscript(value=ast.Attribute(attr="shape")):
-            return frozenset()
-        case ast.Name() | ast.Attribute():
-            name = variable(node)
-            return frozenset({name}) if name else None
-        case ast.BinOp(left=left, right=right) | ast.IfExp(body=left, orelse=right):
-            return _all(left, right)
-        case ast.UnaryOp(op=op, operand=operand):
-            return frozenset() if isinstance(op, ast.Not) else numeric(operand)
-        case ast.BoolOp(values=values):
-            return _all(*values)
-        case ast.Compare(left=left, comparators=others, ops=ops):
-            if all(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in ops):
-                return frozenset()
-            return _all(left, *others)
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
-            return frozenset() if name in _COUNTING else _all(*args) if name in _CHOOSING else None
-        case ast.Call(func=ast.Attribute(attr=name, value=owner)):
-            known = name in _COUNTS or (isinstance(owner, ast.Name) and owner.id == "math")
-            return frozenset() if known else None
-        case _:
-            return None
-
-
-def _all(*nodes: ast.expr) -> Numbers:
-    found: frozenset[str] = frozenset()
-    for node in nodes:
-        needed = numeric(node)
-        if needed is None:
-            return None
-        found |= needed
-    return found
+    needed: set[str] = set()
+    todo = [node]
+    while todo:
+        match todo.pop():
+            case ast.Constant(value=value):
+                if value is None:  # where None stands, others bind the value
+                    return None
+            case (
+                ast.JoinedStr()
+                | ast.Attribute(attr="shape" | "ndim")
+                | ast.Subscript(value=ast.Attribute(attr="shape"))
+            ):
+                pass
+            case (ast.Name() | ast.Attribute()) as part if name := variable(part):
+                needed.add(name)
+            case ast.BinOp(left=left, right=right) | ast.IfExp(body=left, orelse=right):
+                todo += [left, right]
+            case ast.UnaryOp(op=op, operand=operand):
+                todo += [] if isinstance(op, ast.Not) else [operand]
+            case ast.BoolOp(values=values):
+                todo += values
+            case ast.Compare(left=left, comparators=others, ops=ops):
+                same = all(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in ops)
+                todo += [] if same else [left, *others]
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _COUNTING | _CHOOSING:
+                todo += args if name in _CHOOSING else []
+            case ast.Call(func=ast.Attribute(attr=name)) if name in _COUNTS:
+                pass
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="math"))):
+                pass
+            case _:
+                return None
+    return frozenset(needed)
 
 
 def says_number(annotation: ast.expr | None) -> bool:
     """Whether an annotation says that something is a number, or text: ``int``, ``Optional[float]``."""
-    match annotation:
-        case ast.Name(id=name):
-            return name in _NUMBERS
-        case ast.Constant(value=value):
-            return value is None or value in _NUMBERS
-        case ast.BinOp(left=left, right=right):
-            return says_number(left) and says_number(right)
-        case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
-            return says_number(inner)
-        case _:
-            return False
+    todo = [annotation]
+    while todo:
+        match todo.pop():
+            case ast.BinOp(left=left, right=right):
+                todo += [left, right]
+            case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
+                todo.append(inner)
+            case ast.Name(id=said) | ast.Constant(value=said) if said is None or said in _NUMBERS:
+                pass
+            case _:
+                return False
+    return True
 
 
 def is_container(node: ast.expr) -> bool:
@@ -192,14 +191,15 @@ def is_text(node: ast.expr | None) -> bool:
 
 def is_new(node: ast.expr) -> bool:
     """Whether an expression is a tensor just made, that nothing has saved: ``torch.rand(3)``, ``x.clone()``."""
-    if not isinstance(node, ast.Call) or any(word.arg in (None, "requires_grad") for word in node.keywords):
-        return False
-    func = node.func
-    if not isinstance(func, ast.Attribute):
-        return False
-    name, owner = func.attr, func.value
-    made = name in _MAKING and isinstance(owner, ast.Name) and owner.id == "torch"
-    return made or name == "clone" or name.startswith("new_") or (name in _CONVERTING and is_new(owner))
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        name, owner = node.func.attr, node.func.value
+        if any(word.arg in (None, "requires_grad") for word in node.keywords):
+            return False
+        if name not in _CONVERTING:
+            made = name in _MAKING and isinstance(owner, ast.Name) and owner.id == "torch"
+            return made or name == "clone" or name.startswith("new_")
+        node = owner
+    return False
 
 
 # -- tensors that are made, filled, and then read
