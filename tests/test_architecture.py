@@ -36,7 +36,6 @@ ORDER = [
     "analysis.slices",
     "analysis.tensors",
     "analysis.classes",
-    "analysis.settled",
     "analysis.containers",
     "analysis.custom",
     "analysis.calls",

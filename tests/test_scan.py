@@ -286,7 +286,7 @@ def f(n, x):
     for i in range(n):
         mask[i] = i
         mask[i] += 1
-    mask.clamp_(max=3)
+    mask.add_(3)
     return x * mask
 def f(n, x):
     mask = torch.zeros(n)  # read
@@ -333,6 +333,26 @@ def f(n, x):
     z = mask.add_(1)
     return y
 def f(n, x):
+    y = x.clone()  # read
+    y.relu_()
+    y.add_(2)
+    return y
+def f(n, x):
+    y = x.clone()  # read
+    y *= n
+    y += 1
+    return y
+def f(self, x):
+    h = self.new_hidden(x)  # read
+    h += 1
+    return h
+class A:
+    def f(self, x):
+        self.state = torch.zeros(3)  # read
+        y = x * self.state
+        self.state += 1
+        return y
+def f(n, x):
     mask = torch.zeros(n)  # read
     mask.requires_grad_()
     mask[0] = 1
@@ -375,8 +395,16 @@ class A(nn.Module):
             rate += offset
             index += rows
             self.prefix += count
-def f(x, stride):
+def f(x, stride=1):
     stride *= 2  # read
+class B:
+    def __init__(self, scale):
+        self.scale = scale
+    def f(self, x):
+        scale = 2  # read
+        y = x * self.scale
+        self.scale *= scale
+        return y
 def f(x):
     total = 0  # read
     other = x.sum()

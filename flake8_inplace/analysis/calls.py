@@ -8,7 +8,7 @@ from typing import Any
 
 from ..torchfacts import modules
 from ..torchfacts import ops as facts
-from . import classes, containers, custom, kept, settled, tensors
+from . import classes, containers, custom, kept, tensors
 from .classes import STRANGER
 from .domain import (
     ITEMS,
@@ -174,8 +174,7 @@ def call_object(m: Machine, instance: Object, args: list[Value], kwargs: dict[st
     watched = bool(_hooks(m, contents, "full_backward")) and m.grad_mode
     if watched:
         args = [tensors.hooked(m, arg) for arg in args]
-    with settled.watched(m, instance):
-        result = _unhooked(m, instance, args, kwargs, site)
+    result = _unhooked(m, instance, args, kwargs, site)
     for hook in _hooks(m, contents, "forward"):
         changed = m.see(call(m, hook, [instance, Tuple(tuple(args)), result], {}, site))
         if changed != NONE:
@@ -323,8 +322,6 @@ def unknown_method(
         return _states(m, receiver, name, args, site)
     if name == "parameters" and not args:
         return List([_parameter_of(m, receiver)], open=True)
-    if name in facts.inplace_methods():
-        m.oldest = 0  # it may be a tensor, where others call
     if name in facts.scalar_methods() and name not in ("values", "indices"):
         return m.symbol(receiver, name, *args, scalar=True)
     return tensors.unknown_call(m, receiver, *args, *kwargs.values())

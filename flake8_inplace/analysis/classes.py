@@ -394,11 +394,7 @@ def call_fact(
     )
     positional = args[: len(inputs)]
     named = {name: value for name, value in kwargs.items() if any(p.name == name for p in inputs)}
-    before = m.oldest
-    result = tensors.apply(m, (shaped,), positional, named | own, site, form)
-    if form != "inplace":  # it updates buffers of its own, such as running_mean, which nobody else computes with
-        m.oldest = before
-    return result
+    return tensors.apply(m, (shaped,), positional, named | own, site, form)
 
 
 def _own(m: Machine, contents: Mapping[Any, Value], name: str, site: Site) -> Value:

@@ -702,8 +702,6 @@ def augment(m: Machine, name: str, old: Value, value: Value, site: Site, form: s
     if isinstance(old, Unknown) and (shared := tensors.made_of(m, old)):
         m.write(shared.storage, "numpy", site)
         return old
-    if isinstance(old, Unknown) and not old.scalar:
-        m.oldest = 0  # it may be a tensor, where others call
     made = classes.special(m, old, f"__i{name}__", [value], site)
     return made if made is not None else operator(m, name, old, value, site)
 

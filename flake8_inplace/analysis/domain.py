@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 ASSUMPTIONS = 64
 """The most that one point or one value is taken to hang on: a function of a thousand branches is read all the same."""
@@ -121,16 +121,12 @@ class Dict:
 class Storage:
     """The version counter of a tensor. Its state is the set of saves that need what it counts unchanged.
 
-    ``hidden`` is the storage whose memory this one shares behind the counter's back (``x.data``). ``number`` says which
-    of two is the older one; 0 is that of one that was there before anything ran.
+    ``hidden`` is the storage whose memory this one shares behind the counter's back (``x.data``).
     """
 
-    __slots__ = ("hidden", "initial", "number")
-    count: ClassVar[int] = 0
+    __slots__ = ("hidden", "initial")
 
     def __init__(self, hidden: Storage | None = None) -> None:
-        Storage.count += 1
-        self.number = Storage.count
         self.hidden = hidden
         self.initial: frozenset[Saved] = frozenset()
 

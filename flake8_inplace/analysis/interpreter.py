@@ -9,7 +9,7 @@ from typing import Any
 
 import libcst as cst
 
-from . import calls, classes, containers, custom, kept, settled, slices, stale, tensors
+from . import calls, classes, containers, custom, kept, slices, stale, tensors
 from .calls import GradMode, Packing
 from .classes import NAMED_TUPLE
 from .domain import (
@@ -187,7 +187,6 @@ def set_item(m: Machine, owner: Value, index: Value, value: Value, site: Site, f
     elif isinstance(owner, Unknown) and (shared := tensors.made_of(m, owner)):
         m.write(shared.storage, "numpy", site)
     elif isinstance(owner, Unknown):
-        m.oldest = 0  # it may be a tensor, where others call
         key = containers.key_of(m.see(index))
         if key is not None:
             m.state.set(m.state.store, (owner, "[]", key), value)
@@ -853,9 +852,7 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
             return evaluate(m, body, frame)
         frame.mark = state.mark()
         entry = state.guard()
-        with settled.watched(m, function.text if function.node in m.reached else None):
-            ends = suite(m, body, frame)
-        if ends:
+        if suite(m, body, frame):
             frame.exits.append(Exit(state.guard(), state.changes(frame.mark), NONE))
         if not frame.exits:
             return Unknown()
@@ -1090,9 +1087,7 @@ def call_class(m: Machine, cls: Class) -> None:
             fresh_entry(m)
             call_entry(m, member, cls if member.kind == "class" else None)
         else:
-            instance = instance_entry(m, cls)
-            if not settled.settled(m, member, instance):
-                call_entry(m, member, instance)
+            call_entry(m, member, instance_entry(m, cls))
     getter = classes.member(cls, "__getitem__")
     if isinstance(getter, Function) and any(classes.inherits(cls, name) for name in classes.DATASETS):
         kept.read_twice(m, getter, instance_entry(m, cls), Site(getter.piece, getter.node, getter.node))

@@ -48,7 +48,6 @@ COMBINATIONS = 4
 SECONDS = 20
 """Processor time after which the rest of a file is left."""
 FILE_STEPS = 300_000
-NEVER = float("inf")
 TEXT = 2_000_000
 """Characters of a function or statement that are read at most."""
 
@@ -247,10 +246,9 @@ class Machine:
     """One file being read.
 
     ``questions`` are those whether a tensor requires grad, by its cell; ``spelled`` the names in all functions that
-    were read; ``ran`` when a function last ran; ``alike`` what an operation has made of other values that its operands
-    may be. ``scopes`` are frames that functions were defined in. ``observed`` are the functions, by their text, and
-    the instances that were called, ``meddling`` those of them that overwrote what was there before, or what is
-    still needed; ``oldest`` is the oldest storage written to.
+    were read; ``ran`` when a function last ran; ``alike`` what an operation has made of other values that its
+    operands may be. ``unread``: of what is evaluated, no values are read. ``scopes`` are frames that functions were
+    defined in.
     """
 
     file: Scan
@@ -282,6 +280,7 @@ class Machine:
     frames: list[Frame] = field(default_factory=list)
     scopes: list[Frame] = field(default_factory=list)
     clock: int = 0
+    unread: bool = False
     events: dict[Any, Any] = field(default_factory=dict)
     stored: dict[Any, int] = field(default_factory=dict)
     mentions: dict[cst.CSTNode | None, tuple[str, ...]] = field(default_factory=dict)
@@ -295,10 +294,6 @@ class Machine:
     returned: dict[Any, Tensor | None] = field(default_factory=dict)
     parts: dict[tuple[Frame, str], tuple[cst.Subscript, int]] = field(default_factory=dict)
     handed: dict[Value, list[tuple[int, Frame, Value]]] = field(default_factory=dict)
-    observed: set[Piece | Object] = field(default_factory=set)
-    meddling: set[Piece | Object] = field(default_factory=set)
-    held_modules: dict[Object, list[tuple[str, Object, Object]]] = field(default_factory=dict)
-    oldest: float = NEVER
     alarm: float = field(default_factory=lambda: time.perf_counter() + SECONDS)
     deadline: float = field(default_factory=lambda: time.thread_time() + SECONDS)
     steps: int = 0
@@ -375,7 +370,6 @@ class Machine:
         if tensor is None:
             grad = Grad.NO if value.grad is Grad.NO and value.node is None else max(value.grad, Grad.MAYBE)
             tensor = self.promoted[value] = Tensor(cell=Cell(grad, value.node, leaf=False))
-            tensor.storage.number = 0
         self.state.set(self.state.store, value, tensor)
         return tensor
 
@@ -501,7 +495,6 @@ class Machine:
         if storage in self.borrowed:
             self.refuse(self.borrowed[storage], site)
             return
-        self.oldest = min(self.oldest, storage.number)
         if storage.hidden is not None:
             self.write(storage.hidden, "data", site)
         if self.rewritten is not None and storage in self.rewritten:
@@ -509,7 +502,6 @@ class Machine:
             return
         saves = self.held(storage)
         if saves:
-            self.meddling.update(function.text for function in self.active if function.text is not None)
             guard = self.state.guard()
             write: Write | None = None
             for saved in saves:

@@ -20,6 +20,8 @@ _HARMLESS = frozenset({"requires_grad_", "share_memory_"})
 """Methods with an underscore at the end that leave the values alone."""
 _OTHERS = frozenset({"add_", "apply_", "copy_", "log_", "map_", "put_", "random_", "set_"})
 """In-place methods whose out-of-place name is mostly a method of something else, such as a set or a logger."""
+_MINDING = frozenset({"vmap", "inference_mode"})
+"""Functions that mind where a tensor was made."""
 _BUILDERS = frozenset({"__init__", "__new__", "__post_init__"})
 """Methods that make an instance: nothing that other methods do comes before them."""
 _RUNNERS = frozenset({"forward", "backward", "setup_context", "jvp", "vmap", "step"})
@@ -141,7 +143,8 @@ class _Reading:
     """A unit while it is read.
 
     From what the variables are ``bound`` to it shows that some of those that are ``written`` to are no tensors; those
-    that are written to ``in_parts`` (``x[i] += 1``) may hold some.
+    that are written to ``in_parts`` (``x[i] += 1``) may hold some. ``options`` are parameters that are said, or by
+    default, to be numbers.
     """
 
     node: ast.AST | None
@@ -160,6 +163,7 @@ class _Reading:
     harmless: set[ast.AST] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
     in_parts: set[str] = field(default_factory=set)
+    options: dict[str, int] = field(default_factory=dict)
     bound: Bindings = field(default_factory=Bindings)
     writes: bool = False
     makes: bool = False
@@ -169,7 +173,9 @@ class _Reading:
 
     def unit(self, name: str, around: Bindings) -> Unit:
         """What was read, where ``around`` it the variables of a module, or the attributes of ``self``, are bound."""
-        builds = name in _BUILDERS  # and computes nothing that is differentiated
+        builds = name == "__init__"  # it computes nothing that is differentiated, and its options are numbers
+        for option, times in self.options.items() if builds else ():
+            self.bound.numbers.setdefault(option, []).extend([frozenset()] * times)
         tensors = {name for name in self.written if self.bound.is_tensor(name, around, not builds)}
         tensors |= self.in_parts  # an element of a list may be a tensor
         filled = only_filled(self.node, {name for name in tensors if self._new(name)})
@@ -194,7 +200,7 @@ class _Reading:
 
     def _new(self, name: str) -> bool:
         """Whether a variable is bound to tensors alone that are made where it is."""
-        new = self.bound.counts[name, "new"]
+        new = 0 if name.startswith(".") else self.bound.counts[name, "new"]
         return new > 0 and new == self.bound.counts[name, "any"]
 
 
@@ -245,7 +251,8 @@ def _name(r: _Reading, node: ast.Name) -> None:
 
 def _argument(r: _Reading, node: ast.arg) -> None:
     r.bound.bind(node.arg)
-    r.bound.number(node.arg, frozenset() if says_number(node.annotation) else None)
+    if says_number(node.annotation):
+        r.options[node.arg] = r.options.get(node.arg, 0) + 1
     r.makes = r.makes or node.arg == "inplace"
 
 
@@ -263,7 +270,7 @@ def _attribute(r: _Reading, node: ast.Attribute) -> None:
         r.writes = r.writes or (name, owner) != ("data", "utils")  # torch.utils.data is a module
     elif name.endswith("_") and not name.endswith("__") and name not in _HARMLESS and not is_new(node.value):
         owned = variable(node.value) if node in r.at_once else ""
-        r.written |= {owned} if owned else set()
+        r.in_parts |= {owned} if owned else set()  # numbers and containers have no such methods
         r.writes = r.writes or not owned
         r.makes = r.makes or node not in r.at_once  # self.act = torch.relu_
 
@@ -358,7 +365,8 @@ def _unpack(r: _Reading, target: ast.Tuple, value: ast.expr) -> None:
     """``a, b = 0, 1``, or ``rows, columns = x.shape``."""
     values = value.elts if isinstance(value, ast.Tuple) else [value] * len(target.elts)
     sizes = isinstance(value, ast.Tuple) or _last_name(value) == "shape" or _method(value) == "size"
-    for name, one in zip(map(variable, target.elts), values, strict=False) if sizes else ():
+    plain = sizes and not any(isinstance(one, ast.Starred) for one in (*target.elts, *values))
+    for name, one in zip(map(variable, target.elts), values, strict=False) if plain else ():
         if name:
             r.bound.assign(name, one)
 
@@ -370,7 +378,8 @@ def _method(node: ast.expr) -> str:
 def _loop(r: _Reading, node: ast.For | ast.AsyncFor | ast.comprehension) -> None:
     """``for i in range(...)``, ``for i, x in enumerate(...)``."""
     _computes(r, node)
-    target, over = node.target, _method(node.iter)
+    target, called = node.target, node.iter.func if isinstance(node.iter, ast.Call) else None
+    over = called.id if isinstance(called, ast.Name) else ""
     if over == "enumerate" and isinstance(target, ast.Tuple):
         target = target.elts[0]
     if over in ("enumerate", "range") and isinstance(target, ast.Name):
@@ -378,13 +387,13 @@ def _loop(r: _Reading, node: ast.For | ast.AsyncFor | ast.comprehension) -> None
 
 
 def _parameters(r: _Reading, node: ast.arguments) -> None:
-    """An option that is a number by default is one: what an entry is given is taken for what its default is."""
+    """An option that is a number by default is mostly one."""
     places = [*node.posonlyargs, *node.args]
     given = [*zip(places[len(places) - len(node.defaults) :], node.defaults, strict=True)]
     given += [(arg, default) for arg, default in zip(node.kwonlyargs, node.kw_defaults, strict=True) if default]
     for arg, default in given:
-        if arg.annotation is None and isinstance(default, ast.Constant):
-            r.bound.number(arg.arg, numeric(default))
+        if arg.annotation is None and numeric(default) == frozenset():
+            r.options[arg.arg] = r.options.get(arg.arg, 0) + 1
 
 
 def _augment(r: _Reading, node: ast.AugAssign) -> None:
@@ -412,6 +421,7 @@ def _import(r: _Reading, node: ast.ImportFrom) -> None:
     module = node.module or ""
     if module.partition(".")[0] == "torch":
         r.imported.update((module, alias.asname or alias.name) for alias in node.names)
+        r.mentions.update(alias.name for alias in node.names if alias.name in _MINDING)
 
 
 def _outer(r: _Reading, node: ast.Global) -> None:
@@ -463,7 +473,7 @@ def mark(parts: Iterable[tuple[frozenset[str], Unit | Group]], everything: bool 
         file.add(part, names, None)
     users = file.users()
     mentions = frozenset[str]().union(*(unit.mentions for unit, _ in file.units))
-    minded = not mentions.isdisjoint(("vmap", "inference_mode"))
+    minded = not mentions.isdisjoint(_MINDING)
     trains = not mentions.isdisjoint(("backward", "grad"))
     imported = frozenset[tuple[str, str]]().union(*(unit.imported for unit, _ in file.units))
     first = {name for module, name in imported if module == "torch.nn.init"}

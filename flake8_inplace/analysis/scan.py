@@ -36,8 +36,7 @@ class Piece:
     Of a function at the top level or in a class, a statement keeps the head; what it does is a piece of its own, one of
     ``functions``. ``lines`` are those of the file. ``passes`` are, for a function that makes one call and computes
     nothing, the names in it but for the one that it calls. ``decorators`` are the variables that its decorators begin
-    with, ``registers`` the names of the file whose values they may put it into. ``unit`` is what is known
-    of a function that was cut out. ``worth``: it is to be read for itself.
+    with, ``registers`` the names of the file whose values they may put it into. ``worth``: it is to be read for itself.
     """
 
     body: Sequence[ast.stmt]
@@ -51,7 +50,6 @@ class Piece:
     decorators: frozenset[str] = frozenset()
     registers: frozenset[str] = frozenset()
     functions: dict[Definition, Piece] = field(default_factory=dict)
-    unit: Unit | None = None
     worth: bool = False
     _tree: Tree | None = None
     _block: libcst.IndentedBlock | None = None
@@ -86,8 +84,7 @@ class Scan:
     """What the cheap pass found out about a file.
 
     ``registered`` are the definitions that go into a variable, ``backwards`` the functions that are given to
-    ``register_autograd`` of an operator: autograd calls them, and records nothing of what they do. ``functions`` are,
-    for a name, those that are called so, or that a class or table of that name brings along.
+    ``register_autograd`` of an operator: autograd calls them, and records nothing of what they do.
     """
 
     pieces: list[Piece]
@@ -95,7 +92,6 @@ class Scan:
     worth: list[Piece] = field(default_factory=list)
     registered: dict[str, list[Piece]] = field(default_factory=dict)
     backwards: frozenset[str] = frozenset()
-    functions: dict[str, list[Piece]] = field(default_factory=dict)
 
 
 def scan(
@@ -118,24 +114,8 @@ def scan(
         for name in piece.registers:
             result.registered.setdefault(name, []).append(piece)
     result.worth = [piece for piece in result.pieces if piece.worth]
-    result.functions = _named(result.pieces)
     result.backwards = frozenset(name for statement in tree.body for name in _backwards(statement))
     return result
-
-
-def _named(pieces: list[Piece]) -> dict[str, list[Piece]]:
-    found: dict[str, list[Piece]] = {}
-    for piece in pieces:
-        for node, body in piece.functions.items():
-            found.setdefault(node.name, []).append(body)
-    own = {name: list(bodies) for name, bodies in found.items()}
-    for piece in pieces:
-        for name in piece.binds:
-            bodies = (
-                piece.functions.values() if piece.definition else [b for n in piece.mentions for b in own.get(n, ())]
-            )
-            found.setdefault(name, []).extend(bodies)
-    return found
 
 
 def _backwards(statement: ast.stmt) -> Iterator[str]:
@@ -232,9 +212,7 @@ def _functions(statement: ast.stmt, part: Unit | Group) -> Iterator[tuple[Defini
 
 def _body(node: Definition, unit: Unit, lines: list[str]) -> Piece:
     end = node.end_lineno or node.lineno
-    return Piece(
-        node.body, lines, node.body[0].lineno, end, mentions=unit.mentions | unit.own, unit=unit, worth=unit.worth
-    )
+    return Piece(node.body, lines, node.body[0].lineno, end, mentions=unit.mentions | unit.own, worth=unit.worth)
 
 
 def _passes(statement: ast.stmt, unit: Unit | Group) -> frozenset[str] | None:

@@ -185,7 +185,7 @@ def read_part(m: Machine, value: Value) -> None:
 
     What takes other values in may be meant to be found there: a tile that was blended with the one before.
     """
-    if m.events and isinstance(value, Tensor):
+    if m.events and isinstance(value, Tensor) and not m.unread:
         frame = m.frames[-1]
         for event in since(m, value, frame.born):
             if event.alone and frame in event.frames[:-1] and _given(m, value, event):

@@ -113,7 +113,12 @@ def _name(m: Machine, node: cst.Name, frame: Frame) -> Value:
 
 def quietly(m: Machine, node: cst.BaseExpression, frame: Frame) -> Value:
     """The value of an expression of which no elements are read."""
-    return _variable(m, node, frame) if type(node) is cst.Name else evaluate(m, node, frame)
+    if type(node) is cst.Name:
+        return _variable(m, node, frame)
+    before, m.unread = m.unread, type(node) in (cst.Subscript, cst.Attribute)
+    value = evaluate(m, node, frame)
+    m.unread = before
+    return value
 
 
 def _variable(m: Machine, node: cst.Name, frame: Frame) -> Value:

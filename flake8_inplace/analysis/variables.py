@@ -24,6 +24,9 @@ _MAKING = frozenset(
     "randperm tensor zeros zeros_like".split()
 )
 """Functions of torch that make a tensor without a history."""
+_MAKING_ALIKE = frozenset("new_zeros new_ones new_empty new_full new_tensor".split())
+_FILLING = frozenset("zero_ fill_ normal_ uniform_ random_ bernoulli_ exponential_ copy_ add_ sub_".split())
+"""In-place methods that save nothing of the tensor that they write to."""
 _CONVERTING = frozenset("to float double half long int bool cuda cpu type type_as contiguous".split())
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
@@ -75,10 +78,12 @@ class Bindings:
                 self.counts[key] += count
         for name, numbers in other.numbers.items():
             if not attributes or name.startswith("."):
-                self.numbers.setdefault(name, []).extend(numbers)
+                known = [needed for needed in numbers if not attributes or _kept(needed)]
+                self.numbers.setdefault(name, []).extend(known)
         for name, grown in other.grown.items():
             if not attributes or name.startswith("."):
-                self.grown.setdefault(name, []).extend(grown)
+                by = [needed if not attributes or _kept(needed) else None for needed in grown]
+                self.grown.setdefault(name, []).extend(by)
 
     def is_tensor(self, name: str, around: Bindings, grows: bool = True) -> bool:
         """Whether a variable that is written to may be a tensor.
@@ -104,6 +109,11 @@ class Bindings:
         if not 0 < here.counts[name, "any"] <= len(here.numbers.get(name, ())):
             return False
         return all(v is not None and all(self._is_number(other, around, asked) for other in v) for v in values)
+
+
+def _kept(needed: Numbers) -> bool:
+    """Whether an expression was made of attributes alone: what a variable of another method is, nobody asks."""
+    return needed is not None and all(name.startswith(".") for name in needed)
 
 
 def variable(node: ast.expr) -> str:
@@ -197,7 +207,7 @@ def is_new(node: ast.expr) -> bool:
             return False
         if name not in _CONVERTING:
             made = name in _MAKING and isinstance(owner, ast.Name) and owner.id == "torch"
-            return made or name == "clone" or name.startswith("new_")
+            return made or name == "clone" or (name in _MAKING_ALIKE and not is_self(owner))
         node = owner
     return False
 
@@ -252,11 +262,11 @@ def _targets(node: ast.AST) -> Iterator[ast.expr]:
     match node:
         case ast.Assign(targets=targets):
             yield from (target.value for target in targets if isinstance(target, ast.Subscript))
-        case ast.AugAssign(target=ast.Subscript(value=owner)) | ast.AugAssign(target=owner):
+        case ast.AugAssign(target=target, op=op, value=value):
+            if isinstance(op, (ast.Add, ast.Sub)) or numeric(value) == frozenset():  # what saves nothing of it
+                yield target.value if isinstance(target, ast.Subscript) else target
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method, value=owner))) if method in _FILLING:
             yield owner
-        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method, value=owner))) if method.endswith("_"):
-            if method != "requires_grad_":  # then it is a leaf, which cannot be written to
-                yield owner
 
 
 def _overwritten(node: ast.AST) -> ast.Name | None:
@@ -265,6 +275,8 @@ def _overwritten(node: ast.AST) -> ast.Name | None:
         case ast.Attribute(value=ast.Name() as owner, attr=method) if method.endswith("_"):
             return owner
         case ast.Subscript(value=ast.Name() as owner, ctx=ast.Store() | ast.Del()):
+            return owner
+        case ast.AugAssign(target=ast.Name() as owner):
             return owner
         case _:
             return None
