@@ -116,9 +116,10 @@ def quietly(m: Machine, node: cst.BaseExpression, frame: Frame) -> Value:
     if type(node) is cst.Name:
         return _variable(m, node, frame)
     before, m.unread = m.unread, type(node) in (cst.Subscript, cst.Attribute)
-    value = evaluate(m, node, frame)
-    m.unread = before
-    return value
+    try:
+        return evaluate(m, node, frame)
+    finally:  # what is nested too deeply is left, and the file read on
+        m.unread = before
 
 
 def _variable(m: Machine, node: cst.Name, frame: Frame) -> Value:

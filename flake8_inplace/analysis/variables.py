@@ -7,7 +7,10 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import accumulate
+
+from ..torchfacts import ops as facts
 
 _CONTAINERS = frozenset({"dict", "list", "set", "OrderedDict", "defaultdict", "Counter", "sorted"})
 _DISPLAYS = (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Set, ast.SetComp, ast.JoinedStr)
@@ -25,8 +28,6 @@ _MAKING = frozenset(
 )
 """Functions of torch that make a tensor without a history."""
 _MAKING_ALIKE = frozenset("new_zeros new_ones new_empty new_full new_tensor".split())
-_FILLING = frozenset("zero_ fill_ normal_ uniform_ random_ bernoulli_ exponential_ copy_ add_ sub_".split())
-"""In-place methods that save nothing of the tensor that they write to."""
 _CONVERTING = frozenset("to float double half long int bool cuda cpu type type_as contiguous".split())
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
@@ -265,8 +266,17 @@ def _targets(node: ast.AST) -> Iterator[ast.expr]:
         case ast.AugAssign(target=target, op=op, value=value):
             if isinstance(op, (ast.Add, ast.Sub)) or numeric(value) == frozenset():  # what saves nothing of it
                 yield target.value if isinstance(target, ast.Subscript) else target
-        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method, value=owner))) if method in _FILLING:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=method, value=owner))) if _only_writes(method):
             yield owner
+
+
+@cache
+def _only_writes(method: str) -> bool:
+    """Whether a method writes to a tensor and saves nothing of it, as ``zero_`` does; ``relu_`` keeps its result."""
+    ops = facts.lookup(f"Tensor.{method}") if method in facts.inplace_methods() else ()
+    return bool(ops) and not any(
+        save.slot == "self" or save.slot.startswith("result") for op in ops for save in op.saves
+    )
 
 
 def _overwritten(node: ast.AST) -> ast.Name | None:
