@@ -24,6 +24,7 @@ ORDER = [
     "torchfacts.execution",
     "torchfacts.schemas",
     "torchfacts.generate",
+    "analysis.sealed",
     "analysis.domain",
     "analysis.variables",
     "analysis.reach",

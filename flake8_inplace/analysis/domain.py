@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Final
 
+from .sealed import sealed
+
 ASSUMPTIONS = 64
 """The most that one point or one value is taken to hang on: a function of a thousand branches is read all the same."""
 CHOICES = 6
@@ -27,28 +29,28 @@ class Grad(IntEnum):
     YES = 2
 
 
-@dataclass(frozen=True, slots=True)
+@sealed(frozen=True, slots=True)
 class Const:
     """A Python constant the program text fixes."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@sealed(frozen=True, slots=True)
 class Tuple:
     """A tuple whose elements are known one by one."""
 
     items: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@sealed(frozen=True, slots=True)
 class Ref:
     """Something imported, by its full dotted name: ``torch.nn.functional.relu``."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@sealed(frozen=True, slots=True)
 class Slice:
     """A slice expression: lower bound, upper bound, step."""
 
@@ -200,7 +202,7 @@ class Choice:
         self.options = options
 
 
-@dataclass(frozen=True, slots=True)
+@sealed(frozen=True, slots=True)
 class Condition:
     """A test: the assumptions that hold where it is true, and where it is false."""
 
@@ -222,14 +224,14 @@ ITEMS: Final = "[]"
 """The attribute in which an object that is a container keeps its list or dictionary."""
 
 
-@dataclass(frozen=True, slots=True)
+@sealed(frozen=True, slots=True)
 class CellState:
     grad: Grad
     node: Node | None
     leaf: bool
 
 
-@dataclass(frozen=True, slots=True)
+@sealed(frozen=True, slots=True)
 class Items:
     """Contents of a list. ``open``: there may be more; ``picked`` maps indices that were used to positions."""
 
@@ -238,7 +240,7 @@ class Items:
     picked: Mapping[Hashable, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@sealed(frozen=True, slots=True)
 class Attributes:
     """Contents of a dictionary or an object."""
 
@@ -246,7 +248,7 @@ class Attributes:
     open: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@sealed(frozen=True, slots=True, eq=False)
 class Saved:
     """A tensor that an operator keeps for its backward: which operator, which of its slots, where, on which paths.
 
@@ -265,7 +267,7 @@ class Saved:
     needs: frozenset[Cell] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@sealed(frozen=True, slots=True, eq=False)
 class Node:
     """A node of the autograd graph (a ``grad_fn``): what it saved and what it came from, and on which paths it does."""
 
@@ -275,7 +277,7 @@ class Node:
     guard: Guard = ALWAYS
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@sealed(frozen=True, slots=True, eq=False)
 class Write:
     """An overwriting of a storage: its form ("op_", "inplace", "augmented", ...), where, and by which calls."""
 

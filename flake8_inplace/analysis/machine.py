@@ -38,6 +38,7 @@ from .domain import (
     routes,
 )
 from .scan import Piece, Scan
+from .sealed import sealed
 
 DEPTH = 12
 """Calls that are followed inside one another."""
@@ -52,7 +53,7 @@ TEXT = 2_000_000
 """Characters of a function or statement that are read at most."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@sealed(frozen=True, slots=True, eq=False)
 class Site:
     """A place of the program text: the token that positions are reported at, and the expression around it."""
 
@@ -108,7 +109,7 @@ class Loop:
     continues: list[Exit] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@sealed(frozen=True, slots=True, eq=False)
 class Function(Callable_):
     """A function of the file. ``kind``: "", "static", "class", "property", or "cached", which is one too; ``grad`` what
     a decorator sets, and ``inference`` whether that is inference mode.
@@ -135,7 +136,7 @@ class Function(Callable_):
     wrapped: Value | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@sealed(frozen=True, slots=True, eq=False)
 class Managed(Callable_):
     """A context manager that a generator makes, before it is entered."""
 
@@ -145,7 +146,7 @@ class Managed(Callable_):
     site: Site
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@sealed(frozen=True, slots=True, eq=False)
 class Class(Callable_):
     """A class of the file, with its bases in order, what its body binds, and what it annotates.
 
@@ -164,7 +165,7 @@ class Class(Callable_):
     order: list[Value] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
+@sealed(frozen=True, slots=True)
 class Bound(Callable_):
     """A function together with its receiver."""
 
@@ -172,7 +173,7 @@ class Bound(Callable_):
     receiver: Value
 
 
-@dataclass(frozen=True, slots=True)
+@sealed(frozen=True, slots=True)
 class Method(Callable_):
     """A method of a value that no class of the file defines: ``x.add_``, ``items.append``."""
 
@@ -181,7 +182,7 @@ class Method(Callable_):
     node: cst.CSTNode
 
 
-@dataclass(frozen=True, slots=True)
+@sealed(frozen=True, slots=True)
 class Super(Callable_):
     """``super()``: the classes after ``owner``."""
 
@@ -189,14 +190,14 @@ class Super(Callable_):
     receiver: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@sealed(frozen=True, slots=True, eq=False)
 class Partial(Callable_):
     function: Value
     args: tuple[Value, ...]
     kwargs: dict[str, Value]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@sealed(frozen=True, slots=True, eq=False)
 class Transform(Callable_):
     """A function that ``torch.func`` transformed: by ``vmap`` over the dimensions ``dims``, or by ``grad``."""
 
@@ -205,7 +206,7 @@ class Transform(Callable_):
     dims: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@sealed(frozen=True, slots=True, eq=False)
 class Hazard:
     """A write to a saved tensor that a later backward still needs."""
 
@@ -221,7 +222,7 @@ class Hazard:
         return self.write.calls[depth] if len(self.write.calls) > depth else None
 
 
-@dataclass(frozen=True, slots=True)
+@sealed(frozen=True, slots=True)
 class Refusal:
     """A write that torch refuses, or that is wrong in itself, whatever was saved: its kind and where."""
 
@@ -230,7 +231,7 @@ class Refusal:
     calls: tuple[Site, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@sealed(frozen=True, slots=True)
 class Start:
     """The state right after an instance of a class was made."""
 
