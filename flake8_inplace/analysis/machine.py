@@ -431,18 +431,23 @@ class Machine:
         for index in range(start, len(values)):
             value = self.see(values[index])
             if isinstance(value, Choice):
-                mark, exits = state.mark(), []
+                mark, exits, changed = state.mark(), [], False
                 for guard, option in value.options:
                     if state.possible(guard):
                         state.assume(guard)
+                        before = state.mark()
                         result = self._split([*values[:index], option, *values[index + 1 :]], then, index)
+                        changed = changed or state.mark() > before
                         exits.append(Exit(guard, state.changes(mark), result))
                         state.rollback(mark)
                 if not exits:
                     return Unknown()
                 if len(value.options) == 1:
                     exits.append(Exit(frozenset(), {}, Unknown()))
-                state.merge(mark, exits)
+                if changed:
+                    state.merge(mark, exits)
+                else:  # as mostly
+                    state.assume(frozenset.intersection(*(way.guard for way in exits)))
                 return choose([(way.guard, way.value) for way in exits])
         if self.alike is not None:
             self.alike.number = 0

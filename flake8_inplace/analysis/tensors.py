@@ -285,24 +285,28 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
         for tensor in operands.get("self", ()):
             _hold_whole_numbers(m, tensor)
     recording = m.grad_mode and (not op.outs or any(out.differentiable for out in op.outs))
-    grads = {name: max((m.grad(t) for t in tensors), default=Grad.NO) for name, tensors in operands.items()}
+    grads = {name: max(map(m.grad, tensors), default=Grad.NO) for name, tensors in operands.items()}
     for value in extra if recording else ():
         grads["*unknown"] = max(grads.get("*unknown", Grad.NO), m.grad(value))
     grad = max(grads.values(), default=Grad.NO) if recording else Grad.NO
 
+    given = [tensor for tensors in operands.values() for tensor in tensors]
     saves: list[Saved] = []
-    needs = frozenset(t.cell for tensors in operands.values() for t in tensors if m.grad(t)) if grad else frozenset()
-    needs = frozenset() if grads.get("*unknown") else needs
-    parents = m.history(*(t for tensors in operands.values() for t in tensors), *extra) if grad else ()
+    needs: frozenset[Cell] = frozenset()
+    parents: tuple[Node, ...] = ()
+    requiring = {name for name, which in grads.items() if which}
     if grad:
+        needs = needs if "*unknown" in requiring else frozenset(t.cell for t in given if m.grad(t))
+        nodes = [*(m.cell(tensor).node for tensor in given), *(value.node for value in extra)]
+        parents = tuple(dict.fromkeys(node for node in nodes if node is not None))
         for save in op.saves:
-            if certain(op, save, bound) and any(grads.get(need, Grad.NO) for need in save.needs):
+            if certain(op, save, bound) and not requiring.isdisjoint(save.needs):
                 for index, tensor in enumerate(operands.get(save.slot, ())):
                     others = operands[save.slot][:index] + operands[save.slot][index + 1 :]
                     if op.name in _PRODUCTS and not any(m.grad(other) for other in others):
                         continue
                     saves.append(keep(m, op.name, save.slot, tensor.storage, site, needs=needs))
-        for tensor in (tensor for tensors in operands.values() for tensor in tensors):
+        for tensor in given:
             stale.differentiated(m, tensor)
     written = [tensor for name in op.writes for tensor in operands.get(name, ())]
     if op.name == "set_" and m.borrowed:
@@ -316,7 +320,7 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
             m.write(tensor.storage, form, site)
             if op.name in _MASKED:
                 m.refuse("expand" if Grad.YES in (m.grad(tensor), grad) else "expanded", site)
-        elif any(overlaps(tensor, other) for others in operands.values() for other in others):
+        elif any(overlaps(tensor, other) for other in given):
             m.refuse("overlap", site)
         else:
             sources = [other for name, found in operands.items() if name not in op.writes for other in found]
@@ -324,21 +328,21 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
     results = [_result(m, op, out, operands, bound) for out in op.outs]
     if m.alike is not None and len(op.outs) == 1 and op.outs[0].kind == "fresh":
         results = [_alike(m, op, results[0], grad)]
-    if m.batched and not m.batched.isdisjoint(tensor for tensors in operands.values() for tensor in tensors):
+    if m.batched and not m.batched.isdisjoint(given):
         m.batched.update(tensor for result in results for tensor in tensors_in(m, result))
     if grad:
         for save in op.saves:
-            if save.slot.startswith("result") and save.sure and any(grads.get(n, Grad.NO) for n in save.needs):
+            if save.slot.startswith("result") and save.sure and not requiring.isdisjoint(save.needs):
                 index = int(save.slot[6:] or 0)
                 for tensor in tensors_in(m, results[index]) if index < len(results) else ():
                     saves.append(keep(m, op.name, "result", tensor.storage, site, needs=needs))
         node = Node(op.name, tuple(saves), parents, m.state.guard() if m.alike is not None else ALWAYS)
-        returned = {out.of for out in op.outs if out.kind == "same"}
-        changed = [t for name in op.writes if name in returned or not op.outs for t in operands.get(name, ())]
-        for tensor in changed if not refused else ():
-            state = m.cell(tensor)
-            m.state.put(tensor.cell, CellState(max(state.grad, grad), node, False))
-        shared = {tensor.cell for tensors in operands.values() for tensor in tensors}
+        if op.writes and not refused:
+            returned = {out.of for out in op.outs if out.kind == "same"}
+            changed = [t for name in op.writes if name in returned or not op.outs for t in operands.get(name, ())]
+            for tensor in changed:
+                m.state.put(tensor.cell, CellState(max(m.cell(tensor).grad, grad), node, False))
+        shared = {tensor.cell for tensor in given}
         for out, result in zip(op.outs, results, strict=True):
             if out.differentiable and out.kind != "detached" and not _to_integers(op, bound):
                 for tensor in tensors_in(m, result):
