@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import ast
 import gc
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from flake8.exceptions import ExecutionError
@@ -119,7 +121,10 @@ class Style(Extension):
 
 def check(plugin: Checker | Extension, family: str) -> Iterator[Report]:
     """The findings of one plugin in one file: those of a family, or those that are on by default."""
-    for finding in findings("".join(plugin.lines), plugin.tree):
+    found = findings("".join(plugin.lines), plugin.tree)
+    if "libcst" in sys.modules:
+        settle()
+    for finding in found:
         if RULES[finding.code].family == family:
             yield finding.line, finding.column, f"{finding.code} {finding.message}", type(plugin)
 
@@ -153,6 +158,12 @@ def analysed(text: str, tree: ast.Module | None) -> Result:
         with uncollected():
             Checker.latest = text, settings, analyze(text, tree, settings.frameworks, settings.extra)
     return Checker.latest[2]
+
+
+@cache
+def settle() -> None:
+    """What was imported and loaded stays until flake8 ends: later collections need not go through it each time."""
+    gc.freeze()
 
 
 @contextmanager
