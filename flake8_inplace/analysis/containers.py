@@ -377,7 +377,7 @@ def list_method(m: Machine, value: List, name: str, args: list[Value]) -> Value:
     contents: Items = m.state.get(value)
     first = args[0] if args else NONE
     if name in ("append", "appendleft"):
-        stale.stored(m, value, first)
+        stale.appended(m, value, first)
         items = (*contents.items, first) if name == "append" else (first, *contents.items)
         m.state.put(value, Items(items, contents.open))
         return NONE
@@ -447,6 +447,8 @@ def dict_method(m: Machine, value: Dict, name: str, args: list[Value], kwargs: d
         return List(contents.items.values(), contents.open)
     if name == "update":
         other = classes.entries(m, args[0]) if args else Attributes({})
+        for item in other.items.values():
+            stale.stored(m, value, item)
         m.state.put(value, Attributes({**contents.items, **other.items, **kwargs}, contents.open or other.open))
         return NONE
     if name == "copy":

@@ -894,6 +894,8 @@ def parameters(
     named = [p.name.value for p in (*params.posonly_params, *params.params)]
     rest = dict(kwargs)
     complete = True
+    receiver = args[0] if args and function.name == "forward" else None
+    into_module = isinstance(receiver, Object) and classes.is_module(receiver.cls)
     for index, name in enumerate(named):
         if index < len(args):
             value = args[index]
@@ -902,6 +904,8 @@ def parameters(
         else:
             value = function.defaults.get(name, Unknown())
         complete = complete and not _blank(m, value)
+        if index == 1 and into_module and _is_input(m, function, value):
+            value = m.promote(value)
         guessed = isinstance(value, Tensor) and name in joined(m, function)
         frame.vars[name] = Unknown(m.grad(value), likely=True) if guessed else value
     for param in params.kwonly_params:
@@ -925,6 +929,15 @@ def _given_tensor(m: Machine, value: Value) -> Value:
         return m.promote(value)
     options = [option for _, option in value.options if m.see(option) != NONE]
     return m.promote(options[0]) if len(options) == 1 else value
+
+
+def _is_input(m: Machine, function: Function, value: Value) -> bool:
+    """Whether data is given to a ``forward`` as its first argument, of which nothing says that it is no tensor."""
+    value = m.see(value)
+    param = positional(function.node.params)[1]
+    unsaid = param.annotation is None and param.name.value not in {*function.defaults, *joined(m, function)}
+    data = isinstance(value, Unknown) and value.grad is Grad.NO and value.node is None and value.default is None
+    return unsaid and data
 
 
 def _blank(m: Machine, value: Value) -> bool:

@@ -51,15 +51,17 @@ def restored(m: Machine, module: Value, states: Value) -> None:
 def brought_back(m: Machine, tensor: Tensor, old: Tensor) -> None:
     """``x.data = old`` or ``x.copy_(old)``: what ``old = x.data`` kept is ``x`` itself, with all that was written.
 
-    Writes through ``old`` are what the program wants to have, and writes to other memory, which ``x`` was given since
-    by ``x.data = ...``, do not touch it.
+    So is what ``x.detach()`` kept. Writes through ``old`` are what the program wants to have, and writes to other
+    memory, which ``x`` was given since by ``x.data = ...``, do not touch it.
     """
     memory = tensor.storage.hidden or tensor.storage
-    same = old.storage.hidden is memory and m.stored.get(("data", memory), 0) <= old.time
+    detached = old.storage is memory and old.view == tensor.view == "" and 0 < old.time != tensor.time
+    same = (detached or old.storage.hidden is memory) and m.stored.get(("data", memory), 0) <= old.time
     for (storage,) in list(m.events) if same else ():
-        if storage is not old.storage and memory in (storage, storage.hidden):
+        if memory in (storage, storage.hidden):
             for event in since(m, Tensor(storage), old.time):
-                m.refuse("read", event.site)
+                if event.tensor is not old and (detached or storage is not old.storage):
+                    m.refuse("read", event.site)
 
 
 def replaced(m: Machine, tensor: Tensor, value: Value) -> None:
@@ -94,11 +96,10 @@ def read_twice(m: Machine, getter: Function, instance: Value, site: Site) -> Non
     again_from = m.tick()
     m.run(getter, [instance, index], {}, site)
     for writes in list(m.events.values()):
-        ours = [event for event in writes if event.time > begin and _converts(event)]
-        first = {event.site.expression for event in ours if event.time < again_from}
-        for event in ours:
-            if event.time > again_from and event.site.expression in first:
-                m.refuse("dataset", event.site)
+        first = {event.site.expression for event in writes if begin < event.time < again_from}
+        again = [event for event in writes if event.time > again_from and event.site.expression in first]
+        for event in again if any(map(_converts, again)) else ():
+            m.refuse("dataset", event.site)
     m.state.rollback(mark)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import libcst as cst
 
-from .domain import Array, Choice, Dict, Grad, Guard, List, Object, Ref, Tensor, Tuple, Unknown, Value, compatible
+from .domain import NONE, Array, Choice, Dict, Grad, Guard, List, Object, Ref, Tensor, Tuple, Unknown, Value, compatible
 from .machine import Frame, Machine, Refusal, Site
 from .tree import parts
 
@@ -270,6 +270,27 @@ def stored(m: Machine, container: List | Dict, value: Value) -> None:
     before = m.stored.get((container, value.storage))
     if not before or not since(m, value, before):
         m.state.set(m.stored, (container, value.storage), m.tick())
+
+
+def appended(m: Machine, container: List, value: Value) -> None:
+    """A list takes a tensor, or a tuple or dictionary of some, that it holds already: both show what was written since."""
+    for key, item in _entries(m, _shown(m.see(value))).items():
+        part = _shown(m.see(item))
+        time = m.stored.get((container, part.storage)) if isinstance(part, Tensor) else None
+        if isinstance(part, Tensor) and time:
+            events = [event for event in since(m, part, time) if whole(part, event)]
+            others = (_entries(m, m.see(other)) for other in m.state.get(container).items) if events else ()
+            if any(m.see(other.get(key, NONE)) is part for other in others):
+                for event in events:
+                    m.refuse("read", event.site)
+        stored(m, container, part)
+
+
+def _entries(m: Machine, value: Value) -> dict[Hashable, Value]:
+    """A value by itself, or what a tuple or dictionary holds, by its place there."""
+    if isinstance(value, Tuple):
+        return dict(enumerate(value.items))
+    return dict(m.state.get(value).items) if isinstance(value, Dict) else {None: value}
 
 
 def passed_on(m: Machine, source: Value, container: List | Dict, values: Iterable[Value]) -> None:
