@@ -34,7 +34,7 @@ from .domain import (
     choose,
     part_grad,
 )
-from .machine import Class, Function, Machine, Site, constant
+from .machine import Class, Function, Machine, Site, constant, is_number
 
 UNROLL = 4
 """Loops over this many known numbers or fewer are read once a number; all others twice."""
@@ -793,7 +793,10 @@ def _compare(m: Machine, name: str, left: Value, right: Value) -> Value:
     if name == "ne":
         test = m.symbol("eq", left, right, scalar=True)
         return Condition(frozenset({(test, False)}), frozenset({(test, True)}))
-    return m.symbol(name, left, right, scalar=True)
+    known = (left, right)
+    one = any(isinstance(side, Const) and not is_number(side) for side in known)
+    mask = not one and any(isinstance(side, Unknown) and not side.scalar for side in known)
+    return m.symbol(name, left, right, scalar=not mask)
 
 
 def _arithmetic(m: Machine, name: str, left: Value, right: Value) -> Value:

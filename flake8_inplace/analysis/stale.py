@@ -14,7 +14,7 @@ from typing import Any
 import libcst as cst
 
 from .domain import NONE, Array, Choice, Dict, Grad, Guard, List, Object, Ref, Tensor, Tuple, Unknown, Value, compatible
-from .machine import Frame, Machine, Refusal, Site
+from .machine import Frame, Machine, Refusal, Site, is_number
 from .tree import parts
 
 METADATA = frozenset(
@@ -38,7 +38,8 @@ class Event:
 
     ``name`` is the variable of ``frames[-1]`` that the write was spelled with, if it was one; ``line`` the statement;
     ``filled`` says that the function replaced all values first, as it does with an argument that is its output;
-    ``alone`` that it makes its values of the old ones and of nothing else: it converts, and does not take something in.
+    ``alone`` that it makes its values of the old ones and of nothing else: it converts, and does not take something in;
+    ``marks`` that it puts one number where a mask says, into what has no gradient: labels that do not count.
     """
 
     tensor: Tensor
@@ -51,6 +52,7 @@ class Event:
     guard: Guard
     filled: bool
     alone: bool
+    marks: bool
 
 
 def note(m: Machine, tensor: Tensor, form: str, site: Site) -> None:
@@ -63,7 +65,9 @@ def note(m: Machine, tensor: Tensor, form: str, site: Site) -> None:
     filled = filled or any(event.filled and event.frames[-1] is inner for event in before)
     name = written_name(site.expression, inner) if form != "out" else ""
     alone = not filled and _alone(m, tensor, inner)
-    event = Event(tensor, form, site, m.tick(), tuple(m.frames), name, inner.line, m.state.guard(), filled, alone)
+    marks = not filled and m.grad(tensor) is Grad.NO and _marks(m, inner)
+    frames, guard = tuple(m.frames), m.state.guard()
+    event = Event(tensor, form, site, m.tick(), frames, name, inner.line, guard, filled, alone, marks)
     m.state.set(m.events, (tensor.storage,), (*before[1 - EVENTS :], event))
 
 
@@ -78,6 +82,19 @@ def _alone(m: Machine, tensor: Tensor, frame: Frame) -> bool:
         return False
     own = [other for other in others if _holds(m, other, tensor)]
     return len(own) > _takes_in(line) and all(other in own for other in others if isinstance(other, Tensor))
+
+
+def _marks(m: Machine, frame: Frame) -> bool:
+    """Whether a statement is ``x[mask] = number``, or calls ``masked_fill_``."""
+    line = frame.line
+    if isinstance(line, cst.Assign) and len(line.targets) == 1 and isinstance(line.targets[0].target, cst.Subscript):
+        index = line.targets[0].target.slice[0].slice
+        values = [m.see(frame.vars[name]) for name in mentioned(line.value) if name in frame.vars]
+        picks = isinstance(index, cst.Index) and isinstance(index.value, (cst.Comparison, cst.UnaryOperation, cst.Name))
+        return picks and all(is_number(value) or isinstance(value, Object) for value in values)
+    called = line.value if isinstance(line, (cst.Expr, cst.Assign, cst.Return)) else None
+    func = called.func if isinstance(called, cst.Call) else None
+    return isinstance(func, cst.Attribute) and func.attr.value == "masked_fill_"
 
 
 def _holds(m: Machine, value: Value, tensor: Tensor) -> bool:
@@ -188,7 +205,7 @@ def read_part(m: Machine, value: Value) -> None:
     if m.events and isinstance(value, Tensor) and not m.unread:
         frame = m.frames[-1]
         for event in since(m, value, frame.born):
-            if event.alone and frame in event.frames[:-1] and _given(m, value, event):
+            if (event.alone or event.marks) and frame in event.frames[:-1] and _given(m, value, event):
                 m.refuse("argument", event.site)
 
 
@@ -273,7 +290,7 @@ def stored(m: Machine, container: List | Dict, value: Value) -> None:
 
 
 def appended(m: Machine, container: List, value: Value) -> None:
-    """A list takes a tensor, or a tuple or dictionary of some, that it holds already: both show what was written since."""
+    """A list takes a tensor, or a tuple or dictionary of some, once more: both elements show what was written since."""
     for key, item in _entries(m, _shown(m.see(value))).items():
         part = _shown(m.see(item))
         time = m.stored.get((container, part.storage)) if isinstance(part, Tensor) else None
@@ -395,7 +412,7 @@ def handed_back(m: Machine, args: list[Value], result: Value, born: int, name: s
             events = [event for event in events if event.tensor is tensor]
         if tensor.origin != "cast":  # a cast of the function's own may have copied
             events = [event for event in events if event.tensor.origin != "cast"]
-        if storage in returned or all(event.alone for event in events):
+        if storage in returned or all(event.alone or event.marks for event in events):
             for event in events:
                 if not event.filled:
                     m.state.set(m.returned, event, tensor)
