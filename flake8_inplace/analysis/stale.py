@@ -198,14 +198,16 @@ def read_name(m: Machine, name: str, value: Value, frame: Frame) -> None:
 
 
 def read_part(m: Machine, value: Value) -> None:
-    """A part of something that others hold is read: ``batch["labels"]``, after a function converted it.
+    """A part of something that others hold is read: ``batch["labels"]``, after a function converted or marked it.
 
-    What takes other values in may be meant to be found there: a tile that was blended with the one before.
+    What takes other values in may be meant to be found there: a tile that was blended with the one before. What has a
+    name of its own may have been made to be marked.
     """
     if m.events and isinstance(value, Tensor) and not m.unread:
         frame = m.frames[-1]
         for event in since(m, value, frame.born):
-            if (event.alone or event.marks) and frame in event.frames[:-1] and _given(m, value, event):
+            known = event.alone and _given(m, value, event)
+            if frame in event.frames[:-1] and (known or value is m.returned.get(("marks", event))):
                 m.refuse("argument", event.site)
 
 
@@ -412,10 +414,13 @@ def handed_back(m: Machine, args: list[Value], result: Value, born: int, name: s
             events = [event for event in events if event.tensor is tensor]
         if tensor.origin != "cast":  # a cast of the function's own may have copied
             events = [event for event in events if event.tensor.origin != "cast"]
-        if storage in returned or all(event.alone or event.marks for event in events):
+        if storage in returned or all(event.alone for event in events):
             for event in events:
                 if not event.filled:
                     m.state.set(m.returned, event, tensor)
+        elif all(event.marks for event in events):
+            for event in events:
+                m.state.set(m.returned, ("marks", event), tensor)
 
 
 def announced(m: Machine, tensor: Tensor, begin: int) -> None:
