@@ -68,7 +68,7 @@ def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
         return list(contents.items[:ELEMENTS]), len(contents.items) <= ELEMENTS
     if isinstance(value, Dict):
         contents = m.state.get(value)
-        keys: list[Value] = [key if isinstance(key, Unknown) else Const(key) for key in contents.items]
+        keys = list(map(spelled, contents.items))
         if contents.open:  # what keys there are besides is not known
             return [*keys[:ELEMENTS], Unknown(), Unknown()][: max(len(keys), 2)], False
         return keys[:ELEMENTS], len(keys) <= ELEMENTS
@@ -100,13 +100,14 @@ def _either(m: Machine, value: Choice) -> tuple[list[Value], bool]:
     return columns, all(done and len(items) == longest for _, items, done in rows)
 
 
-def few(m: Machine, items: list[Value], exact: bool) -> tuple[list[Value], bool]:
+def few(m: Machine, items: list[Value], exact: bool, configures: bool) -> tuple[list[Value], bool]:
     """The elements that a loop is read with: all of a short list, two of a long one.
 
-    Of many tensors those come first that something saved. Of many numbers the second stands for all that follow.
+    One that ``configures`` modules, to work in place, is read with all of them. Of many tensors those come first that something saved. Of many numbers the second stands for all that follow.
     """
     numbers = all(isinstance(item, Const) and type(item.value) is int for item in items)
-    if len(items) <= (UNROLL if numbers else UNROLL_OTHERS):
+    modules = configures and all(isinstance(item, (Object, Tuple)) for item in items)
+    if len(items) <= (UNROLL if numbers else ELEMENTS if modules else UNROLL_OTHERS):
         return items, exact
     if numbers:
         first, second = (constant(item) for item in items[:2])
@@ -212,6 +213,13 @@ def key_of(value: Value) -> Hashable | None:
             return None
         return value.value  # type: ignore[no-any-return]
     return None
+
+
+def spelled(key: Hashable) -> Value:
+    """The value that a key of a dictionary is: what `key_of` makes a key of."""
+    if isinstance(key, tuple):
+        return Tuple(tuple(map(spelled, key)))
+    return key if isinstance(key, Unknown) else Const(key)
 
 
 def position(m: Machine, value: List, index: Value) -> int | None:
@@ -437,12 +445,9 @@ def dict_method(m: Machine, value: Dict, name: str, args: list[Value], kwargs: d
             return default
         return Unknown() if contents.open or key is None else default
     if name == "items":
-        pairs = [
-            Tuple((Const(key) if not isinstance(key, Unknown) else key, item)) for key, item in contents.items.items()
-        ]
-        return List(pairs, contents.open)
+        return List([Tuple((spelled(key), item)) for key, item in contents.items.items()], contents.open)
     if name == "keys":
-        return List([Const(key) for key in contents.items], contents.open)
+        return List(map(spelled, contents.items), contents.open)
     if name == "values":
         return List(contents.items.values(), contents.open)
     if name == "update":
