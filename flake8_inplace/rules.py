@@ -223,7 +223,7 @@ _REFUSED = {
     "style missing": "is no method of a tensor; use the out-of-place form",
     "base": "writes to what was split into several views, of which one is used afterwards, which torch refuses; write "
     "before the split, or to a `clone()`",
-    "shift": "copies a slice onto an overlapping one and reads what it has overwritten, silently; `clone()` the source",
+    "shift": "reads an overlapping part of what it overwrites, some of it afterwards, silently; `clone()` the source",
     "snapshot": "leaves nothing to go back to: the `state_dict()` that is loaded later refers to the parameters that "
     "training overwrites; keep `copy.deepcopy(model.state_dict())`",
     "again": "updates a buffer in a checkpointed function, which runs again in the backward, silently; update it "

@@ -304,7 +304,7 @@ def _states(m: Machine, module: Unknown, name: str, args: list[Value], site: Sit
     if name == "state_dict":
         return kept.snapshot(m, module, site)
     if module in m.modules:
-        kept.restored(m, module, args[0] if args else NONE)
+        kept.restored(m, module, args[0] if args else NONE, classes.parameters(m, module))
     return Unknown(scalar=True)
 
 
@@ -366,7 +366,7 @@ def object_method(
     if name == "state_dict":
         return kept.snapshot(m, instance, site)
     if name == "load_state_dict":
-        kept.restored(m, instance, args[0] if args else NONE)
+        kept.restored(m, instance, args[0] if args else NONE, classes.parameters(m, instance))
         for tensor in classes.held(m, instance, set()):
             if m.cell(tensor).leaf:
                 m.write(tensor.storage, "step", site)

@@ -103,7 +103,8 @@ def _either(m: Machine, value: Choice) -> tuple[list[Value], bool]:
 def few(m: Machine, items: list[Value], exact: bool, configures: bool) -> tuple[list[Value], bool]:
     """The elements that a loop is read with: all of a short list, two of a long one.
 
-    One that ``configures`` modules, to work in place, is read with all of them. Of many tensors those come first that something saved. Of many numbers the second stands for all that follow.
+    A loop that ``configures`` modules, to work in place, is read with all of them. Of many tensors those come first
+    that something saved. Of many numbers the second stands for all that follow.
     """
     numbers = all(isinstance(item, Const) and type(item.value) is int for item in items)
     modules = configures and all(isinstance(item, (Object, Tuple)) for item in items)

@@ -221,6 +221,12 @@ def _shift(m: Machine, target: cst.BaseExpression, source: cst.BaseExpression, f
         slices.shift(m, target, source, base, Site(frame.piece, target.lbracket, target))
 
 
+def _spread(m: Machine, node: cst.AugAssign, frame: Frame) -> None:
+    if type(node.value) is cst.Subscript and type(node.target) is not cst.Subscript:
+        base = m.see(quietly(m, node.target, frame))
+        slices.spread(m, node.target, node.value, base, Site(frame.piece, node.operator, node))
+
+
 def _swap(m: Machine, target: cst.BaseExpression, source: cst.BaseExpression, value: Value, frame: Frame) -> None:
     if type(target) is cst.Tuple and type(source) is cst.Tuple and isinstance(value, Tuple):
         left, right = ([element.value for element in side.elements] for side in (target, source))
@@ -242,6 +248,7 @@ def _augmented(m: Machine, node: cst.AugAssign, frame: Frame) -> bool:
     name = AUGMENTED[type(node.operator)]
     site = Site(frame.piece, node.operator, node)
     target = node.target
+    _spread(m, node, frame)
     if isinstance(target, cst.Subscript):
         owner = quietly(m, target.value, frame)
         index = index_of(m, target, frame)

@@ -38,14 +38,17 @@ def compared(m: Machine, one: Tensor, other: Tensor) -> None:
             m.refuse("read", site)
 
 
-def restored(m: Machine, module: Value, states: Value) -> None:
+def restored(m: Machine, module: Value, states: Value, parameters: list[Tensor]) -> None:
     """``module.load_state_dict(states)``: where the states are the parameters, nothing is brought back."""
     states = m.see(states)
     for option in [option for _, option in states.options] if isinstance(states, Choice) else [states]:
         owner, site, time = m.snapshots.get(option, (None, None, 0))
         since_then = [where for moment, where in m.updates.get("all", ()) if moment > time]
         if site is not None and owner is module and since_then:
-            m.refuse("snapshot", next((where for where in since_then if where is not None), site))
+            written = dict.fromkeys(event.site for tensor in parameters for event in since(m, tensor, time))
+            known = [where for where in since_then if where is not None][:1] or list(written) or [site]
+            for where in known:
+                m.refuse("snapshot", where)
 
 
 def brought_back(m: Machine, tensor: Tensor, old: Tensor) -> None:
@@ -98,6 +101,7 @@ def read_twice(m: Machine, getter: Function, instance: Value, site: Site) -> Non
     for writes in list(m.events.values()):
         first = {event.site.expression for event in writes if begin < event.time < again_from}
         again = [event for event in writes if event.time > again_from and event.site.expression in first]
+        again = [event for event in again if event.tensor.origin != "cast"]  # which may have copied
         for event in again if any(map(_converts, again)) else ():
             m.refuse("dataset", event.site)
     m.state.rollback(mark)

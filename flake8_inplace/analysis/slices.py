@@ -32,6 +32,41 @@ def shift(m: Machine, target: cst.CSTNode, source: cst.CSTNode, base: Value, sit
         m.refuse("shift", site)
 
 
+def spread(m: Machine, target: cst.CSTNode, source: cst.CSTNode, base: Value, site: Site) -> None:
+    """``x -= x[:, :1]`` reads a part of ``x`` for all the others, and goes on to after it was overwritten.
+
+    Measured: torch refuses a part of the first dimension of contiguous memory, and says nothing of those of others.
+    """
+    if not isinstance(source, cst.Subscript) or not isinstance(base, Tensor) or not target.deep_equals(source.value):
+        return
+    indices = [part.slice for part in source.slice]
+    while indices and isinstance(indices[0], (cst.Index, cst.Slice)) and _takes_all(indices[0]):
+        del indices[0]
+    if indices and _takes_one(indices[0]):
+        if len(indices) < len(source.slice):
+            m.refuse("shift", site)
+        elif base.view == "" and base.contiguous:
+            m.refuse("overlap", site)
+
+
+def _takes_all(index: cst.Index | cst.Slice) -> bool:
+    if isinstance(index, cst.Slice):
+        return index.lower is index.upper is index.step is None
+    return isinstance(index.value, cst.Ellipsis)
+
+
+def _takes_one(index: cst.BaseSlice) -> bool:
+    """Whether an index is a number, or a slice of one element: ``0``, ``:1``, ``-1:``, ``3:4``."""
+    if isinstance(index, cst.Index):
+        return _number(index.value) is not None
+    if not isinstance(index, cst.Slice) or index.step is not None:
+        return False
+    lower, upper = _number(index.lower), _number(index.upper)
+    if index.upper is None:
+        return lower == -1
+    return upper is not None and (index.lower is None or lower is not None) and upper - (lower or 0) == 1
+
+
 def swap(
     m: Machine, left: list[cst.BaseExpression], right: list[cst.BaseExpression], values: Tuple, site: Site
 ) -> None:

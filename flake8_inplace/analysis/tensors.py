@@ -178,6 +178,9 @@ def _apply(m: Machine, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bin
     result = run(m, op, bound, site, form)
     if constant(kwargs.get("requires_grad", NONE)) is True and isinstance(result, Tensor):
         m.state.put(result.cell, CellState(Grad.YES, None, True))
+    if out != NONE and op.name in _MIXING:
+        read = [value for name, value in bound.items() if name not in ("self", "input") or "add" not in op.name]
+        _in_its_way(m, m.see(out), read, site)
     return _into(m, out, result, site) if out != NONE else result
 
 
@@ -187,6 +190,17 @@ def _passes_through(op: facts.Op, bound: Bindings) -> bool:
         return False
     off = bound.get("training", bound.get("train", NONE))
     return off == Const(False) or bound.get("p", NONE) in (Const(0), Const(0.0))
+
+
+_MIXING = frozenset("mm bmm mv matmul addmm addmv addbmm baddbmm".split())
+"""Operators that make each element of many of every operand: ``out`` may be none of them, and torch never asks."""
+
+
+def _in_its_way(m: Machine, out: Value, operands: list[Value], site: Site) -> None:
+    """``torch.mm(x, y, out=x)`` reads elements of ``x`` that it has overwritten."""
+    read = {tensor.storage for value in operands for tensor in tensors_in(m, value)}
+    if isinstance(out, Tensor) and out.storage in read:
+        m.refuse("shift", site)
 
 
 def _into(m: Machine, out: Value, result: Value, site: Site) -> Value:
@@ -414,7 +428,7 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
         if (op.name in _COPYING_STRIDED and not base.contiguous) or _converts(op, bound):
             return fresh()
         same = view(m, base, base.view)
-        same.origin = "cast" if op.name in ("to", "type", "type_as") else "maybe"
+        same.origin = "cast" if op.name in ("to", "type", "type_as", "float") else "maybe"
         same.dims = base.dims if op.name not in _COPYING_STRIDED else None
         sized = _lead(m, None, bound) if op.name == "reshape" else base.lead
         same.lead = "one" if sized == "one" else ""
