@@ -871,6 +871,8 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
         forget(state, frame)
         if not unused and constant(kwargs.get("inplace", NONE)) is not True:
             stale.handed_back(m, [*args, *kwargs.values()], value, frame.born, function.name)
+        elif unused:
+            stale.peeked(m, [*args, *kwargs.values()], frame.born)
         return frame.yields or value
     finally:
         if function.name not in ("__enter__", "__exit__"):  # which may be there to switch it

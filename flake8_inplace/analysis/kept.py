@@ -112,7 +112,7 @@ def _converts(event: Event) -> bool:
     node = event.site.expression
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _IDEMPOTENT:
         return False
-    return event.alone if event.form == "subscript" else not event.filled
+    return event.made == "converted" if event.form == "subscript" else not event.filled
 
 
 _IDEMPOTENT = frozenset("clamp_ clamp_min_ clamp_max_ clip_ relu_ abs_ masked_fill_ floor_ ceil_ round_".split())

@@ -32,6 +32,10 @@ def shift(m: Machine, target: cst.CSTNode, source: cst.CSTNode, base: Value, sit
         m.refuse("shift", site)
 
 
+ELEMENTWISE = frozenset("add_ sub_ mul_ div_ subtract_ multiply_ divide_ true_divide_ pow_ fmod_ remainder_".split())
+"""Arithmetic of each element with one of an operand. What a copy overwrites with itself stays as it is."""
+
+
 def spread(m: Machine, target: cst.CSTNode, source: cst.CSTNode, base: Value, site: Site) -> None:
     """``x -= x[:, :1]`` reads a part of ``x`` for all the others, and goes on to after it was overwritten.
 

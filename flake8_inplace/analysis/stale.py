@@ -28,6 +28,8 @@ FILLING = frozenset("zero_ fill_ copy_ normal_ uniform_ bernoulli_ exponential_ 
 """In-place methods that replace all values without reading them."""
 EVENTS = 8
 """The most writes to one memory that are remembered."""
+PLACES = 3
+"""How deep tensors are looked for in what a list takes."""
 QUIET = frozenset({"len", "isinstance", "type", "id", "hasattr", "print"})
 """Builtins that do not compute with what they are given."""
 
@@ -38,8 +40,8 @@ class Event:
 
     ``name`` is the variable of ``frames[-1]`` that the write was spelled with, if it was one; ``line`` the statement;
     ``filled`` says that the function replaced all values first, as it does with an argument that is its output;
-    ``alone`` that it makes its values of the old ones and of nothing else: it converts, and does not take something in;
-    ``marks`` that it puts one number where a mask says, into what has no gradient: labels that do not count.
+    ``made`` says what the new values are made of: "converted" of the old ones and of nothing else, "shifted" of the old
+    ones and a number that is added, "marked" where one number is put where a mask says, into what has no gradient.
     """
 
     tensor: Tensor
@@ -51,8 +53,7 @@ class Event:
     line: cst.CSTNode | None
     guard: Guard
     filled: bool
-    alone: bool
-    marks: bool
+    made: str
 
 
 def note(m: Machine, tensor: Tensor, form: str, site: Site) -> None:
@@ -64,24 +65,24 @@ def note(m: Machine, tensor: Tensor, form: str, site: Site) -> None:
     filled = form == "out" or fills(site.expression)
     filled = filled or any(event.filled and event.frames[-1] is inner for event in before)
     name = written_name(site.expression, inner) if form != "out" else ""
-    alone = not filled and _alone(m, tensor, inner)
-    marks = not filled and m.grad(tensor) is Grad.NO and _marks(m, inner)
+    made = "" if filled else _made(m, tensor, inner)
     frames, guard = tuple(m.frames), m.state.guard()
-    event = Event(tensor, form, site, m.tick(), frames, name, inner.line, guard, filled, alone, marks)
+    event = Event(tensor, form, site, m.tick(), frames, name, inner.line, guard, filled, made)
     m.state.set(m.events, (tensor.storage,), (*before[1 - EVENTS :], event))
 
 
-def _alone(m: Machine, tensor: Tensor, frame: Frame) -> bool:
+def _made(m: Machine, tensor: Tensor, frame: Frame) -> str:
     line = frame.line
     if isinstance(line, cst.AugAssign) and isinstance(line.operator, (cst.BitAndAssign, cst.BitOrAssign)):
-        return False  # a mask, which a second time changes nothing
+        return ""  # a mask, which a second time changes nothing
     if line not in m.mentions:
         m.mentions[line] = tuple(mentioned(line)) if line is not None else ()
     others = [m.see(frame.vars[name]) for name in m.mentions[line] if name in frame.vars]
-    if any(isinstance(other, Unknown) and not other.scalar for other in others):
-        return False
     own = [other for other in others if _holds(m, other, tensor)]
-    return len(own) > _takes_in(line) and all(other in own for other in others if isinstance(other, Tensor))
+    strange = any(isinstance(other, Unknown) and not other.scalar for other in others)
+    if not strange and own and all(other in own for other in others if isinstance(other, Tensor)):
+        return "converted" if len(own) > _takes_in(line) else "shifted"
+    return "marked" if m.grad(tensor) is Grad.NO and _marks(m, frame) else ""
 
 
 def _marks(m: Machine, frame: Frame) -> bool:
@@ -197,17 +198,21 @@ def read_name(m: Machine, name: str, value: Value, frame: Frame) -> None:
                 m.refuse("read", event.site)
 
 
-def read_part(m: Machine, value: Value) -> None:
+def read_part(m: Machine, value: Value, holder: Value | None = None) -> None:
     """A part of something that others hold is read: ``batch["labels"]``, after a function converted or marked it.
 
     What takes other values in may be meant to be found there: a tile that was blended with the one before. What has a
-    name of its own may have been made to be marked.
+    name of its own, or stands in a list, may have been made to be marked.
     """
     if m.events and isinstance(value, Tensor) and not m.unread:
         frame = m.frames[-1]
-        for event in since(m, value, frame.born):
-            known = event.alone and _given(m, value, event)
-            if frame in event.frames[:-1] and (known or value is m.returned.get(("marks", event))):
+        held = m.stored.get((holder, value.storage), 0) if isinstance(holder, Dict) else 0
+        for event in since(m, value, max(frame.born, held)):
+            converted = event.made == "converted" and _given(m, value, event)
+            changed = value is m.returned.get((event.made, event)) and (
+                event.made != "marked" or not isinstance(holder, List)
+            )
+            if frame in event.frames[:-1] and (converted or changed):
                 m.refuse("argument", event.site)
 
 
@@ -287,29 +292,38 @@ def stored(m: Machine, container: List | Dict, value: Value) -> None:
     if state.grad is Grad.YES and state.leaf:
         return
     before = m.stored.get((container, value.storage))
-    if not before or not since(m, value, before):
+    if not before or isinstance(container, Dict) or not since(m, value, before):
         m.state.set(m.stored, (container, value.storage), m.tick())
 
 
 def appended(m: Machine, container: List, value: Value) -> None:
-    """A list takes a tensor, or a tuple or dictionary of some, once more: both elements show what was written since."""
+    """A list takes a tensor, or a record of some, once more: both elements show what was written since."""
     for key, item in _entries(m, _shown(m.see(value))).items():
         part = _shown(m.see(item))
         time = m.stored.get((container, part.storage)) if isinstance(part, Tensor) else None
         if isinstance(part, Tensor) and time:
             events = [event for event in since(m, part, time) if whole(part, event)]
             others = (_entries(m, m.see(other)) for other in m.state.get(container).items) if events else ()
-            if any(m.see(other.get(key, NONE)) is part for other in others):
+            if any(other.get(key) is part for other in others):
                 for event in events:
                     m.refuse("read", event.site)
         stored(m, container, part)
 
 
-def _entries(m: Machine, value: Value) -> dict[Hashable, Value]:
-    """A value by itself, or what a tuple or dictionary holds, by its place there."""
-    if isinstance(value, Tuple):
-        return dict(enumerate(value.items))
-    return dict(m.state.get(value).items) if isinstance(value, Dict) else {None: value}
+def _entries(m: Machine, value: Value, place: tuple[Hashable, ...] = ()) -> dict[tuple[Hashable, ...], Value]:
+    """A value by itself, or what a tuple, a dictionary or a dataclass holds, by its place there."""
+    inside: Iterable[tuple[Hashable, Value]] = ()
+    if len(place) < PLACES:
+        if isinstance(value, Tuple):
+            inside = enumerate(value.items)
+        elif isinstance(value, Dict) or (isinstance(value, Object) and bool(getattr(value.cls, "fields", False))):
+            inside = m.state.get(value).items.items()
+    if not isinstance(value, (Tuple, Dict, Object)):
+        return {place: value}
+    found: dict[tuple[Hashable, ...], Value] = {}
+    for key, item in inside:
+        found |= _entries(m, m.see(item), (*place, key))
+    return found
 
 
 def passed_on(m: Machine, source: Value, container: List | Dict, values: Iterable[Value]) -> None:
@@ -336,7 +350,7 @@ def named(m: Machine, container: Dict, key: Hashable, value: Value) -> None:
 def taken(m: Machine, container: List | Dict, value: Value, known: bool = True) -> None:
     """An element of a container is read; who has a name for it, may from now on overwrite it on purpose."""
     value = _shown(value)
-    read_part(m, value)
+    read_part(m, value, container)
     options = [_shown(option) for _, option in value.options] if isinstance(value, Choice) else [value]
     for option in options if m.stored else ():
         if not isinstance(option, Tensor):
@@ -406,7 +420,7 @@ def handed_back(m: Machine, args: list[Value], result: Value, born: int, name: s
         return
     results = _tensors(m, result)
     answers = bool(results) or isinstance(m.see(result), (Object, Dict, List, Unknown))
-    given = {tensor.storage: tensor for arg in args for tensor in _tensors(m, arg)}
+    given = {tensor.storage: tensor for arg in args for tensor in _held(m, arg, m.see(result))}
     returned = {tensor.storage for tensor in results}
     for storage, tensor in given.items() if answers else ():
         events = since(m, tensor, born)
@@ -414,13 +428,39 @@ def handed_back(m: Machine, args: list[Value], result: Value, born: int, name: s
             events = [event for event in events if event.tensor is tensor]
         if tensor.origin != "cast":  # a cast of the function's own may have copied
             events = [event for event in events if event.tensor.origin != "cast"]
-        if storage in returned or all(event.alone for event in events):
-            for event in events:
-                if not event.filled:
-                    m.state.set(m.returned, event, tensor)
-        elif all(event.marks for event in events):
-            for event in events:
-                m.state.set(m.returned, ("marks", event), tensor)
+        made, back = {event.made for event in events}, storage in returned
+        converted = "converted" in made <= {"converted", "shifted"}
+        for event in events:
+            if (back or converted) and not event.filled:
+                m.state.set(m.returned, event, tensor)
+            if converted or (made == {"marked"} and not back):
+                m.state.set(m.returned, (event.made, event), tensor)
+
+
+def peeked(m: Machine, args: list[Value], born: int) -> None:
+    """A function that is called as a statement may be meant to change its argument, but not by a name for its values.
+
+    Who writes to ``values = x.detach()`` takes that for a copy; parameters are changed so on purpose.
+    """
+    for tensor in [found for arg in args for found in _tensors(m, arg)] if m.events else ():
+        state = m.cell(tensor)
+        for event in since(m, tensor, born) if state.node is not None or not state.grad else ():
+            by, inner = event.tensor, event.frames[-1]
+            named = bool(event.name) and m.see(inner.vars.get(event.name, NONE)) is by
+            if named and by.time > born and by.cell is not tensor.cell and by.view == tensor.view and event.made:
+                m.state.set(m.returned, event, tensor)
+
+
+def _held(m: Machine, value: Value, result: Value, depth: int = 3) -> list[Tensor]:
+    """The tensors that a caller gave, also in lists and dictionaries, but for one that it is given back."""
+    value = m.see(value)
+    if isinstance(value, (List, Dict)):
+        if value is result or depth == 0:
+            return []
+        items = m.state.get(value).items
+        inside = list(items.values() if isinstance(value, Dict) else items)[:EVENTS]
+        return [found for item in inside for found in _held(m, item, result, depth - 1)]
+    return _tensors(m, value)
 
 
 def announced(m: Machine, tensor: Tensor, begin: int) -> None:

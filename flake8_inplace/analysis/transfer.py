@@ -552,7 +552,7 @@ def _call(m: Machine, node: cst.Call, frame: Frame) -> Value:
     if isinstance(callee, Method) and isinstance(node.func, cst.Attribute):
         if callee.name.endswith("_"):
             slices.blend(m, node, m.see(callee.receiver), site_of(node.func.value, frame))
-            for arg in node.args[:1]:
+            for arg in node.args[:1] if callee.name in slices.ELEMENTWISE else ():
                 slices.spread(m, node.func.value, arg.value, m.see(callee.receiver), site_of(node, frame))
         else:
             _unchanged(m, node.func.value, m.see(callee.receiver), since, frame)
