@@ -107,13 +107,19 @@ def few(m: Machine, items: list[Value], exact: bool, configures: bool) -> tuple[
     that something saved. Of many numbers the second stands for all that follow.
     """
     numbers = all(isinstance(item, Const) and type(item.value) is int for item in items)
-    modules = configures and all(isinstance(item, (Object, Tuple)) for item in items)
+    modules = configures and all(isinstance(_last(m, item), Object) for item in items)
     if len(items) <= (UNROLL if numbers else ELEMENTS if modules else UNROLL_OTHERS):
         return items, exact
     if numbers:
         first, second = (constant(item) for item in items[:2])
         return [items[0], Unknown(scalar=True, positive=0 <= first < second)], False
     return sorted(items, key=lambda item: not (isinstance(item, Tensor) and m.state.get(item.storage)))[:2], False
+
+
+def _last(m: Machine, item: Value) -> Value:
+    """The module of what ``named_modules()`` yields: a name and a module."""
+    item = m.see(item)
+    return m.see(item.items[-1]) if isinstance(item, Tuple) and item.items else item
 
 
 def collected(m: Machine, source: Value, rows: list[Value]) -> None:

@@ -222,7 +222,8 @@ def _shift(m: Machine, target: cst.BaseExpression, source: cst.BaseExpression, f
 
 
 def _spread(m: Machine, node: cst.AugAssign, frame: Frame) -> None:
-    if type(node.value) is cst.Subscript and type(node.target) is not cst.Subscript:
+    new = type(node.operator) is cst.MatrixMultiplyAssign  # which makes a tensor, and binds the name to it
+    if type(node.value) is cst.Subscript and type(node.target) is not cst.Subscript and not new:
         base = m.see(quietly(m, node.target, frame))
         slices.spread(m, node.target, node.value, base, Site(frame.piece, node.operator, node))
 
