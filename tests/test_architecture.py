@@ -81,7 +81,7 @@ ORDER = [
 #: Rooms that know less than their place in the order would allow, imports for annotations apart.
 KNOWS_ONLY = {
     "rules": {"finding", "analysis.domain"},
-    "analysis.domain": set(),
+    "analysis.domain": {"analysis.sealed"},
     "analysis.tree": {"finding"},
     "torchfacts.ops": {"torchfacts"},
     "torchfacts.modules": {"torchfacts", "torchfacts.ops"},
