@@ -79,7 +79,7 @@ _ALL = (
     Rule("TIP303", "stale-read", "a value is read after it was overwritten under another name", "read"),
     Rule("TIP304", "callers-tensor", "a function overwrites a tensor that its caller goes on to read", "argument"),
     Rule("TIP305", "discarded-result", "the result of an out-of-place method is thrown away", "discarded"),
-    Rule("TIP306", "overlapping-shift", "a slice is copied onto an overlapping one, and partly onto itself", "shift"),
+    Rule("TIP306", "overlapping-shift", "a tensor is overwritten with an overlapping part of itself", "shift"),
     Rule("TIP307", "state-by-reference", "a `state_dict()` is kept without a copy while training goes on", "snapshot"),
     Rule("TIP308", "dataset-element", "`__getitem__` changes in place what the dataset keeps", "dataset"),
     Rule(

@@ -194,6 +194,20 @@ def test_characters_that_end_no_line(separator: str) -> None:
     assert judge(HAZARD.replace("h +=", f"'{separator}'; h +=")) == ("found", "")
 
 
+def test_only_flake8_keeps_what_is_loaded_out_of_collections() -> None:
+    script = """
+import ast, gc, sys
+from flake8_inplace import checker
+text = "import torch\\ndef f(x: torch.Tensor):\\n    y = x.exp()\\n    y += 1\\n    return y\\n"
+before = gc.get_freeze_count()
+checker.findings(text)
+assert "libcst" in sys.modules and gc.get_freeze_count() <= before  # what is frozen can still be given up
+assert len(list(checker.Checker(ast.parse(text), text.splitlines(True)).run())) == 1
+assert gc.get_freeze_count() > before + 1000
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
 @pytest.mark.parametrize("enabled", [True, False])
 def test_the_collector_is_left_as_it_was(enabled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also after an error; while a file is read it pauses."""

@@ -32,6 +32,7 @@ from .domain import (
     choose,
 )
 from .machine import Bound, Class, Function, Machine, Method, Partial, Site, Super, Transform, constant
+from .scan import Piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,8 +428,12 @@ def _configures(m: Machine, function: Value) -> bool:
     function = function.function if isinstance(function, (Bound, Partial)) else function
     if not isinstance(function, Function):
         return False
-    mentions = function.text.mentions if function.text is not None else function.piece.mentions
-    return any(name == "inplace" or name.startswith("register_") for name in mentions)
+    return configures(function.text or function.piece)
+
+
+def configures(piece: Piece) -> bool:
+    """Whether a piece of the file may switch modules to work in place, or register something with them."""
+    return any(name == "inplace" or name.startswith("register_") for name in piece.mentions)
 
 
 def optimizer_step(m: Machine, optimizer: Object, args: list[Value], site: Site) -> Value:

@@ -103,8 +103,8 @@ def _either(m: Machine, value: Choice) -> tuple[list[Value], bool]:
 def few(m: Machine, items: list[Value], exact: bool, configures: bool) -> tuple[list[Value], bool]:
     """The elements that a loop is read with: all of a short list, two of a long one.
 
-    A loop that ``configures`` modules, to work in place, is read with all of them. Of many tensors those come first
-    that something saved. Of many numbers the second stands for all that follow.
+    A loop that ``configures`` modules is read with all of them. Of many tensors those come first that something saved.
+    Of many numbers the second stands for all that follow.
     """
     numbers = all(isinstance(item, Const) and type(item.value) is int for item in items)
     modules = configures and all(isinstance(_last(m, item), Object) for item in items)
@@ -805,9 +805,9 @@ def _compare(m: Machine, name: str, left: Value, right: Value) -> Value:
     if name == "ne":
         test = m.symbol("eq", left, right, scalar=True)
         return Condition(frozenset({(test, False)}), frozenset({(test, True)}))
-    known = (left, right)
-    one = any(isinstance(side, Const) and not is_number(side) for side in known)
-    mask = not one and any(isinstance(side, Unknown) and not side.scalar for side in known)
+    sides = (left, right)  # of which one may be a tensor, and what comes out a mask: `mask == 0`, not `mode == "train"`
+    text = any(isinstance(side, Const) and not is_number(side) for side in sides)
+    mask = not text and any(isinstance(side, Unknown) and not side.scalar for side in sides)
     return m.symbol(name, left, right, scalar=not mask)
 
 

@@ -9,9 +9,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from .sealed import sealed
+if TYPE_CHECKING:
+    from dataclasses import dataclass as sealed
+else:
+
+    def sealed(frozen: bool, slots: bool, eq: bool = True) -> type:
+        """A frozen dataclass to the type checker; a plain one as it runs, which is made in a third of the time."""
+        return dataclass(slots=slots, eq=eq, unsafe_hash=eq)
+
+
+__all__ = ["sealed"]  # to the type checker it is imported, and others import it from here
 
 ASSUMPTIONS = 64
 """The most that one point or one value is taken to hang on: a function of a thousand branches is read all the same."""

@@ -353,7 +353,7 @@ def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
         found = classes.member(source.cls, "__iter__")
         if isinstance(found, Function) and _yields(m, node, found):
             return _interleaved(m, node, found, [source], {}, frame)
-    items, exact = containers.few(m, *containers.elements(m, source), "inplace" in frame.piece.mentions)
+    items, exact = containers.few(m, *containers.elements(m, source), calls.configures(frame.piece))
     if not items:
         skip(m, node.iter, node.body)
 

@@ -36,9 +36,9 @@ from .domain import (
     graph,
     resolve,
     routes,
+    sealed,
 )
 from .scan import Piece, Scan
-from .sealed import sealed
 
 DEPTH = 12
 """Calls that are followed inside one another."""

@@ -29,7 +29,9 @@ FILLING = frozenset("zero_ fill_ copy_ normal_ uniform_ bernoulli_ exponential_ 
 EVENTS = 8
 """The most writes to one memory that are remembered."""
 PLACES = 3
-"""How deep tensors are looked for in what a list takes."""
+"""How deep tensors are looked for in what a list takes, or a function is given."""
+ENTRIES = 8
+"""Of how many entries of a list or dictionary that a function is given."""
 QUIET = frozenset({"len", "isinstance", "type", "id", "hasattr", "print"})
 """Builtins that do not compute with what they are given."""
 
@@ -88,11 +90,16 @@ def _made(m: Machine, tensor: Tensor, frame: Frame) -> str:
 def _marks(m: Machine, frame: Frame) -> bool:
     """Whether a statement is ``x[mask] = number``, or calls ``masked_fill_``."""
     line = frame.line
-    if isinstance(line, cst.Assign) and len(line.targets) == 1 and isinstance(line.targets[0].target, cst.Subscript):
-        index = line.targets[0].target.slice[0].slice
+    target = line.targets[0].target if isinstance(line, cst.Assign) and len(line.targets) == 1 else None
+    if isinstance(line, cst.Assign) and isinstance(target, cst.Subscript):
+        index = target.slice[0].slice if len(target.slice) == 1 else None
+        mask = index.value if isinstance(index, cst.Index) else None
         values = [m.see(frame.vars[name]) for name in mentioned(line.value) if name in frame.vars]
-        picks = isinstance(index, cst.Index) and isinstance(index.value, (cst.Comparison, cst.UnaryOperation, cst.Name))
-        return picks and all(is_number(value) or isinstance(value, Object) for value in values)
+        picks = isinstance(mask, cst.Comparison) or (
+            isinstance(mask, cst.Name) and not is_number(m.see(frame.vars.get(mask.value, NONE)))
+        )
+        inverted = isinstance(mask, cst.UnaryOperation) and isinstance(mask.operator, cst.BitInvert)
+        return (picks or inverted) and all(is_number(value) or isinstance(value, Object) for value in values)
     called = line.value if isinstance(line, (cst.Expr, cst.Assign, cst.Return)) else None
     func = called.func if isinstance(called, cst.Call) else None
     return isinstance(func, cst.Attribute) and func.attr.value == "masked_fill_"
@@ -209,9 +216,8 @@ def read_part(m: Machine, value: Value, holder: Value | None = None) -> None:
         held = m.stored.get((holder, value.storage), 0) if isinstance(holder, Dict) else 0
         for event in since(m, value, max(frame.born, held)):
             converted = event.made == "converted" and _given(m, value, event)
-            changed = value is m.returned.get((event.made, event)) and (
-                event.made != "marked" or not isinstance(holder, List)
-            )
+            meant = event.made == "marked" and isinstance(holder, List)
+            changed = value is m.returned.get((event.made, event)) and not meant
             if frame in event.frames[:-1] and (converted or changed):
                 m.refuse("argument", event.site)
 
@@ -451,14 +457,14 @@ def peeked(m: Machine, args: list[Value], born: int) -> None:
                 m.state.set(m.returned, event, tensor)
 
 
-def _held(m: Machine, value: Value, result: Value, depth: int = 3) -> list[Tensor]:
+def _held(m: Machine, value: Value, result: Value, depth: int = PLACES) -> list[Tensor]:
     """The tensors that a caller gave, also in lists and dictionaries, but for one that it is given back."""
     value = m.see(value)
     if isinstance(value, (List, Dict)):
         if value is result or depth == 0:
             return []
         items = m.state.get(value).items
-        inside = list(items.values() if isinstance(value, Dict) else items)[:EVENTS]
+        inside = list(items.values() if isinstance(value, Dict) else items)[:ENTRIES]
         return [found for item in inside for found in _held(m, item, result, depth - 1)]
     return _tensors(m, value)
 

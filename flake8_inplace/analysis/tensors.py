@@ -179,8 +179,7 @@ def _apply(m: Machine, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bin
     if constant(kwargs.get("requires_grad", NONE)) is True and isinstance(result, Tensor):
         m.state.put(result.cell, CellState(Grad.YES, None, True))
     if out != NONE and op.name in _MIXING:
-        read = [value for name, value in bound.items() if name not in ("self", "input") or "add" not in op.name]
-        _in_its_way(m, m.see(out), read, site)
+        _in_its_way(m, op, m.see(out), bound, site)
     return _into(m, out, result, site) if out != NONE else result
 
 
@@ -196,9 +195,11 @@ _MIXING = frozenset("mm bmm mv matmul addmm addmv addbmm baddbmm".split())
 """Operators that make each element of many of every operand: ``out`` may be none of them, and torch never asks."""
 
 
-def _in_its_way(m: Machine, out: Value, operands: list[Value], site: Site) -> None:
-    """``torch.mm(x, y, out=x)`` reads elements of ``x`` that it has overwritten."""
-    read = {tensor.storage for value in operands for tensor in tensors_in(m, value)}
+def _in_its_way(m: Machine, op: facts.Op, out: Value, bound: Bindings, site: Site) -> None:
+    """``torch.mm(x, y, out=x)`` reads elements of ``x`` that it has overwritten; measured, with what is only added."""
+    added = "input" if op.name.startswith(("add", "baddbmm")) else ""
+    factors = [value for name, value in bound.items() if name != added]
+    read = {tensor.storage for value in factors for tensor in tensors_in(m, value)}
     if isinstance(out, Tensor) and out.storage in read:
         m.refuse("shift", site)
 
