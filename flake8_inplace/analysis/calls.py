@@ -16,6 +16,7 @@ from .domain import (
     Array,
     Callable_,
     Cell,
+    CellState,
     Choice,
     Const,
     Dict,
@@ -680,6 +681,10 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
     last = name.rpartition(".")[2]
     if last[:1].isupper() and not any(isinstance(m.see(a), Tensor) for a in args):
         return Object(STRANGER, {f"init.{key}": value for key, value in kwargs.items()})
+    if m.is_statement(site) and not name.startswith("torch."):
+        for module in [arg for arg in map(m.see, args) if isinstance(arg, Object) and classes.is_module(arg.cls)]:
+            for tensor in classes.parameters(m, module):  # which it may freeze, or put others in their place
+                m.state.put(tensor.cell, CellState(Grad.MAYBE, None, m.cell(tensor).leaf))
     return tensors.unknown_call(m, *args, *kwargs.values())
 
 

@@ -501,8 +501,10 @@ def copied(m: Machine, value: Value, memo: dict[Value, Value]) -> Value:
     if isinstance(value, Choice):
         options = [(guard, copied(m, option, memo)) for guard, option in value.options]
         return choose(options, partial=len(options) == 1)
-    if isinstance(value, Unknown) and value in m.snapshots:
+    if isinstance(value, Unknown) and not value.scalar:
         memo[value] = Unknown()
+        if value in m.modules:
+            m.modules.add(memo[value])
     elif isinstance(value, Tensor):
         memo[value] = Tensor(cell=Cell(m.grad(value), leaf=m.cell(value).leaf))
     elif isinstance(value, Tuple):

@@ -288,7 +288,7 @@ def get_item(m: Machine, value: Value, index: Value) -> Value:
         contents = m.state.get(value)
         if isinstance(index, Slice):
             part = None if contents.open else sliced(contents.items, index)
-            return List(contents.items, open=True) if part is None else List(part)
+            return List(_from(contents.items, index), open=True) if part is None else List(part)
         where = position(m, value, index)
         if where is not None:
             stale.taken(m, value, m.see(contents.items[where]))
@@ -337,6 +337,11 @@ def _missing(m: Machine, value: Dict, index: Value) -> Value:
         return Unknown(scalar=factory in (Ref("builtins.int"), Ref("builtins.float")))
     set_item(m, value, index, made)
     return made
+
+
+def _from(items: tuple[Value, ...], index: Slice) -> tuple[Value, ...]:
+    """Some elements of a list of unknown length; not the first one first, where a slice begins later."""
+    return items if index.lower in (NONE, Const(0)) else (*items[1:], *items[:1])
 
 
 def sliced(items: tuple[Value, ...], index: Slice) -> tuple[Value, ...] | None:

@@ -23,9 +23,9 @@ CONTEXT = Ref("torch.autograd.function.FunctionCtx")
 
 
 def method(m: Machine, context: Object, name: str, args: list[Value], site: Site) -> Value:
-    """``save_for_backward`` and ``mark_dirty``."""
+    """``save_for_backward`` and ``mark_dirty``, which take nothing but tensors."""
     kept = "saved_tensors" if name == "save_for_backward" else "dirty"
-    classes.set_attribute(m, context, kept, Tuple(tuple(args)), site)
+    classes.set_attribute(m, context, kept, Tuple(tuple(map(m.promote, args))), site)
     return NONE
 
 
@@ -45,8 +45,7 @@ def apply(m: Machine, cls: Class, args: list[Value], kwargs: dict[str, Value], s
             m.run(setup, [context, Tuple(tuple(args)), result], {}, site)
     else:
         result = tensors.unknown_call(m, *args)
-    for tensor in _kept(m, context, "dirty"):
-        stale.announced(m, tensor, begin)
+    stale.announced(m, _kept(m, context, "dirty"), begin)
     _differentiate(m, cls, context, args, result, begin)
     m.state.set(m.state.modes, "grad", enabled)
     grad = max((tensors.reach(m, a) for a in args), default=Grad.NO) if enabled else Grad.NO
@@ -79,6 +78,13 @@ def _saves(m: Machine, cls: Class, context: Object, result: Value, site: Site) -
     return saves
 
 
+def _tensors(m: Machine, value: Value) -> list[Tensor]:
+    """The tensors that an argument is, or that it is if the backward proves it to be one."""
+    value = m.see(value)
+    unknown = isinstance(value, Unknown) and not value.scalar
+    return [m.tensor_of(value)] if unknown else list(tensors.tensors_in(m, value))
+
+
 def _kept(m: Machine, context: Object, name: str) -> list[Tensor]:
     return list(tensors.tensors_in(m, m.state.get(context).items.get(name, NONE)))
 
@@ -93,7 +99,7 @@ def _differentiate(m: Machine, cls: Class, context: Object, args: list[Value], r
         return
     mark = m.state.mark()
     grads = [Tensor() for _ in (*backward.node.params.posonly_params, *backward.node.params.params)][1:]
-    inputs = [list(tensors.tensors_in(m, m.promote(value))) for value in args]
+    inputs = [_tensors(m, value) for value in args]
     m.borrowed = {tensor.storage: "saved" for found in inputs for tensor in found}
     m.borrowed |= {tensor.storage: "saved" for tensor in tensors.tensors_in(m, result)}
     m.borrowed |= {tensor.storage: "grad_output" for tensor in grads}

@@ -111,12 +111,13 @@ class Object:
 
 
 class List:
-    """A list (or another mutable sequence)."""
+    """A list (or another mutable sequence); ``time`` when the program wrote it down, or 0."""
 
-    __slots__ = ("initial",)
+    __slots__ = ("initial", "time")
 
-    def __init__(self, items: Iterable[Value] = (), open: bool = False) -> None:
+    def __init__(self, items: Iterable[Value] = (), open: bool = False, time: int = 0) -> None:
         self.initial = Items(tuple(items), open)
+        self.time = time
 
 
 class Dict:

@@ -147,7 +147,7 @@ def bind(m: Machine, target: cst.BaseExpression, value: Value, frame: Frame) -> 
         set_attribute(m, owner, target.attr.value, value, Site(frame.piece, target.attr, target))
     elif isinstance(target, cst.Subscript):
         owner = quietly(m, target.value, frame)
-        index = index_of(m, target, frame)
+        index = index_of(m, target, owner, frame)
         set_item(m, owner, index, value, Site(frame.piece, target.lbracket, target))
     elif isinstance(target, cst.StarredElement):
         bind(m, target.value, value, frame)
@@ -252,7 +252,7 @@ def _augmented(m: Machine, node: cst.AugAssign, frame: Frame) -> bool:
     _spread(m, node, frame)
     if isinstance(target, cst.Subscript):
         owner = quietly(m, target.value, frame)
-        index = index_of(m, target, frame)
+        index = index_of(m, target, owner, frame)
         value = evaluate(m, node.value, frame)
         _shift(m, target, node.value, frame)
 
@@ -285,7 +285,8 @@ def _delete(m: Machine, node: cst.Del, frame: Frame) -> bool:
     targets = node.target.elements if isinstance(node.target, cst.Tuple) else ()
     for target in (element.value for element in targets):
         if isinstance(target, cst.Subscript):
-            _remove(m, quietly(m, target.value, frame), index_of(m, target, frame))
+            owner = quietly(m, target.value, frame)
+            _remove(m, owner, index_of(m, target, owner, frame))
     return True
 
 
@@ -844,8 +845,7 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
     if complete or function.name != "forward":
         m.reached.add(function.node)
         m.spelled |= piece.mentions if function.text is not None else frozenset()
-    line = m.frames[-1].line if m.frames else None
-    unused = isinstance(line, cst.Expr) and line.value is site.expression
+    unused = m.is_statement(site)
     m.active.append(function)
     m.calling.append(site)
     m.frames.append(frame)
@@ -870,10 +870,12 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
             state.merge(frame.mark, frame.exits)
         value = choose([(way.guard, way.value) for way in frame.exits])
         forget(state, frame)
-        if not unused and constant(kwargs.get("inplace", NONE)) is not True:
-            stale.handed_back(m, [*args, *kwargs.values()], value, frame.born, function.name)
-        elif unused:
-            stale.peeked(m, [*args, *kwargs.values()], frame.born)
+        if stale.says_in_place(function.name) or constant(kwargs.get("inplace", NONE)) is True:
+            stale.announced(m, frame.given, frame.born)
+        elif not unused:
+            stale.handed_back(m, frame.given, value, frame.born)
+        else:
+            stale.peeked(m, frame.given, frame.born)
         return frame.yields or value
     finally:
         if function.name not in ("__enter__", "__exit__"):  # which may be there to switch it

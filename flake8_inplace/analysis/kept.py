@@ -58,7 +58,8 @@ def brought_back(m: Machine, tensor: Tensor, old: Tensor) -> None:
     memory, which ``x`` was given since by ``x.data = ...``, do not touch it.
     """
     memory = tensor.storage.hidden or tensor.storage
-    detached = old.storage is memory and old.view == tensor.view == "" and 0 < old.time != tensor.time
+    sure = old.view == tensor.view == "" and old.origin not in ("maybe", "cast")
+    detached = sure and old.storage is memory and 0 < old.time != tensor.time
     same = (detached or old.storage.hidden is memory) and m.stored.get(("data", memory), 0) <= old.time
     for (storage,) in list(m.events) if same else ():
         if memory in (storage, storage.hidden):

@@ -23,6 +23,7 @@ from .domain import (
     List,
     Node,
     Object,
+    Ref,
     Saved,
     State,
     Storage,
@@ -60,6 +61,9 @@ class Site:
     piece: Piece
     node: cst.CSTNode
     expression: cst.CSTNode
+
+
+TENSOR = Ref("torch.Tensor")
 
 
 @dataclass(slots=True, eq=False)
@@ -352,7 +356,7 @@ class Machine:
             kind = type(value)
         if kind is Unknown:
             found: Value = self.state.store.get(value, value)
-            return found
+            return resolve(found, self.state) if type(found) is Choice else found
         return value
 
     def symbol(self, *key: Hashable, scalar: bool = False, grad: Grad = Grad.NO) -> Unknown:
@@ -363,15 +367,27 @@ class Machine:
         return found
 
     def promote(self, value: Value) -> Value:
-        """Take an unknown value for the tensor that its use proves it to be."""
+        """Take an unknown value for the tensor that its use proves it to be.
+
+        Where the program asks whether it is one, it is one only where the answer was yes.
+        """
         value = self.see(value)
         if not isinstance(value, Unknown) or value.scalar:
             return value
+        tensor = self.tensor_of(value)
+        asked = self.symbols.get(("isinstance", value, TENSOR))
+        found: Value = tensor
+        if asked is not None and self.state.path.get(asked) is True:
+            found = Choice(((frozenset({(asked, True)}), tensor), (frozenset({(asked, False)}), Unknown())))
+        self.state.set(self.state.store, value, found)
+        return tensor
+
+    def tensor_of(self, value: Unknown) -> Tensor:
+        """The tensor that an unknown value is, once its use has proved it to be one."""
         tensor = self.promoted.get(value)
         if tensor is None:
             grad = Grad.NO if value.grad is Grad.NO and value.node is None else max(value.grad, Grad.MAYBE)
             tensor = self.promoted[value] = Tensor(cell=Cell(grad, value.node, leaf=False))
-        self.state.set(self.state.store, value, tensor)
         return tensor
 
     def grad(self, value: Value) -> Grad:
@@ -452,6 +468,11 @@ class Machine:
         if self.alike is not None:
             self.alike.number = 0
         return then([self.see(value) for value in values])
+
+    def is_statement(self, site: Site) -> bool:
+        """Whether a call is all that its statement does, and nobody uses what it returns."""
+        line = self.frames[-1].line if self.frames else None
+        return isinstance(line, cst.Expr) and line.value is site.expression
 
     # -- hazards
 

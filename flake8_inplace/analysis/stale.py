@@ -7,7 +7,7 @@ write: that is asked of the text, see `_meant`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,11 @@ METADATA = frozenset(
 """What reads no values of a tensor or elements of a list, or overwrites them whole."""
 FILLING = frozenset("zero_ fill_ copy_ normal_ uniform_ bernoulli_ exponential_ random_ set_".split())
 """In-place methods that replace all values without reading them."""
+INITIALIZING = frozenset(
+    "zeros_ ones_ constant_ eye_ dirac_ trunc_normal_ orthogonal_ sparse_ xavier_uniform_ xavier_normal_ "
+    "kaiming_uniform_ kaiming_normal_".split()
+)
+"""Functions of torch.nn.init that do so with their first argument."""
 EVENTS = 8
 """The most writes to one memory that are remembered."""
 PLACES = 3
@@ -78,7 +83,7 @@ def _made(m: Machine, tensor: Tensor, frame: Frame) -> str:
     if isinstance(line, cst.AugAssign) and isinstance(line.operator, (cst.BitAndAssign, cst.BitOrAssign)):
         return ""  # a mask, which a second time changes nothing
     if line not in m.mentions:
-        m.mentions[line] = tuple(mentioned(line)) if line is not None else ()
+        m.mentions[line] = tuple(computed_with(line)) if line is not None else ()
     others = [m.see(frame.vars[name]) for name in m.mentions[line] if name in frame.vars]
     own = [other for other in others if _holds(m, other, tensor)]
     strange = any(isinstance(other, Unknown) and not other.scalar for other in others)
@@ -133,17 +138,41 @@ def mentioned(node: cst.CSTNode) -> Iterator[str]:
         yield from mentioned(child)
 
 
+def computed_with(node: cst.CSTNode) -> Iterator[str]:
+    """The names in a piece of program text, but for those that only a shape or a dtype is asked of."""
+    if isinstance(node, cst.Attribute) and node.attr.value in _DESCRIBING:
+        return
+    if isinstance(node, cst.Name):
+        yield node.value
+    for child in parts(node):
+        yield from computed_with(child)
+
+
+_DESCRIBING = frozenset("shape size dim ndim dtype device layout numel nelement stride requires_grad".split())
+
+
 def since(m: Machine, tensor: Tensor, time: int) -> list[Event]:
-    """The writes to the memory of a tensor after a moment, as far as the present path has seen them."""
-    guard = m.state.guard()
-    found = m.events.get((tensor.storage,), ())
-    return [event for event in found if event.time > time and compatible(event.guard, guard)]
+    """The writes to the memory of a tensor after a moment, as far as the present path has seen them.
+
+    What was there before all values were replaced is not asked for any more.
+    """
+    guard, found = m.state.guard(), []
+    for event in reversed(m.events.get((tensor.storage,), ())):
+        if event.time <= time:
+            break
+        if compatible(event.guard, guard):
+            found.append(event)
+            if event.guard <= guard and fills(event.site.expression):
+                break
+    return found[::-1]
 
 
 def fills(node: cst.CSTNode) -> bool:
     """Whether a write replaces all values of a tensor, and not of a part of it, without reading them."""
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return False
+    if node.func.attr.value in INITIALIZING and node.args:
+        return not _is_part(node.args[0].value)
     return node.func.attr.value in FILLING and not _is_part(node.func.value)
 
 
@@ -213,8 +242,9 @@ def read_part(m: Machine, value: Value, holder: Value | None = None) -> None:
     """
     if m.events and isinstance(value, Tensor) and not m.unread:
         frame = m.frames[-1]
-        held = m.stored.get((holder, value.storage), 0) if isinstance(holder, Dict) else 0
-        for event in since(m, value, max(frame.born, held)):
+        held = m.stored.get((holder, value.storage), 0)
+        made = holder.time if isinstance(holder, List) else 0
+        for event in since(m, value, max(frame.born, held, made)):
             converted = event.made == "converted" and _given(m, value, event)
             meant = event.made == "marked" and isinstance(holder, List)
             changed = value is m.returned.get((event.made, event)) and not meant
@@ -347,8 +377,8 @@ def named(m: Machine, container: Dict, key: Hashable, value: Value) -> None:
         return
     held = m.state.get(container).items
     others = [m.see(item) for name, item in held.items() if name != key]
-    if any(isinstance(other, Tensor) and other.storage is value.storage for other in others):
-        for event in since(m, value, m.frames[-1].born):
+    if value in others:
+        for event in since(m, value, max(m.frames[-1].born, m.stored.get((container, value.storage), 0))):
             if event.form == "subscript" and whole(value, event):
                 m.refuse("read", event.site)
 
@@ -415,14 +445,18 @@ def _unaware(m: Machine, event: Event, time: int) -> bool:
     return bool(event.name) or again(m, event, time)
 
 
-def handed_back(m: Machine, args: list[Value], result: Value, born: int, name: str) -> None:
+def says_in_place(name: str) -> bool:
+    """Whether a function is named after what it does to its argument."""
+    return (name.endswith("_") and not name.endswith("__")) or "inplace" in name or "in_place" in name
+
+
+def handed_back(m: Machine, args: Sequence[Value], result: Value, born: int) -> None:
     """A function returns something that its caller uses.
 
     A tensor that it overwrote and returns has two names, where the caller gives it a new one. One that it converted,
     to return something else, is no more what the caller knew.
     """
-    announces = name.endswith("_") and not name.endswith("__")
-    if not m.events or announces or "inplace" in name or "in_place" in name:
+    if not m.events:
         return
     results = _tensors(m, result)
     answers = bool(results) or isinstance(m.see(result), (Object, Dict, List, Unknown))
@@ -443,7 +477,7 @@ def handed_back(m: Machine, args: list[Value], result: Value, born: int, name: s
                 m.state.set(m.returned, (event.made, event), tensor)
 
 
-def peeked(m: Machine, args: list[Value], born: int) -> None:
+def peeked(m: Machine, args: Sequence[Value], born: int) -> None:
     """A function that is called as a statement may be meant to change its argument, but not by a name for its values.
 
     Who writes to ``values = x.detach()`` takes that for a copy; parameters are changed so on purpose.
@@ -469,10 +503,12 @@ def _held(m: Machine, value: Value, result: Value, depth: int = PLACES) -> list[
     return _tensors(m, value)
 
 
-def announced(m: Machine, tensor: Tensor, begin: int) -> None:
-    """The caller knows that what it called since ``begin`` overwrites this tensor."""
-    for event in since(m, tensor, begin):
-        m.state.set(m.returned, event, None)
+def announced(m: Machine, args: Iterable[Value], begin: int) -> None:
+    """The caller knows that what it called since ``begin`` overwrites these arguments."""
+    for tensor in [found for arg in args for found in _tensors(m, arg)] if m.events else ():
+        for event in since(m, tensor, begin):
+            for key in (event, ("converted", event), ("marked", event)):
+                m.state.set(m.returned, key, None)
 
 
 def _tensors(m: Machine, value: Value) -> list[Tensor]:

@@ -178,7 +178,7 @@ def _apply(m: Machine, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bin
     result = run(m, op, bound, site, form)
     if constant(kwargs.get("requires_grad", NONE)) is True and isinstance(result, Tensor):
         m.state.put(result.cell, CellState(Grad.YES, None, True))
-    if out != NONE and op.name in _MIXING:
+    if out != NONE and op.name in _MIXING and m.alike is None:
         _in_its_way(m, op, m.see(out), bound, site)
     return _into(m, out, result, site) if out != NONE else result
 
@@ -199,8 +199,10 @@ def _in_its_way(m: Machine, op: facts.Op, out: Value, bound: Bindings, site: Sit
     """``torch.mm(x, y, out=x)`` reads elements of ``x`` that it has overwritten; measured, with what is only added."""
     added = "input" if op.name.startswith(("add", "baddbmm")) else ""
     factors = [value for name, value in bound.items() if name != added]
-    read = {tensor.storage for value in factors for tensor in tensors_in(m, value)}
-    if isinstance(out, Tensor) and out.storage in read:
+    read = [tensor for value in factors for tensor in tensors_in(m, value)]
+    if isinstance(out, Tensor) and any(
+        tensor is out or (tensor.storage is out.storage and "" in (tensor.view, out.view)) for tensor in read
+    ):
         m.refuse("shift", site)
 
 
@@ -782,8 +784,10 @@ def assign_subscript(m: Machine, tensor: Tensor, index: Value, value: Value, sit
     value = m.see(value)
     copies = is_advanced(m, index)
     whole = copies or index == Const(...) or (isinstance(index, Slice) and index.lower == index.upper == NONE)
-    if any(other.storage is tensor.storage for other in tensors_in(m, index)):
-        m.refuse("overlap", site)
+    inside = [other for other in tensors_in(m, index) if other.storage is tensor.storage]
+    if inside:
+        if all(one.origin not in ("maybe", "cast") for one in (tensor, *inside)):
+            m.refuse("overlap", site)
         return
     lead = "" if copies else _lead_of_part(m, tensor, index)
     if tensor.view == "expand" and not copies and (whole or "shared" in (lead, _tail_of_part(m, tensor, index))):

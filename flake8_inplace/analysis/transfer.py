@@ -266,12 +266,12 @@ def _elements(m: Machine, elements: Any, frame: Frame) -> tuple[list[Value], boo
 
 def _tuple(m: Machine, node: cst.Tuple, frame: Frame) -> Value:
     items, exact = _elements(m, node.elements, frame)
-    return Tuple(tuple(items)) if exact else List(items, open=True)
+    return Tuple(tuple(items)) if exact else List(items, True, m.clock)
 
 
 def _list(m: Machine, node: cst.List | cst.Set, frame: Frame) -> Value:
     items, exact = _elements(m, node.elements, frame)
-    return List(items, not exact)
+    return List(items, not exact, m.clock)
 
 
 def _dict(m: Machine, node: cst.Dict, frame: Frame) -> Value:
@@ -488,12 +488,13 @@ def _conditional(m: Machine, node: cst.IfExp, frame: Frame) -> Value:
 # -- subscripts
 
 
-def index_of(m: Machine, node: cst.Subscript, frame: Frame) -> Value:
-    """The value between the brackets."""
+def index_of(m: Machine, node: cst.Subscript, owner: Value, frame: Frame) -> Value:
+    """The value between the brackets; a tensor that is the key of a dictionary is looked up, not read."""
+    read = evaluate if not m.events or isinstance(m.see(owner), (Tensor, Array, Choice)) else quietly
     items: list[Value] = []
     for element in node.slice:
         if isinstance(element.slice, cst.Index):
-            items.append(m.see(evaluate(m, element.slice.value, frame)))
+            items.append(m.see(read(m, element.slice.value, frame)))
         elif isinstance(element.slice, cst.Slice):
             bounds = (element.slice.lower, element.slice.upper, element.slice.step)
             items.append(Slice(*(m.see(evaluate(m, bound, frame)) if bound is not None else NONE for bound in bounds)))
@@ -504,7 +505,7 @@ def index_of(m: Machine, node: cst.Subscript, frame: Frame) -> Value:
 def _subscript(m: Machine, node: cst.Subscript, frame: Frame) -> Value:
     read = quietly if m.events and slices.spared(m, node, frame) else evaluate
     value = read(m, node.value, frame)
-    index = index_of(m, node, frame)
+    index = index_of(m, node, value, frame)
     return subscript(m, value, index, Site(frame.piece, node.lbracket, node))
 
 
@@ -644,7 +645,7 @@ def _comprehension(m: Machine, node: Any, frame: Frame) -> Value:
     exact = _rounds(m, node, node.for_in, frame, inner, made)
     for source in made.sources if m.handed and not isinstance(node, cst.GeneratorExp) else ():
         containers.collected(m, source, [*made.rows, *made.pairs.values()])
-    return Dict(made.pairs, not exact) if isinstance(node, cst.DictComp) else List(made.rows, not exact)
+    return Dict(made.pairs, not exact) if isinstance(node, cst.DictComp) else List(made.rows, not exact, m.clock)
 
 
 def _rounds(m: Machine, node: Any, part: cst.CompFor, frame: Frame, inner: Frame, made: _Made) -> bool:
