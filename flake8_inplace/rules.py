@@ -98,7 +98,7 @@ _ALL = (
     Rule(
         "TIP312",
         "rescaled-data",
-        "a computed tensor is multiplied through `.data` and used on",
+        "a computed tensor is changed through `.data`, and its gradient misses that",
         "rescaled",
         fix="never",
     ),
@@ -215,7 +215,7 @@ _REFUSED = {
     "them a `clone()`",
     "vmap": "writes a batched value to a tensor without a batch, which `vmap` refuses; make it with `new_zeros` or "
     "`zeros_like` of a batched one",
-    "rescaled": "multiplies, past autograd, a tensor that the loss is computed from; its gradient misses the factor",
+    "rescaled": "changes, past autograd, a tensor that the loss is computed from; its gradient misses that",
     "style op_": "writes in place; call the out-of-place form and use its result",
     "style inplace": "writes in place; drop `inplace=True`",
     "style augmented": "writes in place to a tensor that may require grad; write `x = x + y`",

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..torchfacts import modules
 from ..torchfacts import ops as facts
-from . import classes, containers, custom, kept, tensors
+from . import classes, containers, custom, kept, stale, tensors
 from .classes import STRANGER
 from .domain import (
     ITEMS,
@@ -500,6 +500,8 @@ def _functional_call(m: Machine, args: list[Value], kwargs: dict[str, Value], si
     if not m.grad_mode or not grad:
         return Unknown()
     saves = tuple(tensors.keep(m, "functional_call", "parameters", tensor.storage, site) for tensor in held)
+    for tensor in held:
+        stale.differentiated(m, tensor)
     node = Node("functional_call", saves, m.history(*args, *held))
     return Unknown(grad, node, likely=True)
 

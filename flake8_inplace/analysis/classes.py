@@ -282,6 +282,8 @@ def attribute(m: Machine, instance: Object, name: str, site: Site) -> Value:
     contents = m.state.get(instance).items
     if name in contents:
         found: Value = contents[name]
+        if m.stored:
+            stale.read_attribute(m, instance, name, m.see(found))
         return found
     if f"init.{name}" in contents and instance.cls != STRANGER:
         return contents[f"init.{name}"]  # type: ignore[no-any-return]
@@ -347,10 +349,11 @@ def set_attribute(m: Machine, instance: Object, name: str, value: Value, site: S
             m.run(setter, [instance, value], {}, site)
             return
     contents = m.state.get(instance)
-    if m.events:
-        if contents.items.get(name) is value:
-            stale.rebound(m, value, m.stored.get((instance, name), 0))
+    if m.events and contents.items.get(name) is value:
+        stale.rebound(m, value, m.stored.get((instance, name), 0))
+    if m.events or isinstance(value, Tensor):
         m.state.set(m.stored, (instance, name), m.tick())
+        m.keepers[instance, name] = m.frames[-1]
     m.state.put(instance, Attributes({**contents.items, name: value}, contents.open))
 
 

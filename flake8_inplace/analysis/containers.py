@@ -210,7 +210,9 @@ def _part_of(value: Value) -> Value:
 
 
 def key_of(value: Value) -> Hashable | None:
-    """What a constant, or a tuple of constants, is as a key."""
+    """What a constant, a tuple of constants, a module or a parameter is as a key."""
+    if isinstance(value, (Object, Tensor)):
+        return value
     if isinstance(value, Tuple) and all(isinstance(item, Const) for item in value.items):
         return tuple(map(key_of, value.items))
     if isinstance(value, Const):
@@ -226,7 +228,7 @@ def spelled(key: Hashable) -> Value:
     """The value that a key of a dictionary is: what `key_of` makes a key of."""
     if isinstance(key, tuple):
         return Tuple(tuple(map(spelled, key)))
-    return key if isinstance(key, Unknown) else Const(key)
+    return key if isinstance(key, (Unknown, Object, Tensor)) else Const(key)
 
 
 def position(m: Machine, value: List, index: Value) -> int | None:
@@ -565,6 +567,8 @@ _CASTS: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "bool": b
 
 def _scalar(m: Machine, name: str, args: list[Value]) -> Value:
     values = [constant(m.see(a)) if isinstance(m.see(a), Const) else None for a in args]
+    if name == "int" and len(values) == 1 and isinstance(values[0], str) and values[0].isdecimal():
+        return Const(int(values[0]))
     if name in ("int", "float", "bool", "abs") and len(values) == 1 and isinstance(values[0], (int, float, bool)):
         return Const(_CASTS[name](values[0]))
     if name == "isinstance" and len(args) == 2:
@@ -717,6 +721,7 @@ def augment(m: Machine, name: str, old: Value, value: Value, site: Site, form: s
         return old
     if isinstance(old, Array):
         m.write(old.storage, "numpy", site)
+        stale.shown(m, old, site)
         return old
     if isinstance(old, Unknown) and (shared := tensors.made_of(m, old)):
         m.write(shared.storage, "numpy", site)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as sealed
+
+    import libcst as cst
 else:
 
     def sealed(frozen: bool, slots: bool, eq: bool = True) -> type:
@@ -167,10 +169,11 @@ class Tensor:
     where it was made to be filled, "maybe" where it may be the tensor that it was made of, "cast" where that hangs on a
     dtype; ``time`` when one of several outputs, ``.data`` or ``detach()`` was made; ``lead`` is "one" where the first
     dimension has size one, "shared" where its rows are one in memory, "row" for such a row, and for an element of
-    ``[x] * n``, "windows" for those of ``unfold`` that overlap; ``tail`` is "one" or "shared" for the last dimension.
+    ``[x] * n``, "windows" for those of ``unfold`` that overlap; ``tail`` is "one" or "shared" for the last dimension;
+    ``spelled`` is the subscript that took a part.
     """
 
-    __slots__ = ("cell", "contiguous", "dims", "lead", "origin", "storage", "tail", "time", "view")
+    __slots__ = ("cell", "contiguous", "dims", "lead", "origin", "spelled", "storage", "tail", "time", "view")
 
     def __init__(
         self,
@@ -184,6 +187,7 @@ class Tensor:
         self.origin = ""
         self.lead = self.tail = ""
         self.time = 0
+        self.spelled: cst.CSTNode | None = None
         self.storage = storage or Storage()
         self.cell = cell or Cell()
         self.view = view

@@ -175,6 +175,7 @@ def set_item(m: Machine, owner: Value, index: Value, value: Value, site: Site, f
         tensors.assign_subscript(m, owner, index, value, site, form)
     elif isinstance(owner, Array):
         m.write(owner.storage, "numpy", site)
+        stale.shown(m, owner, site)
     elif isinstance(owner, Choice):
         split(m, owner, lambda option: set_item(m, option, index, value, site, form))
     elif isinstance(owner, Object):
@@ -216,9 +217,14 @@ def _assign(m: Machine, node: cst.Assign, frame: Frame) -> bool:
 
 
 def _shift(m: Machine, target: cst.BaseExpression, source: cst.BaseExpression, frame: Frame) -> None:
-    if type(target) is cst.Subscript and type(source) is cst.Subscript:
-        base = m.see(quietly(m, target.value, frame))
-        slices.shift(m, target, source, base, Site(frame.piece, target.lbracket, target))
+    if type(target) is not cst.Subscript:
+        return
+    site = Site(frame.piece, target.lbracket, target)
+    if type(source) is cst.Subscript:
+        slices.shift(m, target, source, m.see(quietly(m, target.value, frame)), site)
+    elif slices.transposes(source, target) and isinstance(part := m.see(quietly(m, target, frame)), Tensor):
+        if part.view == "view":  # no copy, as an index that is a mask would make
+            m.refuse("overlap", site)
 
 
 def _spread(m: Machine, node: cst.AugAssign, frame: Frame) -> None:
@@ -464,14 +470,14 @@ def loop(
     """Run a body round after round; what one round saved the next one sees.
 
     Where the number of rounds is not known, two more follow each that makes a tensor require grad that did not before:
-    one that saves with it, and one that overwrites what was saved.
+    one that saves with it, and one that overwrites what was saved. So they do where the state of a module was taken.
     """
     state = m.state
     this = Loop(state.mark())
     frame.loops.append(this)
     alive, grown = True, -ROUNDS
     for number, start in enumerate(rounds):
-        mark = state.mark()
+        mark, taken = state.mark(), len(m.snapshots)
         start()
         this.continues = []
         through = suite(m, body, frame)
@@ -483,7 +489,7 @@ def loop(
             break
         if len(exits) > 1 or not through:
             state.merge(mark, exits)
-        grown = number if not exact and grew(m, mark) else grown
+        grown = number if not exact and (grew(m, mark) or len(m.snapshots) > taken) else grown
         if number == len(rounds) - 1 < ROUNDS - 1 and number < grown + 2:
             rounds.append(further)
     frame.loops.pop()
@@ -1106,6 +1112,8 @@ def call_class(m: Machine, cls: Class) -> None:
     for name, member in members:
         if not isinstance(member, Function) or member.node in m.reached or not worth(m, member):
             continue
+        if name != "step" and classes.optimizes(cls):
+            member = replace(member, grad=False)  # what a step calls, with the parameters and their gradients
         if name == "__init__":
             m.want(instance_entry(m, cls))
         elif member.kind in ("static", "class"):

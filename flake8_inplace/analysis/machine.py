@@ -39,7 +39,7 @@ from .domain import (
     routes,
     sealed,
 )
-from .scan import Piece, Scan
+from .scan import GRADIENTS, Piece, Scan
 
 DEPTH = 12
 """Calls that are followed inside one another."""
@@ -297,6 +297,7 @@ class Machine:
     modules: set[Value] = field(default_factory=set)
     snapshots: dict[Value, tuple[Value, Site, int]] = field(default_factory=dict)
     returned: dict[Any, Tensor | None] = field(default_factory=dict)
+    keepers: dict[tuple[Object, str], Frame] = field(default_factory=dict)
     parts: dict[tuple[Frame, str], tuple[cst.Subscript, int]] = field(default_factory=dict)
     handed: dict[Value, list[tuple[int, Frame, Value]]] = field(default_factory=dict)
     alarm: float = field(default_factory=lambda: time.perf_counter() + SECONDS)
@@ -510,7 +511,20 @@ class Machine:
                 yield node, guard
 
     def refuse(self, kind: str, site: Site) -> None:
-        self.refusals.append(Refusal(kind, site, tuple(self.calling)))
+        if not self._settled_elsewhere(kind):
+            self.refusals.append(Refusal(kind, site, tuple(self.calling)))
+
+    def _settled_elsewhere(self, kind: str) -> bool:
+        """Whether an error that comes at once, wherever grad mode is on, is in a file that never asks for a gradient.
+
+        It would not have outlived the first such run: who calls the function that was read, and gives it something,
+        does so where grad mode is off. A method that writes to a leaf may be new.
+        """
+        if kind != "out" and (kind not in ("leaf", "leaf view") or self.frames[-1].owner is not None):
+            return False
+        if not any(frame.given for frame in self.frames[:2]):  # a program that runs by itself
+            return False
+        return not self.file.mentions(GRADIENTS if kind == "out" else GRADIENTS | {"Parameter"})
 
     def write(self, storage: Storage, form: str, site: Site) -> None:
         """A storage is overwritten: every save of it that is still held is now stale.

@@ -29,6 +29,10 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 
 
+GRADIENTS = frozenset("backward requires_grad requires_grad_ grad autograd optim".split())
+"""Names that only a program that computes gradients has a use for."""
+
+
 @dataclass(slots=True, eq=False)
 class Piece:
     """What is read on its own: a top-level statement, or what a function does that was cut out of one.
@@ -92,6 +96,11 @@ class Scan:
     worth: list[Piece] = field(default_factory=list)
     registered: dict[str, list[Piece]] = field(default_factory=dict)
     backwards: frozenset[str] = frozenset()
+
+    def mentions(self, names: frozenset[str]) -> bool:
+        """Whether any of these names is anywhere in the file."""
+        every = (part for piece in self.pieces for part in (piece, *piece.functions.values()))
+        return any(not names.isdisjoint(part.mentions) for part in every)
 
 
 def scan(

@@ -32,6 +32,18 @@ def shift(m: Machine, target: cst.CSTNode, source: cst.CSTNode, base: Value, sit
         m.refuse("shift", site)
 
 
+def transposes(node: cst.CSTNode, part: cst.CSTNode) -> bool:
+    """Whether an expression is a part of a tensor in another order, as a view: ``x[i].T``, ``x[i].transpose(0, 1)``."""
+    called = node.func if isinstance(node, cst.Call) else node
+    if not isinstance(called, cst.Attribute) or not called.value.deep_equals(part):
+        return False
+    return called.attr.value in (_TRANSPOSING if isinstance(node, cst.Call) else _TRANSPOSED)
+
+
+_TRANSPOSING = frozenset({"t", "transpose", "swapaxes", "swapdims"})
+_TRANSPOSED = frozenset({"T", "mT", "H", "mH"})
+
+
 ELEMENTWISE = frozenset("add_ sub_ mul_ div_ subtract_ multiply_ divide_ true_divide_ pow_ fmod_ remainder_".split())
 """Arithmetic of each element with one of an operand. What a copy overwrites with itself stays as it is."""
 

@@ -13,7 +13,23 @@ from typing import Any
 
 import libcst as cst
 
-from .domain import NONE, Array, Choice, Dict, Grad, Guard, List, Object, Ref, Tensor, Tuple, Unknown, Value, compatible
+from .domain import (
+    NONE,
+    Array,
+    Choice,
+    Dict,
+    Grad,
+    Guard,
+    List,
+    Object,
+    Ref,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    compatible,
+    graph,
+)
 from .machine import Frame, Machine, Refusal, Site, is_number
 from .tree import parts
 
@@ -48,7 +64,8 @@ class Event:
     ``name`` is the variable of ``frames[-1]`` that the write was spelled with, if it was one; ``line`` the statement;
     ``filled`` says that the function replaced all values first, as it does with an argument that is its output;
     ``made`` says what the new values are made of: "converted" of the old ones and of nothing else, "shifted" of the old
-    ones and a number that is added, "marked" where one number is put where a mask says, into what has no gradient.
+    ones and a number that is added, "marked" where one number is put where a mask says, into what has no gradient;
+    ``bound`` is when the variables of the index were bound last, where it is spelled with one.
     """
 
     tensor: Tensor
@@ -61,6 +78,7 @@ class Event:
     guard: Guard
     filled: bool
     made: str
+    bound: int = 0
 
 
 def note(m: Machine, tensor: Tensor, form: str, site: Site) -> None:
@@ -74,8 +92,20 @@ def note(m: Machine, tensor: Tensor, form: str, site: Site) -> None:
     name = written_name(site.expression, inner) if form != "out" else ""
     made = "" if filled else _made(m, tensor, inner)
     frames, guard = tuple(m.frames), m.state.guard()
-    event = Event(tensor, form, site, m.tick(), frames, name, inner.line, guard, filled, made)
+    bound = _index_bound(site.expression, inner)
+    event = Event(tensor, form, site, m.tick(), frames, name, inner.line, guard, filled, made, bound)
     m.state.set(m.events, (tensor.storage,), (*before[1 - EVENTS :], event))
+
+
+def _index_bound(node: cst.CSTNode, frame: Frame) -> int:
+    names = (name for part in node.slice for name in mentioned(part)) if isinstance(node, cst.Subscript) else ()
+    return max((frame.times.get(name, frame.born) for name in names), default=0)
+
+
+def shown(m: Machine, array: Array, site: Site) -> None:
+    """Remember that a numpy array is overwritten that shows a computed tensor; memory that was made is there for that."""
+    if array.whole is not None and array.whole.origin == "op":
+        note(m, array.whole, "numpy", site)
 
 
 def _made(m: Machine, tensor: Tensor, frame: Frame) -> str:
@@ -84,12 +114,19 @@ def _made(m: Machine, tensor: Tensor, frame: Frame) -> str:
         return ""  # a mask, which a second time changes nothing
     if line not in m.mentions:
         m.mentions[line] = tuple(computed_with(line)) if line is not None else ()
-    others = [m.see(frame.vars[name]) for name in m.mentions[line] if name in frame.vars]
+    others = [_shown(m.see(frame.vars[name])) for name in m.mentions[line] if name in frame.vars]
     own = [other for other in others if _holds(m, other, tensor)]
     strange = any(isinstance(other, Unknown) and not other.scalar for other in others)
-    if not strange and own and all(other in own for other in others if isinstance(other, Tensor)):
+    rest = [other for other in others if isinstance(other, Tensor) and other not in own]
+    if not strange and own and (not rest or _constant(m, rest, frame)):
         return "converted" if len(own) > _takes_in(line) else "shifted"
     return "marked" if m.grad(tensor) is Grad.NO and _marks(m, frame) else ""
+
+
+def _constant(m: Machine, values: list[Tensor], frame: Frame) -> bool:
+    """Whether tensors were made of numbers, and not given to the function: the mean and the deviation of a dataset."""
+    given = [tensor.storage for value in frame.given for tensor in _held(m, value, NONE)]
+    return all(value.origin == "blank" and not m.grad(value) and value.storage not in given for value in values)
 
 
 def _marks(m: Machine, frame: Frame) -> bool:
@@ -120,8 +157,9 @@ def _takes_in(node: cst.CSTNode | None) -> bool:
     """Whether a statement makes its new values of the old ones only where it mentions them a second time."""
     if isinstance(node, cst.Assign):
         return all(isinstance(target.target, cst.Subscript) for target in node.targets)
-    if isinstance(node, cst.AugAssign):
-        return isinstance(node.operator, (cst.AddAssign, cst.SubtractAssign))
+    if isinstance(node, cst.AugAssign):  # nothing is counted in halves
+        adds = isinstance(node.operator, (cst.AddAssign, cst.SubtractAssign))
+        return adds and not (isinstance(node.value, cst.Float) and float(node.value.value) % 1)
     called = node.value if isinstance(node, cst.Expr) else None
     names = []
     while isinstance(called, cst.Call) and isinstance(called.func, cst.Attribute):
@@ -200,6 +238,17 @@ def written_name(node: cst.CSTNode, frame: Frame) -> str:
     return node.value if isinstance(node, cst.Name) else ""
 
 
+def _of_attribute(node: cst.CSTNode) -> bool:
+    """Whether a write is spelled with what an instance holds: ``self.h[0] = 0``, ``self.h.add_(1)``."""
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value.endswith("_"):
+        node = node.func.value
+    elif isinstance(node, cst.AugAssign):
+        node = node.target
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    return isinstance(node, cst.Attribute)
+
+
 def _is_function(called: cst.Attribute, frame: Frame) -> bool:
     """Whether ``a.b(...)`` is told to write to its argument, as the functions of a module are, not to ``a``."""
     owner = called.value
@@ -245,11 +294,37 @@ def read_part(m: Machine, value: Value, holder: Value | None = None) -> None:
         held = m.stored.get((holder, value.storage), 0)
         made = holder.time if isinstance(holder, List) else 0
         for event in since(m, value, max(frame.born, held, made)):
-            converted = event.made == "converted" and _given(m, value, event)
+            converted = event.made == "converted" and (_given(m, value, event) or _has_part(m, value, event))
             meant = event.made == "marked" and isinstance(holder, List)
             changed = value is m.returned.get((event.made, event)) and not meant
             if frame in event.frames[:-1] and (converted or changed):
                 m.refuse("argument", event.site)
+
+
+def read_attribute(m: Machine, instance: Object, name: str, value: Value) -> None:
+    """What an instance keeps is read: is it still what was computed when it was kept?
+
+    ``self.features = x`` says nothing of what ``x = relu_(x)`` or others do next. Who filled parts of it where it was
+    kept, or has read it and so has a name for it, may mean to change it.
+    """
+    time = m.stored.get((instance, name), 0)
+    if not time or m.unread or not isinstance(value, Tensor):
+        return
+    keeper, state = m.keepers.get((instance, name)), m.cell(value)
+    parameter = state.grad is Grad.YES and state.leaf
+    for event in since(m, value, time) if value.origin != "blank" and not parameter else ():
+        elsewhere = event.frames[-1] is not keeper or event.form in ("inplace", "augmented")
+        if elsewhere and event.name and whole(value, event) and not _of_attribute(event.site.expression):
+            m.refuse("read", event.site)
+    m.state.set(m.stored, (instance, name), 0)
+
+
+def _has_part(m: Machine, value: Tensor, event: Event) -> bool:
+    """Whether a function was given a part of a tensor, and nobody else has written to that tensor since."""
+    given = m.returned.get(event)
+    if given is None or value.view or not given.view or given.storage is not value.storage:
+        return False
+    return all(later.frames[-1] is event.frames[-1] for later in since(m, value, event.time))
 
 
 def again(m: Machine, event: Event, time: int) -> bool:
@@ -284,6 +359,8 @@ def _meant(m: Machine, event: Event, name: str, frame: Frame) -> bool:
 
 def _tells_apart(node: cst.CSTNode, written: str, read: str) -> bool:
     """Whether a text asks whether two names are one, or makes them one to write: ``out = x if inplace else ...``."""
+    if isinstance(node, cst.Attribute) and node.attr.value in _IDENTIFYING and isinstance(node.value, cst.Name):
+        return node.value.value in (written, read)
     if isinstance(node, cst.Assign) and isinstance(node.value, cst.IfExp):
         arms = [arm.value for arm in (node.value.body, node.value.orelse) if isinstance(arm, cst.Name)]
         bound = [target.target.value for target in node.targets if isinstance(target.target, cst.Name)]
@@ -294,6 +371,9 @@ def _tells_apart(node: cst.CSTNode, written: str, read: str) -> bool:
         if {side.value for side in sides if isinstance(side, cst.Name)} == {written, read}:
             return True
     return any(_tells_apart(child, written, read) for child in parts(node))
+
+
+_IDENTIFYING = frozenset({"_version", "data_ptr", "untyped_storage"})
 
 
 def whole(value: Tensor, event: Event) -> bool:
@@ -386,6 +466,10 @@ def named(m: Machine, container: Dict, key: Hashable, value: Value) -> None:
 def taken(m: Machine, container: List | Dict, value: Value, known: bool = True) -> None:
     """An element of a container is read; who has a name for it, may from now on overwrite it on purpose."""
     value = _shown(value)
+    if isinstance(value, Tuple) and m.stored:
+        for item in map(m.see, value.items):
+            taken(m, container, item, known)
+        return
     read_part(m, value, container)
     options = [_shown(option) for _, option in value.options] if isinstance(value, Choice) else [value]
     for option in options if m.stored else ():
@@ -399,8 +483,17 @@ def taken(m: Machine, container: List | Dict, value: Value, known: bool = True) 
                 continue
             elif time and option.origin in ("op", "blank") and whole(option, event) and _unaware(m, event, time):
                 m.refuse("read", event.site)
+            elif time and _same_part(option, event, time):
+                m.refuse("read", event.site)
         if time and known:
             m.state.set(m.stored, (container, option.storage), 0)
+
+
+def _same_part(value: Tensor, event: Event, time: int) -> bool:
+    """Whether a part that was kept at ``time`` is what was overwritten: both are spelled alike, with the same index."""
+    if value.spelled is None or event.bound > time or event.frames[-1].born > time:
+        return False
+    return event.form == "subscript" and value.spelled.deep_equals(event.site.expression)
 
 
 def dropped(m: Machine, container: List | Dict, value: Value) -> None:
@@ -459,7 +552,7 @@ def handed_back(m: Machine, args: Sequence[Value], result: Value, born: int) -> 
     if not m.events:
         return
     results = _tensors(m, result)
-    answers = bool(results) or isinstance(m.see(result), (Object, Dict, List, Unknown))
+    answers = bool(results) or isinstance(m.see(result), (Object, Dict, List, Unknown, Array))
     given = {tensor.storage: tensor for arg in args for tensor in _held(m, arg, m.see(result))}
     returned = {tensor.storage for tensor in results}
     for storage, tensor in given.items() if answers else ():
@@ -536,6 +629,15 @@ def rescale(m: Machine, tensor: Tensor, site: Site) -> None:
         value = line.value if isinstance(line, cst.Assign) else None
         scales = isinstance(value, cst.BinaryOperation) and isinstance(value.operator, (cst.Multiply, cst.Divide))
     if scales and state.grad is Grad.YES and state.node is not None:
+        m.state.set(m.rescaled, (hidden,), site)
+
+
+def cut_off(m: Machine, tensor: Tensor, sources: list[Tensor], site: Site) -> None:
+    """A gradient that was made with ``create_graph=True`` is written through ``.data``, where its graph is lost."""
+    hidden, base = tensor.storage.hidden, tensor.cell.base
+    if hidden is None or base is None or m.state.get(base).node is None:
+        return
+    if any(node.op == "grad" for node in graph(*m.history(*sources))):
         m.state.set(m.rescaled, (hidden,), site)
 
 

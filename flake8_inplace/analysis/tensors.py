@@ -342,6 +342,8 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
         else:
             sources = [other for name, found in operands.items() if name not in op.writes for other in found]
             refused = _unbatched(m, tensor, sources, site) or write(m, tensor, form, site, grad) or refused
+            if tensor.storage.hidden is not None:
+                stale.cut_off(m, tensor, sources, site)
     results = [_result(m, op, out, operands, bound) for out in op.outs]
     if m.alike is not None and len(op.outs) == 1 and op.outs[0].kind == "fresh":
         results = [_alike(m, op, results[0], grad)]
@@ -737,6 +739,7 @@ def subscript(m: Machine, tensor: Tensor, index: Value, site: Site) -> Value:
         # whether a part of expanded memory still overlaps itself depends on the dimension
         if part.view == "expand" and "shared" not in (part.lead, part.tail):
             part.view = "view"
+        part.spelled = site.expression
         return part
     return _index_node(m, tensor, [], index, site)
 
