@@ -80,7 +80,12 @@ _ALL = (
     Rule("TIP304", "callers-tensor", "a function overwrites a tensor that its caller goes on to read", "argument"),
     Rule("TIP305", "discarded-result", "the result of an out-of-place method is thrown away", "discarded"),
     Rule("TIP306", "overlapping-shift", "a tensor is overwritten with an overlapping part of itself", "shift"),
-    Rule("TIP307", "state-by-reference", "a `state_dict()` is kept without a copy while training goes on", "snapshot"),
+    Rule(
+        "TIP307",
+        "state-by-reference",
+        "a model or its `state_dict()` is kept without a copy while training goes on",
+        "snapshot",
+    ),
     Rule("TIP308", "dataset-element", "`__getitem__` changes in place what the dataset keeps", "dataset"),
     Rule(
         "TIP309",
@@ -224,8 +229,8 @@ _REFUSED = {
     "base": "writes to what was split into several views, of which one is used afterwards, which torch refuses; write "
     "before the split, or to a `clone()`",
     "shift": "reads an overlapping part of what it overwrites, some of it afterwards, silently; `clone()` the source",
-    "snapshot": "leaves nothing to go back to: the `state_dict()` that is loaded later refers to the parameters that "
-    "training overwrites; keep `copy.deepcopy(model.state_dict())`",
+    "snapshot": "leaves nothing to go back to: the model or `state_dict()` that is used later refers to the parameters "
+    "that training overwrites; keep a `copy.deepcopy`",
     "again": "updates a buffer in a checkpointed function, which runs again in the backward, silently; update it "
     "outside",
     "discarded": "changes nothing, and its result is thrown away; use the in-place method, or the result",

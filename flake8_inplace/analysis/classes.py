@@ -28,6 +28,7 @@ from .domain import (
     choose,
     phi,
 )
+from .kept import overtaken
 from .machine import Bound, Class, Function, Machine, Method, Site, Super, constant
 
 MODULE = "torch.nn.Module"
@@ -284,6 +285,8 @@ def attribute(m: Machine, instance: Object, name: str, site: Site) -> Value:
         found: Value = contents[name]
         if m.stored:
             stale.read_attribute(m, instance, name, m.see(found))
+        if m.overtaken and not m.unread:
+            overtaken(m, instance, name)
         return found
     if f"init.{name}" in contents and instance.cls != STRANGER:
         return contents[f"init.{name}"]  # type: ignore[no-any-return]
@@ -351,7 +354,9 @@ def set_attribute(m: Machine, instance: Object, name: str, value: Value, site: S
     contents = m.state.get(instance)
     if m.events and contents.items.get(name) is value:
         stale.rebound(m, value, m.stored.get((instance, name), 0))
-    if m.events or isinstance(value, Tensor):
+    if m.overtaken:
+        m.state.set(m.overtaken, (instance, name), None)
+    if m.events or m.updates or isinstance(value, Tensor):
         m.state.set(m.stored, (instance, name), m.tick())
         m.keepers[instance, name] = m.frames[-1]
     m.state.put(instance, Attributes({**contents.items, name: value}, contents.open))

@@ -81,8 +81,9 @@ def _saves(m: Machine, cls: Class, context: Object, result: Value, site: Site) -
 def _tensors(m: Machine, value: Value) -> list[Tensor]:
     """The tensors that an argument is, or that it is if the backward proves it to be one."""
     value = m.see(value)
-    unknown = isinstance(value, Unknown) and not value.scalar
-    return [m.tensor_of(value)] if unknown else list(tensors.tensors_in(m, value))
+    if isinstance(value, Unknown) and not value.scalar:
+        return [m.tensor_of(value)]
+    return list(tensors.tensors_in(m, value))
 
 
 def _kept(m: Machine, context: Object, name: str) -> list[Tensor]:

@@ -135,6 +135,8 @@ def bind(m: Machine, target: cst.BaseExpression, value: Value, frame: Frame) -> 
                 scope = scope.parent
         if m.events and scope.vars.get(target.value) is value:
             stale.rebound(m, value, scope.times.get(target.value, scope.born))
+        if m.overtaken:
+            m.state.set(m.overtaken, (scope, target.value), None)
         m.state.set(scope.vars, target.value, value)
         m.state.set(scope.times, target.value, m.tick())
     elif type(target) is cst.Tuple or type(target) is cst.List:
@@ -222,8 +224,9 @@ def _shift(m: Machine, target: cst.BaseExpression, source: cst.BaseExpression, f
     site = Site(frame.piece, target.lbracket, target)
     if type(source) is cst.Subscript:
         slices.shift(m, target, source, m.see(quietly(m, target.value, frame)), site)
-    elif slices.transposes(source, target) and isinstance(part := m.see(quietly(m, target, frame)), Tensor):
-        if part.view == "view":  # no copy, as an index that is a mask would make
+    elif slices.transposes(source, target):
+        part = m.see(quietly(m, target, frame))
+        if isinstance(part, Tensor) and part.view == "view":  # no copy, as an index that is a mask would make
             m.refuse("overlap", site)
 
 
@@ -316,7 +319,41 @@ def _if(m: Machine, node: cst.If, frame: Frame) -> bool:
         skip(m, node.test, node.orelse if test else node.body)
         return suite(m, node.body, frame) if test else other()
     arms = [(test.true, lambda: suite(m, node.body, frame)), (test.false, other)]
-    return fork(m, arms)
+    overtaken = _overtaken(m, node.body, frame) if m.updates and node.orelse is None else {}
+    alive = fork(m, arms)
+    for name, update in overtaken.items():
+        m.state.set(m.overtaken, name, update)
+    return alive
+
+
+def _overtaken(m: Machine, body: cst.BaseSuite, frame: Frame) -> dict[tuple[Frame | Object, str], Site]:
+    """``best = model``, under a condition, where ``best`` is ``model`` already, which was trained since: where it was.
+
+    Nothing was kept, and nothing is.
+    """
+    found = {}
+    for node in [part for line in body.body for part in getattr(line, "body", (line,))]:
+        if not isinstance(node, cst.Assign) or not isinstance(node.value, (cst.Name, cst.Attribute)):
+            continue
+        module = m.see(quietly(m, node.value, frame))
+        if module in m.modules or (isinstance(module, Object) and classes.is_module(module.cls)):
+            owner, name, before, time = _kept(m, node.targets[0].target, frame)
+            update = kept.update_since(m, time)
+            options = [option for _, option in before.options] if isinstance(before, Choice) else [before]
+            if update is not None and module in options:
+                found[owner, name] = update
+    return found
+
+
+def _kept(m: Machine, target: cst.BaseExpression, frame: Frame) -> tuple[Frame | Object, str, Value, int]:
+    """What a variable, or an attribute of an instance, stands for: whose it is, its name, the value, since when."""
+    if isinstance(target, cst.Name):
+        return frame, target.value, frame.vars.get(target.value, NONE), frame.times.get(target.value, frame.born)
+    owner = m.see(quietly(m, target.value, frame)) if isinstance(target, cst.Attribute) else NONE
+    if isinstance(target, cst.Attribute) and isinstance(owner, Object):
+        name = target.attr.value
+        return owner, name, m.state.get(owner).items.get(name, NONE), m.stored.get((owner, name), m.clock)
+    return frame, "", NONE, m.clock
 
 
 def skip(m: Machine, why: cst.CSTNode, arm: cst.CSTNode | None) -> None:
@@ -1194,6 +1231,7 @@ def fresh_entry(m: Machine) -> None:
     m.entry_steps = m.recursive = 0
     m.symbols, m.promoted = {}, {}
     m.events, m.stored, m.returned, m.rescaled, m.updates, m.handed, m.parts = {}, {}, {}, {}, {}, {}, {}
+    m.overtaken, m.keepers = {}, {}
 
 
 def load(m: Machine, piece: Piece, module: Frame) -> None:

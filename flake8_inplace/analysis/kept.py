@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from .domain import Choice, Tensor, Unknown, Value
-from .machine import Function, Machine, Site
+from .domain import Choice, Object, Tensor, Unknown, Value
+from .machine import Frame, Function, Machine, Site
 from .stale import EVENTS, Event, since
 
 
@@ -19,6 +19,18 @@ def snapshot(m: Machine, module: Value, site: Site) -> Value:
 def updated(m: Machine, site: Site | None) -> None:
     """Parameters are updated: by the optimizer step at ``site``, or after a backward, by code that this file hides."""
     m.state.set(m.updates, "all", (*m.updates.get("all", ())[1 - EVENTS :], (m.tick(), site)))
+
+
+def update_since(m: Machine, time: int) -> Site | None:
+    """The first update of parameters after a moment, that this file shows."""
+    return next((site for moment, site in m.updates.get("all", ()) if moment > time and site is not None), None)
+
+
+def overtaken(m: Machine, owner: Frame | Object, name: str) -> None:
+    """A variable or attribute is read that was to keep a module as it was, and is the module itself."""
+    update = m.overtaken.get((owner, name))
+    if update is not None:
+        m.refuse("snapshot", update)
 
 
 def compared(m: Machine, one: Tensor, other: Tensor) -> None:

@@ -297,6 +297,7 @@ class Machine:
     modules: set[Value] = field(default_factory=set)
     snapshots: dict[Value, tuple[Value, Site, int]] = field(default_factory=dict)
     returned: dict[Any, Tensor | None] = field(default_factory=dict)
+    overtaken: dict[Any, Site | None] = field(default_factory=dict)
     keepers: dict[tuple[Object, str], Frame] = field(default_factory=dict)
     parts: dict[tuple[Frame, str], tuple[cst.Subscript, int]] = field(default_factory=dict)
     handed: dict[Value, list[tuple[int, Frame, Value]]] = field(default_factory=dict)

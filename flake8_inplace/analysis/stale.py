@@ -103,7 +103,7 @@ def _index_bound(node: cst.CSTNode, frame: Frame) -> int:
 
 
 def shown(m: Machine, array: Array, site: Site) -> None:
-    """Remember that a numpy array is overwritten that shows a computed tensor; memory that was made is there for that."""
+    """Remember that a numpy array is overwritten that shows a computed tensor; what was only made is there for that."""
     if array.whole is not None and array.whole.origin == "op":
         note(m, array.whole, "numpy", site)
 
@@ -479,14 +479,15 @@ def taken(m: Machine, container: List | Dict, value: Value, known: bool = True) 
         for event in since(m, option, time) if option is value else ():
             if time and _given(m, option, event):
                 m.refuse("argument", event.site)
-            elif not known:
-                continue
-            elif time and option.origin in ("op", "blank") and whole(option, event) and _unaware(m, event, time):
-                m.refuse("read", event.site)
-            elif time and _same_part(option, event, time):
+            elif known and time and (_same_part(option, event, time) or _as_it_was(m, option, event, time)):
                 m.refuse("read", event.site)
         if time and known:
             m.state.set(m.stored, (container, option.storage), 0)
+
+
+def _as_it_was(m: Machine, value: Tensor, event: Event, time: int) -> bool:
+    """Whether a whole tensor that was kept at ``time`` was kept to stay as it was."""
+    return value.origin in ("op", "blank") and whole(value, event) and _unaware(m, event, time)
 
 
 def _same_part(value: Tensor, event: Event, time: int) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import libcst as cst
 
 from ..torchfacts import ops as facts
-from . import calls, classes, containers, slices, stale, tensors
+from . import calls, classes, containers, kept, slices, stale, tensors
 from .calls import GradMode
 from .domain import (
     ALWAYS,
@@ -102,12 +102,13 @@ _CONSTANTS: dict[str, Value] = {"True": Const(True), "False": Const(False), "Non
 
 def _name(m: Machine, node: cst.Name, frame: Frame) -> Value:
     value = _variable(m, node, frame)
-    if m.events:
+    if m.events or m.overtaken:
         scope: Frame | None = frame
         while scope is not None and node.value not in scope.vars:
             scope = scope.parent
         if scope is not None:
             stale.read_name(m, node.value, value, scope)
+            kept.overtaken(m, scope, node.value)
     return value
 
 
