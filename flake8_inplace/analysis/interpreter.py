@@ -332,7 +332,8 @@ def _overtaken(m: Machine, body: cst.BaseSuite, frame: Frame) -> dict[tuple[Fram
     Nothing was kept, and nothing is.
     """
     found = {}
-    for node in [part for line in body.body for part in getattr(line, "body", (line,))]:
+    for line in body.body:
+        node = line.body[0] if isinstance(line, cst.SimpleStatementLine) else line
         if not isinstance(node, cst.Assign) or not isinstance(node.value, (cst.Name, cst.Attribute)):
             continue
         module = m.see(quietly(m, node.value, frame))
