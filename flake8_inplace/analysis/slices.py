@@ -131,8 +131,18 @@ def blend(m: Machine, node: cst.Call, receiver: Value, site: Site) -> None:
         name = name.func.value
     if name is chain or not isinstance(name, cst.Name) or not isinstance(receiver, Tensor):
         return
+    if _undoes(node, frozenset(mentioned(chain)) - {name.value} if chain is not None else frozenset()):
+        return
     if any(_reordered(arg.value, name) for arg in node.args):
         m.refuse("read", site)
+
+
+def _undoes(node: cst.CSTNode, names: frozenset[str]) -> bool:
+    """Whether an expression divides by what the elements were multiplied by."""
+    divides = isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide)
+    if isinstance(node, cst.BinaryOperation) and divides and not names.isdisjoint(mentioned(node.right)):
+        return True
+    return any(_undoes(child, names) for child in parts(node))
 
 
 def _reordered(node: cst.CSTNode, name: cst.Name) -> bool:

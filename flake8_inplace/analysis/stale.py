@@ -349,12 +349,28 @@ def _meant(m: Machine, event: Event, name: str, frame: Frame) -> bool:
     """
     if event.name != name:
         written = frame.vars.get(event.name)
-        if written is None or event.name in frame.elements or isinstance(written, Choice):
+        if written is None or isinstance(written, Choice):
             return True
-        return frame.function is not None and _tells_apart(m.body(frame.function)[0], event.name, name)
+        body = m.body(frame.function)[0] if frame.function is not None else None
+        if event.name in frame.elements and (body is None or event.form != "augmented" or _lists(body, name)):
+            return True
+        return body is not None and _tells_apart(body, event.name, name)
     targets = event.line.targets if isinstance(event.line, cst.Assign) else ()
     bound = [target.target.value for target in targets if isinstance(target.target, cst.Name)]
     return event.form != "inplace" or not bound or name in bound
+
+
+def _lists(node: cst.CSTNode, name: str) -> bool:
+    """Whether a text puts a variable into a list, or loops over a tuple with it: it means to reach it there."""
+    held: Sequence[cst.CSTNode] = ()
+    if isinstance(node, cst.List):
+        held = [element.value for element in node.elements]
+    elif isinstance(node, cst.For) and isinstance(node.iter, cst.Tuple):
+        held = [element.value for element in node.iter.elements]
+    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "append":
+        held = [arg.value for arg in node.args]
+    found = any(isinstance(part, cst.Name) and part.value == name for part in held)
+    return found or any(_lists(child, name) for child in parts(node))
 
 
 def _tells_apart(node: cst.CSTNode, written: str, read: str) -> bool:
