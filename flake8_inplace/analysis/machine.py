@@ -523,7 +523,8 @@ class Machine:
         """
         if kind != "out" and (kind not in ("leaf", "leaf view") or self.frames[-1].owner is not None):
             return False
-        if not any(frame.given for frame in self.frames[:2]):  # a program that runs by itself
+        outside = bool(self.active) and self.calling[0].node is self.active[0].node
+        if not outside or not any(frame.given for frame in self.frames[:2]):  # a program that runs by itself
             return False
         return not self.file.mentions(GRADIENTS if kind == "out" else GRADIENTS | {"Parameter"})
 
