@@ -194,15 +194,10 @@ def since(m: Machine, tensor: Tensor, time: int) -> list[Event]:
 
     What was there before all values were replaced is not asked for any more.
     """
-    guard, found = m.state.guard(), []
-    for event in reversed(m.events.get((tensor.storage,), ())):
-        if event.time <= time:
-            break
-        if compatible(event.guard, guard):
-            found.append(event)
-            if event.guard <= guard and fills(event.site.expression):
-                break
-    return found[::-1]
+    guard, events = m.state.guard(), m.events.get((tensor.storage,), ())
+    found = [event for event in events if event.time > time and compatible(event.guard, guard)]
+    filled = [event.time for event in found if event.guard <= guard and fills(event.site.expression)]
+    return [event for event in found if event.time >= max(filled)] if filled else found
 
 
 def fills(node: cst.CSTNode) -> bool:
