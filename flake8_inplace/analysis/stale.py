@@ -413,6 +413,8 @@ def stored(m: Machine, container: List | Dict, value: Value) -> None:
     A parameter is put there to be found, not to be kept as it is now, and so is memory that nothing was written to yet.
     """
     value = _shown(m.see(value))
+    for item in value.items if isinstance(value, Tuple) and isinstance(container, List) else ():
+        stored(m, container, item)
     if not isinstance(value, Tensor) or (value.origin == "blank" and (value.storage,) not in m.events):
         return
     state = m.cell(value)
@@ -502,8 +504,15 @@ def _as_it_was(m: Machine, value: Tensor, event: Event, time: int) -> bool:
 
 
 def _same_part(value: Tensor, event: Event, time: int) -> bool:
-    """Whether a part that was kept at ``time`` is what was overwritten: both are spelled alike, with the same index."""
-    if value.spelled is None or event.bound > time or event.frames[-1].born > time:
+    """Whether a part that was kept at ``time`` is what was overwritten: both are spelled alike, with the same index.
+
+    So it is where a function that was called afterwards says ``x *= 2`` of the whole tensor.
+    """
+    if value.spelled is None:
+        return False
+    if event.form == "augmented" and event.tensor.view == "" and event.frames[-1].born > time:
+        return bool(event.name)
+    if event.bound > time or event.frames[-1].born > time:
         return False
     return event.form == "subscript" and value.spelled.deep_equals(event.site.expression)
 
