@@ -1335,7 +1335,7 @@ def callers_first(file: Scan) -> list[Piece]:
     seen: set[Piece] = set()
 
     def visit(piece: Piece) -> None:
-        stack = [(piece, iter(users(piece)))]
+        stack = [(piece, users(piece))]
         seen.add(piece)
         while stack:
             current, rest = stack[-1]
@@ -1345,16 +1345,18 @@ def callers_first(file: Scan) -> list[Piece]:
                 stack.pop()
             else:
                 seen.add(following)
-                stack.append((following, iter(users(following))))
+                stack.append((following, users(following)))
 
     mentions: dict[str, list[Piece]] = {}
     for piece in file.worth:
         for name in piece.mentions:
             mentions.setdefault(name, []).append(piece)
+    left = {name: iter(pieces) for name, pieces in mentions.items()}  # whoever was seen once is not looked at again
 
-    def users(piece: Piece) -> list[Piece]:
+    def users(piece: Piece) -> Iterator[Piece]:
         private = {function.name for function in piece.functions if function.name.startswith("_")}
-        return [user for name in sorted(piece.binds | private) for user in mentions.get(name, ())]
+        for name in sorted(piece.binds | private):
+            yield from left.get(name, ())
 
     for piece in file.worth:
         if piece not in seen:
