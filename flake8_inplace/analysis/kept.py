@@ -1,4 +1,4 @@
-"""What a program keeps and changes before it comes back to it: states of modules, elements of datasets, buffers."""
+"""What a program keeps and changes before it comes back to it: modules, their states, elements of datasets, buffers."""
 
 from __future__ import annotations
 

@@ -253,7 +253,8 @@ class Machine:
     ``questions`` are those whether a tensor requires grad, by its cell; ``spelled`` the names in all functions that
     were read; ``ran`` when a function last ran; ``alike`` what an operation has made of other values that its
     operands may be. ``unread``: of what is evaluated, no values are read. ``scopes`` are frames that functions were
-    defined in.
+    defined in; ``keepers`` those that gave instances their attributes. ``overtaken`` are variables and attributes that
+    were to keep a module and are the module itself, each with where it was trained.
     """
 
     file: Scan
