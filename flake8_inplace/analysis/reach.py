@@ -132,10 +132,10 @@ def _group(node: ast.ClassDef) -> Group:
 
 
 @cache
-def _fields(kind: Any) -> tuple[str, ...]:
-    if kind in (ast.Constant, ast.MatchSingleton, ast.Global, ast.Nonlocal):
-        return ()
-    return tuple(name for name in kind._fields if name not in _LEAVES)
+def _plan(kind: Any) -> tuple[Callable[[_Reading, Any], None] | None, tuple[str, ...]]:
+    """What reads a node of this kind, and its fields that hold what else is to be read."""
+    alone = kind in (ast.Constant, ast.MatchSingleton, ast.Global, ast.Nonlocal)
+    return _HANDLERS.get(kind), () if alone else tuple(name for name in kind._fields if name not in _LEAVES)
 
 
 @dataclass(slots=True)
@@ -175,7 +175,7 @@ class _Reading:
         """What was read, where ``around`` it the variables of a module, or the attributes of ``self``, are bound."""
         builds = name == "__init__"  # it computes nothing that is differentiated, and its options are numbers
         for option, times in self.options.items() if builds else ():
-            self.bound.numbers.setdefault(option, []).extend([frozenset()] * times)
+            self.bound.number(option, frozenset(), times)
         tensors = {name for name in self.written if self.bound.is_tensor(name, around, not builds)}
         tensors |= self.in_parts  # an element of a list may be a tensor
         filled = only_filled(self.node, {name for name in tensors if self._new(name)})
@@ -210,12 +210,12 @@ def _read(nodes: list[ast.AST]) -> _Reading:
     while nodes:
         node = nodes.pop()
         kind: Any = type(node)
-        handler = _HANDLERS.get(kind)
+        handler, fields = _plan(kind)
         if handler is not None:
             handler(reading, node)
-        for name in _fields(kind):
+        for name in fields:
             value = getattr(node, name)
-            if isinstance(value, list):
+            if type(value) is list:
                 nodes += filter(None, value)
             elif value is not None:
                 nodes.append(value)

@@ -41,12 +41,13 @@ class Bindings:
     """What the variables of a unit, or of what is around it, are bound to; ``.name`` stands for ``self.name``.
 
     ``counts`` says how often to "any" value, to a "container", and to what :func:`is_new`, and how often one is "shown"
-    to be a container by a method; ``numbers`` are the bindings to numbers, ``grown`` what a variable is augmented by.
+    to be a container by a method; ``numbers`` are the bindings to numbers, each kind with how often it is met, for a
+    class may bind one attribute in a thousand methods; ``grown`` is what a variable is augmented by.
     """
 
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    numbers: dict[str, list[frozenset[str]]] = field(default_factory=dict)
-    grown: dict[str, list[Numbers]] = field(default_factory=dict)
+    numbers: dict[str, dict[frozenset[str], int]] = field(default_factory=dict)
+    grown: dict[str, set[Numbers]] = field(default_factory=dict)
 
     def bind(self, name: str) -> None:
         self.counts[name, "any"] += 1
@@ -56,17 +57,20 @@ class Bindings:
 
         None stands for a type that is said without a value.
         """
-        self.counts[name, "container"] += value is None or is_container(value)
-        self.counts[name, "new"] += alone and value is not None and is_new(value)
+        if value is None or is_container(value):
+            self.counts[name, "container"] += 1
+        elif alone and is_new(value):
+            self.counts[name, "new"] += 1
         self.number(name, frozenset() if value is None else numeric(value))
 
-    def number(self, name: str, numbers: Numbers) -> None:
+    def number(self, name: str, numbers: Numbers, times: int = 1) -> None:
         if numbers is not None:
-            self.numbers.setdefault(name, []).append(numbers)
+            known = self.numbers.setdefault(name, {})
+            known[numbers] = known.get(numbers, 0) + times
 
     def augment(self, name: str, value: ast.expr) -> None:
         self.counts[name, "any"] -= 1  # which it counts for as a target
-        self.grown.setdefault(name, []).append(numeric(value))
+        self.grown.setdefault(name, set()).add(numeric(value))
 
     def binds(self, name: str, around: Bindings) -> int:
         """How often a variable is bound."""
@@ -79,12 +83,13 @@ class Bindings:
                 self.counts[key] += count
         for name, numbers in other.numbers.items():
             if not attributes or name.startswith("."):
-                known = [needed for needed in numbers if not attributes or _kept(needed)]
-                self.numbers.setdefault(name, []).extend(known)
+                for needed, times in numbers.items():
+                    if not attributes or _kept(needed):
+                        self.number(name, needed, times)
         for name, grown in other.grown.items():
             if not attributes or name.startswith("."):
-                by = [needed if not attributes or _kept(needed) else None for needed in grown]
-                self.grown.setdefault(name, []).extend(by)
+                by = {needed if not attributes or _kept(needed) else None for needed in grown}
+                self.grown.setdefault(name, set()).update(by)
 
     def is_tensor(self, name: str, around: Bindings, grows: bool = True) -> bool:
         """Whether a variable that is written to may be a tensor.
@@ -107,7 +112,7 @@ class Bindings:
         asked.add(name)
         here = self._of(name, around)
         values = [*here.numbers.get(name, ()), *(here.grown.get(name, ()) if grows else ())]
-        if not 0 < here.counts[name, "any"] <= len(here.numbers.get(name, ())):
+        if not 0 < here.counts[name, "any"] <= sum(here.numbers.get(name, {}).values()):
             return False
         return all(v is not None and all(self._is_number(other, around, asked) for other in v) for v in values)
 
@@ -138,7 +143,15 @@ def numeric(node: ast.expr) -> Numbers:
     needed: set[str] = set()
     todo = [node]
     while todo:
-        match todo.pop():
+        match todo.pop():  # calls first: most of what is bound is one
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _COUNTING | _CHOOSING:
+                todo += args if name in _CHOOSING else []
+            case ast.Call(func=ast.Attribute(attr=name)) if name in _COUNTS:
+                pass
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="math"))):
+                pass
+            case ast.Call():
+                return None
             case ast.Constant(value=value):
                 if value is None:  # where None stands, others bind the value
                     return None
@@ -159,12 +172,6 @@ def numeric(node: ast.expr) -> Numbers:
             case ast.Compare(left=left, comparators=others, ops=ops):
                 same = all(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in ops)
                 todo += [] if same else [left, *others]
-            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _COUNTING | _CHOOSING:
-                todo += args if name in _CHOOSING else []
-            case ast.Call(func=ast.Attribute(attr=name)) if name in _COUNTS:
-                pass
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="math"))):
-                pass
             case _:
                 return None
     return frozenset(needed)
