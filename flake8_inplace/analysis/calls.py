@@ -169,15 +169,15 @@ def _module_call(m: Machine, module: Value, args: list[Value], kwargs: dict[str,
 def call_object(m: Machine, instance: Object, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """Call an instance, with the hooks that were registered on it."""
     contents = m.state.get(instance).items
-    for hook in _hooks(m, contents, "forward_pre"):
+    for hook in _hooks(m, contents, "hooks.forward_pre"):
         changed = m.see(call(m, hook, [instance, Tuple(tuple(args))], {}, site))
         if changed != NONE:
             args = list(changed.items) if isinstance(changed, Tuple) else [changed]
-    watched = bool(_hooks(m, contents, "full_backward")) and m.grad_mode
+    watched = bool(_hooks(m, contents, "hooks.full_backward")) and m.grad_mode
     if watched:
         args = [tensors.hooked(m, arg) for arg in args]
     result = _unhooked(m, instance, args, kwargs, site)
-    for hook in _hooks(m, contents, "forward"):
+    for hook in _hooks(m, contents, "hooks.forward"):
         changed = m.see(call(m, hook, [instance, Tuple(tuple(args)), result], {}, site))
         if changed != NONE:
             result = changed
@@ -185,7 +185,7 @@ def call_object(m: Machine, instance: Object, args: list[Value], kwargs: dict[st
 
 
 def _hooks(m: Machine, contents: Mapping[Any, Value], kind: str) -> list[Value]:
-    hooks = m.see(contents.get(f"hooks.{kind}", NONE))
+    hooks = m.see(contents[kind]) if kind in contents else None
     return list(m.state.get(hooks).items) if isinstance(hooks, List) else []
 
 

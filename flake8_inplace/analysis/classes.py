@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from ..torchfacts import modules
@@ -55,6 +57,7 @@ PACKED = Ref("torch.nn.utils.rnn.PackedSequence")
 FIELD = Ref("dataclasses.field")
 _LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ParameterList"})
 _DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
+_BUILT_IN = MODULES | _LISTS | _DICTS
 
 
 def lineage(cls: Value) -> list[Value]:
@@ -85,7 +88,7 @@ def inherits(cls: Value, name: str) -> bool:
 def is_module(cls: Value) -> bool:
     """Whether instances of a class are nn.Modules, as far as this file tells."""
     return any(
-        isinstance(base, Ref) and (base.name in MODULES | _LISTS | _DICTS or modules.lookup(base.name) is not None)
+        isinstance(base, Ref) and (base.name in _BUILT_IN or modules.lookup(base.name) is not None)
         for base in lineage(cls)
     )
 
@@ -396,13 +399,15 @@ def call_fact(
     own = {p.name: _own(m, contents, p.name[5:], site) for p in op.params if p.name.startswith("self.")}
     if contents.get("init.max_norm", NONE) != NONE and isinstance(weight := contents.get("weight"), Tensor):
         m.write(weight.storage, "renorm", site)
-    inputs = tuple(p for p in op.params if not p.name.startswith("self."))
-    shaped = facts.Op(
-        op.name, tuple(facts.Param(p.name, p.kind, True) for p in op.params), op.saves, op.writes, op.outs
-    )
-    positional = args[: len(inputs)]
-    named = {name: value for name, value in kwargs.items() if any(p.name == name for p in inputs)}
-    return tensors.apply(m, (shaped,), positional, named | own, site, form)
+    inputs = [p.name for p in op.params if not p.name.startswith("self.")]
+    named = {name: value for name, value in kwargs.items() if name in inputs}
+    return tensors.apply(m, (_lenient(op),), args[: len(inputs)], named | own, site, form)
+
+
+@cache
+def _lenient(op: facts.Op) -> facts.Op:
+    """An operator as a module calls it, which may have been made without some of its parameters."""
+    return replace(op, params=tuple(facts.Param(p.name, p.kind, True) for p in op.params), inplace=None)
 
 
 def _own(m: Machine, contents: Mapping[Any, Value], name: str, site: Site) -> Value:

@@ -449,23 +449,20 @@ class State:
                     self.set(where, name, new)
                 continue
             base = where.get(name, _MISSING)
-            options = [
-                (way.guard, way.delta[key][2] if key in way.delta else (_initial(name) if base is _MISSING else base))
-                for way in exits
-            ]
-            known = [(guard, value) for guard, value in options if value is not _MISSING]
-            if known:
-                self.set(where, name, join(known))
-
-
-def _initial(name: Any) -> Any:
-    return getattr(name, "initial", _MISSING)
+            unchanged = (where, name, getattr(name, "initial", _MISSING) if base is _MISSING else base)
+            options = []
+            for way in exits:
+                value = way.delta.get(key, unchanged)[2]
+                if value is not _MISSING:
+                    options.append((way.guard, value))
+            if options:
+                self.set(where, name, join(options))
 
 
 def join(options: list[tuple[Guard, Any]]) -> Any:
     """The value or object state that stands for all of these, each reached under its guard."""
     first = options[0][1]
-    if all(value is first for _, value in options):
+    if _same(options):
         return first
     if isinstance(first, CellState):
         states = [value for _, value in options]
@@ -484,6 +481,14 @@ def join(options: list[tuple[Guard, Any]]) -> Any:
         moments = [moment for _, moment in options]
         return max(moments) if all(moments) else 0
     return first
+
+
+def _same(options: list[tuple[Guard, Any]]) -> bool:
+    first = options[0][1]
+    for _, value in options:  # noqa: SIM110 - a generator costs more than what it is asked
+        if value is not first:
+            return False
+    return True
 
 
 def _join_items(options: list[tuple[Guard, Items]]) -> Items:
@@ -505,19 +510,21 @@ def _join_attributes(options: list[tuple[Guard, Attributes]]) -> Attributes:
 
 def choose(options: list[tuple[Guard, Value]], partial: bool = False) -> Value:
     """A value that is one of several; ``partial`` where on other paths there is none."""
-    if options and not partial and all(value is options[0][1] for _, value in options):
+    if options and not partial and _same(options):
         return options[0][1]
     flat: list[tuple[Guard, Value]] = []
     for guard, value in options:
-        nested = value.options if isinstance(value, Choice) else ((ALWAYS, value),)
-        partial = partial or (isinstance(value, Choice) and len(nested) == 1)
-        for inner, option in nested:
+        if type(value) is not Choice:
+            _add_option(flat, guard, value)
+            continue
+        partial = partial or len(value.options) == 1
+        for inner, option in value.options:
             if compatible(guard, inner):
                 both = guard | inner
                 _add_option(flat, both if len(both) <= ASSUMPTIONS else guard, option)
     if not flat:
         return Unknown()
-    if all(value is flat[0][1] for _, value in flat) and not partial:
+    if not partial and _same(flat):
         return flat[0][1]
     return Choice(tuple(flat[:CHOICES]))
 
@@ -540,7 +547,13 @@ def resolve(value: Value, state: State) -> Value:
     """Drop the options that the present path excludes."""
     if not isinstance(value, Choice):
         return value
-    options = [item for item in value.options if state.possible(item[0])]
+    path, options = state.path, []
+    for item in value.options:
+        for symbol, truth in item[0]:  # as State.possible, of which this is the most frequent use
+            if path.get(symbol, truth) is not truth:
+                break
+        else:
+            options.append(item)
     if len(options) == 1 and (len(value.options) > 1 or options[0][0] <= state.guard()):
         return options[0][1]
     if len(options) == len(value.options) or not options:

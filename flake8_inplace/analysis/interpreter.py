@@ -86,7 +86,7 @@ def block(m: Machine, body: Sequence[cst.CSTNode], frame: Frame) -> bool:
     """Run statements in order; False when control does not reach the end."""
     for index, node in enumerate(body):
         if not statement(m, node, frame):
-            if isinstance(node, cst.If):
+            if type(node) is cst.If:
                 for rest in body[index + 1 :]:
                     skip(m, node.test, rest)
             return False
@@ -140,7 +140,7 @@ def bind(m: Machine, target: cst.BaseExpression, value: Value, frame: Frame) -> 
         m.state.set(scope.vars, target.value, value)
         m.state.set(scope.times, target.value, m.tick())
     elif type(target) is cst.Tuple or type(target) is cst.List:
-        stars = [i for i, e in enumerate(target.elements) if isinstance(e, cst.StarredElement)]
+        stars = [i for i, e in enumerate(target.elements) if type(e) is cst.StarredElement]
         values = containers.unpack(m, value, len(target.elements), stars[0] if stars else None)
         for element, item in zip(target.elements, values, strict=False):
             bind(m, element.value, item, frame)
@@ -311,7 +311,7 @@ def _if(m: Machine, node: cst.If, frame: Frame) -> bool:
     arms: list[tuple[Guard | None, Callable[[], bool]]] = []
 
     def other() -> bool:
-        if isinstance(node.orelse, cst.If):
+        if type(node.orelse) is cst.If:
             return statement(m, node.orelse, frame)
         return suite(m, node.orelse.body, frame) if node.orelse is not None else True
 
@@ -374,12 +374,14 @@ def _asks_attribute(node: cst.CSTNode) -> bool:
 
 def fork(m: Machine, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> bool:
     """Run alternatives from the same state and go on from those that come through."""
-    mark, exits = m.state.mark(), []
+    mark, exits = m.state.mark(), list[Exit]()
     for guard, arm in arms:
         if guard is not None and not m.state.possible(guard):
             continue
         m.state.assume(guard or frozenset())
         if arm():
+            if not exits and arm is arms[-1][1]:
+                return True
             exits.append(Exit(guard or frozenset(), m.state.changes(mark)))
         m.state.rollback(mark)
     if exits:
@@ -520,13 +522,13 @@ def loop(
         this.continues = []
         through = suite(m, body, frame)
         exits = list(this.continues)
-        if through:
-            exits.append(Exit(frozenset(), state.changes(mark)))
-        if not exits:
+        if exits:
+            if through:
+                exits.append(Exit(frozenset(), state.changes(mark)))
+            state.merge(mark, exits)
+        elif not through:
             alive = False
             break
-        if len(exits) > 1 or not through:
-            state.merge(mark, exits)
         grown = number if not exact and (grew(m, mark) or len(m.snapshots) > taken) else grown
         if number == len(rounds) - 1 < ROUNDS - 1 and number < grown + 2:
             rounds.append(further)
@@ -534,14 +536,11 @@ def loop(
     if alive and orelse is not None:
         alive = suite(m, orelse.body, frame)
     ends = list(this.breaks)
-    if endless and ends:
-        alive = False
-    if alive:
-        ends.append(Exit(frozenset(), state.changes(this.mark)))
     if not ends:
-        return False
-    if this.breaks or not alive:
-        state.merge(this.mark, ends)
+        return alive
+    if alive and not endless:
+        ends.append(Exit(frozenset(), state.changes(this.mark)))
+    state.merge(this.mark, ends)
     return True
 
 
@@ -574,7 +573,10 @@ def _continue(m: Machine, node: cst.Continue, frame: Frame) -> bool:
 
 def _return(m: Machine, node: cst.Return, frame: Frame) -> bool:
     value = evaluate(m, node.value, frame) if node.value is not None else NONE
-    if len(frame.exits) < EXITS:
+    if node is frame.last:
+        frame.exits.append(Exit(m.state.guard(), {}, value))
+        frame.ended = True
+    elif len(frame.exits) < EXITS:
         frame.exits.append(Exit(m.state.guard(), m.state.changes(frame.mark), value))
     return False
 
@@ -772,9 +774,23 @@ def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class 
         if param.default is not None:
             defaults[param.name.value] = evaluate(m, param.default, frame)
     text = frame.piece.tree.heads.get(node)
+    given = (*node.params.posonly_params, *node.params.params)
+    said_tensors = tuple(param.name.value for param in given if annotation(param.annotation) in _TENSORS)
     m.scopes.append(frame)
     return Function(
-        node.name.value, node, frame.piece, frame, text, owner, kind, grad, defaults, inference, compiled, managed
+        node.name.value,
+        node,
+        frame.piece,
+        frame,
+        text,
+        owner,
+        kind,
+        grad,
+        defaults,
+        inference,
+        compiled,
+        managed,
+        said_tensors,
     )
 
 
@@ -903,12 +919,16 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
         if not isinstance(body, cst.BaseSuite):
             return evaluate(m, body, frame)
         frame.mark = state.mark()
+        frame.last = _end(body)
         entry = state.guard()
         if suite(m, body, frame):
-            frame.exits.append(Exit(state.guard(), state.changes(frame.mark), NONE))
+            frame.exits.append(Exit(state.guard(), {}, NONE))
+            frame.ended = True
         if not frame.exits:
             return Unknown()
-        if len(frame.exits) > 1 or frame.exits[0].value is not NONE:
+        if len(frame.exits) > 1 or not frame.ended:
+            if frame.ended:  # the state is that of the last way out
+                frame.exits[-1].delta = state.changes(frame.mark)
             for way in frame.exits:
                 way.guard = way.guard - entry
             state.merge(frame.mark, frame.exits)
@@ -930,6 +950,12 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
         m.active.pop()
         m.calling.pop()
         m.frames.pop()
+
+
+def _end(body: cst.BaseSuite) -> cst.CSTNode | None:
+    """The simple statement at the end of a body, if there is one."""
+    line = body.body[-1] if body.body else None
+    return line.body[-1] if isinstance(line, cst.SimpleStatementLine) else None
 
 
 def forget(state: State, frame: Frame) -> None:
@@ -967,14 +993,12 @@ def parameters(
     for param in params.kwonly_params:
         name = param.name.value
         frame.vars[name] = rest.pop(name) if name in rest else function.defaults.get(name, Unknown())
-    if isinstance(params.star_arg, cst.Param):
+    if type(params.star_arg) is cst.Param:
         frame.vars[params.star_arg.name.value] = Tuple(tuple(args[len(named) :]))
     if params.star_kwarg is not None:
         frame.vars[params.star_kwarg.name.value] = Dict(rest, open=entry)
-    for name, value in frame.vars.items():
-        spec = next((p for p in (*params.posonly_params, *params.params) if p.name.value == name), None)
-        if spec is not None and annotation(spec.annotation) in ("tensor", "parameter"):
-            frame.vars[name] = _given_tensor(m, value)
+    for name in function.tensors:
+        frame.vars[name] = _given_tensor(m, frame.vars[name])
     return complete
 
 

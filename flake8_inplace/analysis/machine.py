@@ -82,7 +82,8 @@ class Frame:
     """The variables of a running function, class body or module. ``owner`` is the class whose method runs.
 
     ``given`` are its arguments, ``born`` is the moment it began, ``times`` when its variables were bound since,
-    ``line`` the statement it is at, ``elements`` the targets of its loops.
+    ``line`` the statement it is at, ``last`` the one at its end, and ``ended`` whether it came there; ``elements`` are
+    the targets of its loops.
     """
 
     vars: dict[str, Value]
@@ -101,6 +102,8 @@ class Frame:
     times: dict[str, int] = field(default_factory=dict)
     born: int = 0
     line: cst.CSTNode | None = None
+    last: cst.CSTNode | None = None
+    ended: bool = False
     elements: frozenset[str] = frozenset()
 
 
@@ -121,7 +124,8 @@ class Function(Callable_):
     Where the scan cut what it does out of its piece, this is ``text``, and ``node`` no more than the head.
     ``wrapped`` is what decorators of the file made of it, for those who call it by its name.
     ``compiled`` says that ``torch.compile`` or ``torch.jit.script`` decorates it, ``managed`` that
-    ``contextlib.contextmanager`` does; ``resume`` takes what such a function yields.
+    ``contextlib.contextmanager`` does; ``resume`` takes what such a function yields; ``tensors`` are the parameters
+    that are annotated as such.
     """
 
     name: str
@@ -136,6 +140,7 @@ class Function(Callable_):
     inference: bool = False
     compiled: bool = False
     managed: bool = False
+    tensors: tuple[str, ...] = ()
     resume: Callable[[Value], None] | None = None
     wrapped: Value | None = None
 
@@ -332,7 +337,7 @@ class Machine:
 
     def read(self, piece: Piece) -> cst.BaseSuite:
         """The statements of a piece; none, and a note, where they cannot be read."""
-        if piece.size > TEXT:
+        if not piece.known and piece.size > TEXT:
             self.unreadable[piece] = "this is too long to be read"
         if piece not in self.unreadable:
             try:
@@ -394,9 +399,10 @@ class Machine:
         return tensor
 
     def grad(self, value: Value) -> Grad:
-        if isinstance(value, Tensor):
-            return Grad.NO if self.without_grad(value.cell) else self.cell(value).grad
-        return value.grad if isinstance(value, Unknown) else Grad.NO
+        if type(value) is Tensor:
+            asked = self.questions and self.without_grad(value.cell)
+            return Grad.NO if asked else self.state.get(value.cell).grad
+        return value.grad if type(value) is Unknown else Grad.NO
 
     def ask(self, *cells: Cell) -> Value:
         """Whether a tensor requires grad that is one of several, each with its cell."""
@@ -432,12 +438,18 @@ class Machine:
         return then(values)
 
     def _narrowed(self, values: list[Value]) -> list[Value]:
-        """Forget options, from the last value on, until there are no more than a few combinations."""
+        """Forget options, from the last value on, until there are no more than a few combinations.
+
+        Which of several values something is, of none of which anything is known, is no matter to what is made of it.
+        """
         combinations = 1
         for index, value in enumerate(values):
             if isinstance(value, Choice):
                 if all(is_number(option) for _, option in value.options):
                     values[index] = Unknown(scalar=True)
+                    continue
+                if all(self._says_nothing(option) for _, option in value.options):
+                    values[index] = self.symbol("one of", value.options)
                     continue
                 left = max(COMBINATIONS // combinations, 1)
                 if len(value.options) > left:
@@ -445,37 +457,49 @@ class Machine:
                 combinations *= min(len(value.options), left)
         return values
 
+    def _says_nothing(self, value: Value) -> bool:
+        """Whether all that is known of a value is that it is the same wherever it is met."""
+        if not isinstance(value, Unknown) or value in self.state.store:
+            return False
+        return not (value.node or value.default or value.grad or value.likely or value.scalar)
+
     def _split(self, values: list[Value], then: Callable[[list[Value]], Value], start: int = 0) -> Value:
-        state = self.state
+        state, values = self.state, list(values)
         for index in range(start, len(values)):
-            value = self.see(values[index])
-            if isinstance(value, Choice):
+            value = values[index] = self.see(values[index])
+            if type(value) is Choice:
                 mark, exits, changed = state.mark(), [], False
                 for guard, option in value.options:
                     if state.possible(guard):
                         state.assume(guard)
-                        before = state.mark()
+                        assumed = state.mark()
                         result = self._split([*values[:index], option, *values[index + 1 :]], then, index)
-                        changed = changed or state.mark() > before
-                        exits.append(Exit(guard, state.changes(mark), result))
+                        delta = state.changes(mark) if state.mark() > assumed else {}
+                        changed = changed or bool(delta)
+                        exits.append(Exit(guard, delta, result))
                         state.rollback(mark)
                 if not exits:
                     return Unknown()
                 if len(value.options) == 1:
                     exits.append(Exit(frozenset(), {}, Unknown()))
                 if changed:
+                    for way in exits:
+                        if not way.delta:
+                            state.assume(way.guard)
+                            way.delta = state.changes(mark)
+                            state.rollback(mark)
                     state.merge(mark, exits)
                 else:  # as mostly
                     state.assume(frozenset.intersection(*(way.guard for way in exits)))
                 return choose([(way.guard, way.value) for way in exits])
         if self.alike is not None:
             self.alike.number = 0
-        return then([self.see(value) for value in values])
+        return then(values)
 
     def is_statement(self, site: Site) -> bool:
         """Whether a call is all that its statement does, and nobody uses what it returns."""
         line = self.frames[-1].line if self.frames else None
-        return isinstance(line, cst.Expr) and line.value is site.expression
+        return type(line) is cst.Expr and line.value is site.expression
 
     # -- hazards
 
@@ -489,8 +513,7 @@ class Machine:
         todo = [(value, ALWAYS) for value in values]
         while todo:
             value, guard = todo.pop()
-            value = self.see(value)
-            if type(value) not in _COMPUTED:
+            if type(value) not in _COMPUTED or type(value := self.see(value)) not in _COMPUTED:
                 continue
             if isinstance(value, Tensor):
                 node = self.cell(value).node

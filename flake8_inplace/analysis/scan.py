@@ -59,6 +59,11 @@ class Piece:
     _block: libcst.IndentedBlock | None = None
 
     @property
+    def known(self) -> bool:
+        """Whether it was read already."""
+        return self._block is not None
+
+    @property
     def size(self) -> int:
         """Characters."""
         return sum(len(line) for line in self.lines[self.line - 1 : self.end])

@@ -170,7 +170,7 @@ def _takes_in(node: cst.CSTNode | None) -> bool:
 
 def mentioned(node: cst.CSTNode) -> Iterator[str]:
     """The names in a piece of program text."""
-    if isinstance(node, cst.Name):
+    if type(node) is cst.Name:
         yield node.value
     for child in parts(node):
         yield from mentioned(child)
@@ -178,9 +178,9 @@ def mentioned(node: cst.CSTNode) -> Iterator[str]:
 
 def computed_with(node: cst.CSTNode) -> Iterator[str]:
     """The names in a piece of program text, but for those that only a shape or a dtype is asked of."""
-    if isinstance(node, cst.Attribute) and node.attr.value in _DESCRIBING:
+    if type(node) is cst.Attribute and node.attr.value in _DESCRIBING:
         return
-    if isinstance(node, cst.Name):
+    if type(node) is cst.Name:
         yield node.value
     for child in parts(node):
         yield from computed_with(child)
@@ -230,7 +230,7 @@ def written_name(node: cst.CSTNode, frame: Frame) -> str:
     while isinstance(node, (cst.Subscript, cst.Call)):
         node = node.value if isinstance(node, cst.Subscript) else node.func
         node = node.value if isinstance(node, cst.Attribute) else node
-    return node.value if isinstance(node, cst.Name) else ""
+    return node.value if type(node) is cst.Name else ""
 
 
 def _of_attribute(node: cst.CSTNode) -> bool:

@@ -165,10 +165,11 @@ def apply(
 
 def _apply(m: Machine, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindings, site: Site, form: str) -> Value:
     out = kwargs.pop("out", NONE)
-    matches = [(op, bound) for op in ops if (bound := bind(m, op, args, kwargs)) is not None]
-    if not matches:
+    matches = ((op, bound) for op in ops if (bound := bind(m, op, args, kwargs)) is not None)
+    match = next(matches, None)
+    if match is None:
         return unknown_call(m, *args, *kwargs.values())
-    op, bound = matches[0]
+    op, bound = match
     if op.inplace and constant(bound.get("inplace", NONE)) is True:
         op = facts.lookup(op.inplace)[0]
         run(m, op, bound, site, "inplace")
@@ -176,7 +177,7 @@ def _apply(m: Machine, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bin
     if _passes_through(op, bound):
         return m.see(bound[op.params[0].name])
     result = run(m, op, bound, site, form)
-    if constant(kwargs.get("requires_grad", NONE)) is True and isinstance(result, Tensor):
+    if "requires_grad" in kwargs and constant(kwargs["requires_grad"]) is True and isinstance(result, Tensor):
         m.state.put(result.cell, CellState(Grad.YES, None, True))
     if out != NONE and op.name in _MIXING and m.alike is None:
         _in_its_way(m, op, m.see(out), bound, site)
@@ -238,7 +239,7 @@ def bind(m: Machine, op: facts.Op, args: list[Value], kwargs: Bindings) -> Bindi
                 bound[param.name] = Tuple(tuple(args[index:]))
             break
         bound[param.name] = value
-    known = {param.name: param for param in op.params}
+    known = {param.name for param in op.params} if kwargs else ()
     for name, value in kwargs.items():
         if name not in known:
             name = _SYNONYMS.get(name, name)
@@ -466,7 +467,10 @@ def _overlap(m: Machine, bound: Bindings) -> bool:
 
 def _sizes(m: Machine, bound: Bindings) -> tuple[Value, ...]:
     """The sizes that an operator is given, where it is known how many."""
-    size = m.see(bound.get("size", bound.get("shape", NONE)))
+    given = bound.get("size", bound.get("shape"))
+    if given is None:
+        return ()
+    size = m.see(given)
     if isinstance(size, List) and not m.state.get(size).open:
         return tuple(map(m.see, m.state.get(size).items))
     return tuple(map(m.see, size.items)) if isinstance(size, Tuple) else ()

@@ -102,7 +102,7 @@ _CONSTANTS: dict[str, Value] = {"True": Const(True), "False": Const(False), "Non
 
 def _name(m: Machine, node: cst.Name, frame: Frame) -> Value:
     value = _variable(m, node, frame)
-    if m.events or m.overtaken:
+    if (m.events and type(value) is Tensor) or m.overtaken:
         scope: Frame | None = frame
         while scope is not None and node.value not in scope.vars:
             scope = scope.parent
@@ -397,8 +397,9 @@ def _boolean(m: Machine, node: cst.BooleanOperation, frame: Frame) -> Value:
         return evaluate(m, node.right, frame) if test is conjunction else left
     mark = m.state.mark()
     m.state.assume(test.true if conjunction else test.false)
+    assumed = m.state.mark()
     right = m.see(evaluate(m, node.right, frame))
-    changed = m.state.changes(mark)
+    changed = m.state.changes(mark) if m.state.mark() > assumed else {}
     m.state.merge(mark, [Exit(ALWAYS, changed), Exit(ALWAYS, {})])
     if _plain(left) and not isinstance(right, (Tensor, List, Tuple, Dict, Object)):
         other = condition(m, right)
@@ -499,7 +500,7 @@ def index_of(m: Machine, node: cst.Subscript, owner: Value, frame: Frame) -> Val
         elif isinstance(element.slice, cst.Slice):
             bounds = (element.slice.lower, element.slice.upper, element.slice.step)
             items.append(Slice(*(m.see(evaluate(m, bound, frame)) if bound is not None else NONE for bound in bounds)))
-    trailing = isinstance(node.slice[-1].comma, cst.Comma)
+    trailing = type(node.slice[-1].comma) is cst.Comma
     return items[0] if len(items) == 1 and not trailing else Tuple(tuple(items))
 
 
@@ -584,7 +585,7 @@ def arguments(m: Machine, node: cst.Call, frame: Frame) -> tuple[list[Value], di
             args.extend(containers.elements(m, value)[0])
         elif arg.star == "**":
             given = {str(key): item for key, item in classes.entries(m, value).items.items()}
-            if isinstance(table := m.see(value), Dict):
+            if (m.events or m.stored) and isinstance(table := m.see(value), Dict):
                 for item in given.values():
                     stale.taken(m, table, m.see(item), known=False)
             kwargs |= given
