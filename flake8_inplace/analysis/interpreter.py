@@ -57,6 +57,7 @@ from .scan import Piece, Scan, wraps
 from .transfer import (
     AUGMENTED,
     arguments,
+    both,
     condition,
     evaluate,
     index_of,
@@ -686,20 +687,30 @@ def _match(m: Machine, node: cst.Match, frame: Frame) -> bool:
 
 
 def _matches(m: Machine, subject: Value, case: cst.MatchCase, frame: Frame) -> bool | Condition:
-    """Whether a case is taken: known for names and constants, a test of its own for every other pattern."""
-    pattern = case.pattern
-    if case.guard is None and isinstance(pattern, cst.MatchAs) and pattern.pattern is None:
+    """Whether a case is taken. What asks for a name that its pattern binds is a test of its own."""
+    test = _fits(m, subject, case.pattern, frame)
+    if case.guard is None or test is False:
+        return test
+    bound = bool(_captures(case.pattern))
+    guard = condition(m, Unknown(scalar=True) if bound else evaluate(m, case.guard, frame))
+    if isinstance(test, bool) or isinstance(guard, bool):
+        return guard if test is True else test if guard is True else False
+    return both(m, "and", test, guard)
+
+
+def _fits(m: Machine, subject: Value, pattern: cst.MatchPattern, frame: Frame) -> bool | Condition:
+    """Whether a pattern fits: known for names and constants, a test of its own for every other one."""
+    if isinstance(pattern, cst.MatchAs) and pattern.pattern is None:
         return True
-    if case.guard is None and isinstance(pattern, cst.MatchSingleton) and pattern.value.value in ("True", "False"):
+    if isinstance(pattern, cst.MatchSingleton) and pattern.value.value in ("True", "False"):
         test = condition(m, subject)
         if isinstance(test, bool):
             return test is (pattern.value.value == "True")
         return test if pattern.value.value == "True" else Condition(test.false, test.true)
-    if case.guard is None and isinstance(pattern, cst.MatchValue):
+    if isinstance(pattern, cst.MatchValue):
         site = Site(frame.piece, pattern, pattern)
         return condition(m, containers.operator(m, "eq", subject, evaluate(m, pattern.value, frame), site))
-    taken = Unknown(scalar=True)
-    return Condition(frozenset({(taken, True)}), frozenset({(taken, False)}))
+    return condition(m, Unknown(scalar=True))
 
 
 def _arm(m: Machine, case: cst.MatchCase, frame: Frame) -> Callable[[], bool]:

@@ -406,9 +406,9 @@ def _boolean(m: Machine, node: cst.BooleanOperation, frame: Frame) -> Value:
         if isinstance(other, bool):
             return left if other is conjunction else (right if isinstance(right, Const) else Const(other))
         if conjunction:
-            return _both(m, "and", test, other)
-        both = _both(m, "or", Condition(test.false, test.true), Condition(other.false, other.true))
-        return Condition(both.false, both.true)
+            return both(m, "and", test, other)
+        neither = both(m, "or", Condition(test.false, test.true), Condition(other.false, other.true))
+        return Condition(neither.false, neither.true)
     return choose([(test.false if conjunction else test.true, left), (test.true if conjunction else test.false, right)])
 
 
@@ -419,7 +419,7 @@ def _plain(value: Value) -> bool:
     return isinstance(value, (Condition, Unknown))
 
 
-def _both(m: Machine, kind: str, left: Condition, right: Condition) -> Condition:
+def both(m: Machine, kind: str, left: Condition, right: Condition) -> Condition:
     """Whether two conditions hold; where they do not, it is known only that this very test came out so."""
     if left.false == right.false:
         return Condition(left.true | right.true, left.false)
@@ -733,6 +733,7 @@ __all__ = [
     "AUGMENTED",
     "GradMode",
     "attribute",
+    "both",
     "branch",
     "condition",
     "evaluate",
