@@ -1,8 +1,10 @@
 """Whatever stands in a file, it gets one clear line at most, and the rest of the run is complete.
 
-`python -m tests.generated.fuzz` does to many thousands of files what `test_changed_programs` does to a few.
+`python -m tests.generated.fuzz` does to many thousands of files what `test_changed_programs` does to a few;
+`TIP_EXAMPLES=20000 python -m pytest tests/test_toughness.py -k any_program` takes more of what Python's grammar allows.
 """
 
+import ast
 import gc
 import json
 import os
@@ -14,10 +16,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import hypothesmith
 import pytest
 from generated.fuzz import judge, program_of
+from hypothesis import HealthCheck, given, settings
 
 from flake8_inplace import checker
+from flake8_inplace.analysis import machine
+from flake8_inplace.analysis.scan import scan
 from flake8_inplace.checker import findings
 from flake8_inplace.cli import main
 
@@ -198,6 +204,7 @@ def test_only_flake8_keeps_what_is_loaded_out_of_collections() -> None:
     script = """
 import ast, gc, sys
 from flake8_inplace import checker
+from flake8_inplace.analysis.scan import scan
 text = "import torch\\ndef f(x: torch.Tensor):\\n    y = x.exp()\\n    y += 1\\n    return y\\n"
 before = gc.get_freeze_count()
 checker.findings(text)
@@ -293,6 +300,18 @@ GREEDY = {
     "nested tuples": "x = 1\n" + "x = (x, x)\n" * 100 + "x += 1\n",
     "a million rounds": "h = torch.ones(1)\nfor i in range(1000):\n    for j in range(1000):\n        h += h.exp()\n",
     "doubled lists": "x = [1]\n" + "x = x + x\n" * 100 + "x += 1\n",
+    "nested tuples that are looked up": "x = (1,)\n"
+    + "x = (x, x)\n" * 60
+    + "y = x is x, x == x, x in [x], {x: x}\nx += 1\n",
+    "nested tables": "import copy\nfrom torch.utils._pytree import tree_map\nx = (1,)\n"
+    + "x = {'a': x, 'b': [x, (x, x)]}\n" * 40
+    + "y = tree_map(torch.exp, x), copy.deepcopy(x)\nx += 1\n",
+    "added tuples": "x = (1,)\n" + "x = x + x\n" * 100 + "x += 1\n",
+    "doubled text": "x = 'ab'\n" + "x += x\n" * 100 + "y = f'{x}{x}'.replace('a', x)\nx += 1\n",
+    "wide text": "x = '%999999999d' % 5 + 'a' * 999999999 + '{:999999999}'.format(5)\nx += 1\n",
+    "squared numbers": "x = 10\n" + "x *= x\n" * 100 + "x += 1\n",
+    "what no number is": f"x = int('{'9' * 5000}') + float({10**400}) + int(1e999) + int(float('nan'))\nx += 1\n",
+    "what no length is": "x = len(range(10 ** 40))\nfor x in range(10 ** 40):\n    x += [1, 2][::0]\n",
     "a product": "import itertools\nfor x, *y in itertools.product(*([range(999)] * 3)):\n    x += 1\n",
     "nested patterns": f"def f(x):\n    match x:\n        case {'[' * 40}y{']' * 40}:\n            y += 1\n",
 }
@@ -313,6 +332,13 @@ def test_a_file_without_end() -> None:
     assert [(f.line, f.code) for f in findings(HAZARD + ENDLESS)] == [(8, "TIP000"), (6, "TIP103")]
 
 
+def test_a_call_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In which no statement is read."""
+    monkeypatch.setattr(machine, "SECONDS", 1)
+    layers = "d = torch.nn.ReLU()\n" + "d = torch.nn.Sequential(d, d)\n" * 40 + "y = d(torch.ones(1))\ny += 1\n"
+    assert {finding.code for finding in findings(HAZARD + layers)} == {"TIP000"}
+
+
 def test_a_function_that_is_too_long() -> None:
     table = f"    '{'x' * 1000}',\n" * 2000
     long = f"\n\ndef long(x):\n    x += 1\n    return x, [\n{table}    ]\n"
@@ -320,6 +346,20 @@ def test_a_function_that_is_too_long() -> None:
 
 
 # Programs that nobody would write
+
+
+@settings(
+    max_examples=int(os.environ.get("TIP_EXAMPLES", "60")),
+    derandomize="TIP_EXAMPLES" not in os.environ,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+@given(hypothesmith.from_grammar() | hypothesmith.from_node())
+def test_any_program(source: str) -> None:
+    text = f"import torch\n{source}\nx.add_(1)\n"
+    program = scan(text, ast.parse(text))
+    assert program is not None and program.worth  # so that all of it is read
+    assert "TIP000" not in {finding.code for finding in findings(text)}
 
 
 @pytest.mark.parametrize("number", range(4))

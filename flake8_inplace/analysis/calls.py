@@ -14,6 +14,7 @@ from .domain import (
     ITEMS,
     NONE,
     Array,
+    Attributes,
     Callable_,
     Cell,
     CellState,
@@ -21,6 +22,7 @@ from .domain import (
     Const,
     Dict,
     Grad,
+    Items,
     List,
     Node,
     Object,
@@ -106,6 +108,9 @@ def grad_mode_of(name: str) -> bool | None:
 
 def call(m: Machine, callee: Value, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """Call any value."""
+    m.made_calls += 1
+    if m.made_calls % 64 == 0:
+        m.go_on()
     callee = m.see(callee)
     if isinstance(callee, Unknown) and callee.default is not None:
         callee = m.see(callee.default)
@@ -286,11 +291,11 @@ def _string_method(m: Machine, text: str, name: str, args: list[Value]) -> Value
         return Tuple(tuple(map(Const, getattr(text, name)(given))))
     for arg in map(m.see, args):
         items = arg.items if isinstance(arg, Tuple) else (arg,)
-        if name not in _STRING_METHODS or not all(isinstance(item, Const) for item in items):
+        if name not in _STRING_METHODS or not all(isinstance(i, Const) and containers.is_small(i.value) for i in items):
             return Unknown(scalar=True)
         plain.append(tuple(map(constant, items)) if isinstance(arg, Tuple) else constant(arg))
     try:
-        result = getattr(text, name)(*plain) if name in _STRING_METHODS else None
+        result = getattr(text, name)(*plain) if name in _STRING_METHODS and containers.is_small(text) else None
     except (TypeError, ValueError):
         result = None
     if isinstance(result, list):
@@ -709,7 +714,7 @@ def _higher(m: Machine, name: str, args: list[Value], site: Site) -> Value:
     """Functions that call a function for every element."""
     function, *sequences = args
     if name == "torch.utils._pytree.tree_map":
-        return _mapped(m, function, sequences[0], site) if sequences else Unknown()
+        return _mapped(m, function, sequences[0], site, {}) if sequences else Unknown()
     columns = [containers.elements(m, sequence) for sequence in sequences]
     if name == "functools.reduce" and columns:
         items = [*sequences[1:2], *columns[0][0]]
@@ -726,18 +731,25 @@ def _higher(m: Machine, name: str, args: list[Value], site: Site) -> Value:
     return List([call(m, function, row, {}, site) for row in rows], not exact)
 
 
-def _mapped(m: Machine, function: Value, value: Value, site: Site) -> Value:
-    """The same containers, of what a function makes of everything in them."""
+def _mapped(m: Machine, function: Value, value: Value, site: Site, made: dict[Value, Value]) -> Value:
+    """The same containers, each made once, of what a function makes of everything in them."""
     value = m.see(value)
+    if not isinstance(value, (Tuple, List, Dict)):
+        return call(m, function, [value], {}, site)
+    if value in made:
+        return made[value]
     if isinstance(value, Tuple):
-        return Tuple(tuple(_mapped(m, function, item, site) for item in value.items))
-    if isinstance(value, List):
+        made[value] = Tuple(tuple(_mapped(m, function, item, site, made) for item in value.items))
+    elif isinstance(value, List):
+        row = made[value] = List()
         contents = m.state.get(value)
-        return List([_mapped(m, function, item, site) for item in contents.items], contents.open)
-    if isinstance(value, Dict):
+        row.initial = Items(tuple(_mapped(m, function, item, site, made) for item in contents.items), contents.open)
+    else:
+        table = made[value] = Dict()
         held = m.state.get(value)
-        return Dict({key: _mapped(m, function, item, site) for key, item in held.items.items()}, held.open)
-    return call(m, function, [value], {}, site)
+        items = {key: _mapped(m, function, item, site, made) for key, item in held.items.items()}
+        table.initial = Attributes(items, held.open)
+    return made[value]
 
 
 def _names(m: Machine, value: Value) -> tuple[str, ...]:

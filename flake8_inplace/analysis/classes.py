@@ -521,7 +521,7 @@ def copied(m: Machine, value: Value, memo: dict[Value, Value]) -> Value:
     elif isinstance(value, Tensor):
         memo[value] = Tensor(cell=Cell(m.grad(value), leaf=m.cell(value).leaf))
     elif isinstance(value, Tuple):
-        return Tuple(tuple(copied(m, item, memo) for item in value.items))
+        memo[value] = Tuple(tuple(copied(m, item, memo) for item in value.items))
     elif isinstance(value, List):
         twin = memo[value] = List()
         contents = m.state.get(value)

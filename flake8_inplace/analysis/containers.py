@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from typing import Any
 
 from ..torchfacts import ops as facts
@@ -44,6 +46,8 @@ LONGEST = 1024
 """The most elements of a list that are kept."""
 ELEMENTS = 64
 """The most elements of one value that are told apart."""
+SIZE = 1000
+"""The most characters of a text, or bits of a number, that something is still computed with."""
 
 
 def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
@@ -75,7 +79,7 @@ def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
     if isinstance(value, Tensor):
         return [tensors.element(m, value), tensors.element(m, value)], False
     if isinstance(value, Const) and isinstance(value.value, (range, str)):
-        return [Const(item) for item in value.value[:ELEMENTS]], len(value.value) <= ELEMENTS
+        return [Const(item) for item in value.value[:ELEMENTS]], not value.value[ELEMENTS:]
     if isinstance(value, Object):
         name = value.cls.name if isinstance(value.cls, Ref) else ""
         contents = m.state.get(value).items
@@ -163,7 +167,8 @@ def length(m: Machine, value: Value) -> Value:
         if not contents.open:
             return Const(len(contents.items))
     if isinstance(value, Const) and hasattr(value.value, "__len__"):
-        return Const(len(value.value))
+        with suppress(OverflowError):  # range(10**40)
+            return Const(len(value.value))
     return m.symbol("len", value if isinstance(value, Hashable) else id(value), scalar=True)
 
 
@@ -349,7 +354,8 @@ def _from(items: tuple[Value, ...], index: Slice) -> tuple[Value, ...]:
 def sliced(items: tuple[Value, ...], index: Slice) -> tuple[Value, ...] | None:
     """The elements that a slice takes, where its bounds are known."""
     bounds = (index.lower, index.upper, index.step)
-    if all(isinstance(bound, Const) and isinstance(bound.value, (int, type(None))) for bound in bounds):
+    known = all(isinstance(bound, Const) and isinstance(bound.value, (int, type(None))) for bound in bounds)
+    if known and constant(index.step) != 0:
         return items[slice(*(constant(bound) for bound in bounds))]
     return None
 
@@ -567,10 +573,11 @@ _CASTS: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "bool": b
 
 def _scalar(m: Machine, name: str, args: list[Value]) -> Value:
     values = [constant(m.see(a)) if isinstance(m.see(a), Const) else None for a in args]
-    if name == "int" and len(values) == 1 and isinstance(values[0], str) and values[0].isdecimal():
-        return Const(int(values[0]))
-    if name in ("int", "float", "bool", "abs") and len(values) == 1 and isinstance(values[0], (int, float, bool)):
-        return Const(_CASTS[name](values[0]))
+    given = values[0] if len(values) == 1 else None
+    number = isinstance(given, (int, float)) or (name == "int" and isinstance(given, str) and given.isdecimal())
+    if name in _CASTS and number and is_small(given):
+        with suppress(ValueError, OverflowError):  # int(float("nan"))
+            return Const(_CASTS[name](given))
     if name == "isinstance" and len(args) == 2:
         return _isinstance(m, m.see(args[0]), m.see(args[1]))
     of_tensor = name == "hasattr" and len(args) == 2 and isinstance(m.see(args[0]), Tensor)
@@ -698,6 +705,9 @@ _COMPARE = {
     "gt": lambda a, b: a > b,
     "ge": lambda a, b: a >= b,
 }
+_ON_CONSTANTS = _FOLD | _COMPARE
+_WIDE = re.compile(r"\d{4}")
+"""What asks a format for a very long text."""
 
 
 BINARY = frozenset("add sub mul truediv floordiv mod pow matmul and or xor lshift rshift eq ne lt le gt ge".split())
@@ -749,15 +759,12 @@ def operator(m: Machine, name: str, left: Value, right: Value, site: Site) -> Va
         operands: list[Value] = [left, right] if likely else [right, left]
         return tensors.apply(m, facts.lookup(f"Tensor.__{'' if likely else 'r'}{name}__"), operands, {}, site)
     if isinstance(left, Const) and isinstance(right, Const):
-        try:
-            return Const((_FOLD | _COMPARE)[name](left.value, right.value))
-        except (KeyError, TypeError, ValueError, ArithmeticError):
-            return Unknown(scalar=True)
+        return _of_constants(name, left.value, right.value)
     if name in _COMPARE:
         return _compare(m, name, left, right)
     if name == "add" and isinstance(left, (List, Tuple)) and isinstance(right, (List, Tuple)):
         a, b = elements_all(m, left), elements_all(m, right)
-        if isinstance(left, Tuple) and isinstance(right, Tuple):
+        if isinstance(left, Tuple) and isinstance(right, Tuple) and len(a[0]) + len(b[0]) <= LONGEST:
             return Tuple((*left.items, *right.items))
         return _bounded((*a[0], *b[0]), a[1] or b[1])
     if name == "or" and isinstance(left, Dict) and isinstance(right, Dict):
@@ -770,6 +777,26 @@ def operator(m: Machine, name: str, left: Value, right: Value, site: Site) -> Va
         items = contents.items if known and times == 1 else tuple(_one_of_many(m, item) for item in contents.items)
         return _bounded(items * (times if known else 2), not known)
     return _arithmetic(m, name, left, right)
+
+
+def _of_constants(name: str, left: Any, right: Any) -> Value:
+    """What an operator makes of two constants, unless it makes something very large of them."""
+    text = next((value for value in (left, right) if isinstance(value, (str, bytes))), None)
+    times = next((value for value in (left, right) if isinstance(value, int)), 0)
+    long = text is not None and ((name == "mul" and times > SIZE) or (name == "mod" and _WIDE.search(str(text))))
+    if long or not is_small(left) or not is_small(right):
+        return Unknown(scalar=True)
+    try:
+        return Const(_ON_CONSTANTS[name](left, right))
+    except (KeyError, TypeError, ValueError, ArithmeticError):
+        return Unknown(scalar=True)
+
+
+def is_small(constant: Any) -> bool:
+    """Whether something may be computed with a constant: what is made of it again and again has no end."""
+    if isinstance(constant, (str, bytes)):
+        return len(constant) <= SIZE
+    return not isinstance(constant, int) or constant.bit_length() <= SIZE
 
 
 def _one_of_many(m: Machine, item: Value) -> Value:

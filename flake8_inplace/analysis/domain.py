@@ -47,11 +47,18 @@ class Const:
     value: Any
 
 
-@sealed(frozen=True, slots=True)
+@sealed(frozen=True, slots=True, eq=False)
 class Tuple:
     """A tuple whose elements are known one by one."""
 
     items: tuple[Value, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tuple) and self.items == other.items
+
+    def __hash__(self) -> int:
+        """Tuples in it are not gone into: where each holds the one before twice, there is no end of them."""
+        return hash(tuple([Tuple if type(item) is Tuple else item for item in self.items]))
 
 
 @sealed(frozen=True, slots=True)

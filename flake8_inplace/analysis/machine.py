@@ -240,6 +240,10 @@ class Refusal:
     calls: tuple[Site, ...]
 
 
+class Exhausted(Exception):
+    """The file asks for more work than a linter should spend on it."""
+
+
 @sealed(frozen=True, slots=True)
 class Start:
     """The state right after an instance of a class was made."""
@@ -310,6 +314,7 @@ class Machine:
     alarm: float = field(default_factory=lambda: time.perf_counter() + SECONDS)
     deadline: float = field(default_factory=lambda: time.thread_time() + SECONDS)
     steps: int = 0
+    made_calls: int = 0
     entry_steps: int = 0
     recursive: int = 0
     run: Callable[[Function, list[Value], dict[str, Value], Site], Value] = None  # type: ignore[assignment]
@@ -324,9 +329,11 @@ class Machine:
             piece.forget()
         del self.run, self.bind, self.load
 
-    def late(self) -> bool:
-        """Whether the file has taken its time. Processor time is slow to ask for, and never ahead of the clock."""
-        return time.perf_counter() > self.alarm and time.thread_time() > self.deadline
+    def go_on(self) -> None:
+        """Raise Exhausted where the file has had its share. Processor time is slow to ask for, and behind the clock."""
+        late = time.perf_counter() > self.alarm and time.thread_time() > self.deadline
+        if late or self.steps > FILE_STEPS:
+            raise Exhausted
 
     def tick(self) -> int:
         """The next moment."""

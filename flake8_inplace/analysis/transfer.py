@@ -242,7 +242,7 @@ def _string(m: Machine, node: cst.FormattedString, frame: Frame) -> Value:
             value = m.see(evaluate(m, part.expression, frame))
             plain = part.conversion is None and part.format_spec is None
             values.append(value if plain and isinstance(value, (Const, Unknown)) else Unknown(scalar=True))
-    if all(isinstance(value, Const) for value in values):
+    if all(isinstance(value, Const) and containers.is_small(value.value) for value in values):
         return Const("".join(str(constant(value)) for value in values))
     return m.symbol("string", *values, scalar=True)
 
