@@ -204,7 +204,6 @@ def test_only_flake8_keeps_what_is_loaded_out_of_collections() -> None:
     script = """
 import ast, gc, sys
 from flake8_inplace import checker
-from flake8_inplace.analysis.scan import scan
 text = "import torch\\ndef f(x: torch.Tensor):\\n    y = x.exp()\\n    y += 1\\n    return y\\n"
 before = gc.get_freeze_count()
 checker.findings(text)
@@ -303,6 +302,9 @@ GREEDY = {
     "nested tuples that are looked up": "x = (1,)\n"
     + "x = (x, x)\n" * 60
     + "y = x is x, x == x, x in [x], {x: x}\nx += 1\n",
+    "nested tuples that are compared": "x = y = (1,)\n"
+    + "x = (x, x)\ny = (y, y)\n" * 60
+    + "z = x is x, y is y, x == y, x in [y], {x: 1, y: 2}\nx += 1\n",
     "nested tables": "import copy\nfrom torch.utils._pytree import tree_map\nx = (1,)\n"
     + "x = {'a': x, 'b': [x, (x, x)]}\n" * 40
     + "y = tree_map(torch.exp, x), copy.deepcopy(x)\nx += 1\n",

@@ -49,16 +49,22 @@ class Const:
 
 @sealed(frozen=True, slots=True, eq=False)
 class Tuple:
-    """A tuple whose elements are known one by one."""
+    """A tuple whose elements are known one by one.
+
+    Two are equal where their elements are, and the tuples in them the same: where each holds the one before twice, going
+    into them has no end.
+    """
 
     items: tuple[Value, ...]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Tuple) and self.items == other.items
+        return isinstance(other, Tuple) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        """Tuples in it are not gone into: where each holds the one before twice, there is no end of them."""
-        return hash(tuple([Tuple if type(item) is Tuple else item for item in self.items]))
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return tuple([id(item) if type(item) is Tuple else item for item in self.items])
 
 
 @sealed(frozen=True, slots=True)
