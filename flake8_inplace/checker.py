@@ -16,8 +16,8 @@ from flake8.exceptions import ExecutionError
 
 from . import __version__
 from .analysis import Result, analyze
-from .analysis.scan import FRAMEWORKS
 from .finding import Finding, Place
+from .program.scan import FRAMEWORKS
 from .rules import RULES, UNREADABLE
 from .torchfacts import ops
 

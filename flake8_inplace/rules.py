@@ -12,7 +12,8 @@ from .finding import Finding, Place
 if TYPE_CHECKING:
     import libcst as cst
 
-    from .analysis.machine import Hazard, Refusal, Site
+    from .program.site import Site
+    from .trace.reports import Hazard, Refusal
 
 
 @dataclass(frozen=True, slots=True)

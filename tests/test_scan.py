@@ -8,8 +8,9 @@ import libcst as cst
 import pytest
 from libcst import matchers as match
 
-from flake8_inplace.analysis.scan import Piece, scan
-from flake8_inplace.analysis.tree import parts
+from flake8_inplace.program.nodes import parts
+from flake8_inplace.program.pieces import Piece
+from flake8_inplace.program.scan import scan
 
 CASES = sorted(Path(__file__).parent.joinpath("cases").glob("*.py"))
 

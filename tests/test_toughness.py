@@ -22,10 +22,10 @@ from generated.fuzz import judge, program_of
 from hypothesis import HealthCheck, given, settings
 
 from flake8_inplace import checker
-from flake8_inplace.analysis import machine
-from flake8_inplace.analysis.scan import scan
 from flake8_inplace.checker import findings
 from flake8_inplace.cli import main
+from flake8_inplace.program.scan import scan
+from flake8_inplace.trace import machine
 
 TESTS = Path(__file__).parent
 

@@ -10,8 +10,9 @@ import libcst as cst
 import pytest
 from libcst.metadata import MetadataWrapper, PositionProvider
 
-from flake8_inplace.analysis import tree
-from flake8_inplace.analysis.tree import Tree, expression, parts
+from flake8_inplace.program import makers
+from flake8_inplace.program.nodes import parts
+from flake8_inplace.program.tree import Tree, expression
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("tests/cases", "tests", "flake8_inplace", "flake8_inplace/*")
@@ -212,7 +213,7 @@ def test_operators_brackets_and_attributes_keep_their_places(source: str) -> Non
             continue
         found.add((type(node), place.line, place.column))
     assert {one for one in found if one[1] not in strange} <= expected
-    assert len(found) > len(expected) // 2
+    assert len(found) > len(expected) // 2 or not expected
 
 
 @pytest.mark.parametrize("version", LATER, ids=str)
@@ -224,7 +225,7 @@ def test_later_syntax(version: tuple[int, int]) -> None:
 
 
 def test_unknown_syntax(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(tree._MAKERS, ast.Lambda)
+    monkeypatch.delitem(makers.MAKERS, ast.Lambda)
     with pytest.raises(SyntaxError, match="Lambda is not known"):
         expression("lambda: 0")
 

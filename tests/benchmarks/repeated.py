@@ -13,9 +13,12 @@ import time
 from collections.abc import Hashable
 from pathlib import Path
 
-from flake8_inplace.analysis import analyze, interpreter
-from flake8_inplace.analysis.domain import Const, Object, Tensor, Tuple, Value
-from flake8_inplace.analysis.machine import Function, Machine, Site
+from flake8_inplace.analysis import analyze
+from flake8_inplace.heap.values import Const, Object, Tensor, Tuple, Value
+from flake8_inplace.interpreter import functions as interpreter
+from flake8_inplace.program.site import Site
+from flake8_inplace.trace.frames import Function
+from flake8_inplace.trace.machine import Machine
 
 LEVELS = ("kinds", "objects", "assumptions")
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from flake8_inplace import rules
-from flake8_inplace.analysis.interpreter import analyse
-from flake8_inplace.analysis.machine import Machine
-from flake8_inplace.analysis.scan import Scan, scan
 from flake8_inplace.finding import Finding
+from flake8_inplace.interpreter.schedule import analyse
+from flake8_inplace.program.pieces import Scan
+from flake8_inplace.program.scan import scan
 from flake8_inplace.report import entries, text
+from flake8_inplace.trace.machine import Machine
 
 SOURCES = [path.read_text() for path in sorted(Path(__file__).parents[1].joinpath("cases").glob("*.py"))[::12]]
 TREES = [ast.parse(source) for source in SOURCES]

@@ -1,0 +1,51 @@
+"""What a program does to its tensors, read from its text."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from .finding import Finding, Place
+from .program import scan as scanning
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the analysis of one file found.
+
+    ``reveals`` are the states that calls of ``reveal(x)`` asked for, by line; ``problem`` says where and why a part of
+    the file could not be read.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    reveals: tuple[tuple[int, str], ...] = ()
+    problem: tuple[Place, str] | None = None
+
+
+def analyze(
+    source: str,
+    tree: ast.Module | None = None,
+    frameworks: frozenset[str] = scanning.FRAMEWORKS,
+    extra: frozenset[str] = frozenset(),
+) -> Result:
+    """Analyse the text of one file: one that imports a package of ``frameworks``.
+
+    ``extra`` are the families that are off by default and wanted all the same: "possible", "style".
+    Raises SyntaxError where ``tree`` is not given and the text is no Python.
+    """
+    source = source.replace("\r\n", "\n").replace("\r", "\n")
+    file = scanning.scan(source, tree if tree is not None else ast.parse(source), frameworks, bool(extra))
+    if file is None:
+        return Result()
+    from .interpreter.schedule import analyse
+    from .rules import findings
+
+    machine = analyse(file, extra)
+    problem = None
+    if machine.unreadable:
+        piece, reason = min(machine.unreadable.items(), key=lambda item: item[0].line)
+        problem = (Place(piece.line, 0), reason)
+    reveals = tuple((site.piece.tree.place(site.node).line, text) for site, text in machine.reveals)
+    result = Result(tuple(findings(machine.hazards.values(), machine.refusals)), reveals, problem)
+    machine.close()
+    return result

@@ -1,0 +1,1 @@
+"""Who judges: one module for each family of hazards."""

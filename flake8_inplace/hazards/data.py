@@ -1,0 +1,92 @@
+"""Values that are read, restored or differentiated past a write through ``.data`` or ``detach()``."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from ..heap.autograd import graph
+from ..heap.values import Grad, Tensor, Value
+from ..program.site import Site
+from ..trace.machine import Machine
+from .log import since
+
+
+def rescale(m: Machine, tensor: Tensor, site: Site) -> None:
+    """A result of the graph is multiplied through ``.data``: its gradient does not know of the factor.
+
+    Other writes through ``.data``, such as rounding, may mean just that.
+    """
+    hidden, base = tensor.storage.hidden, tensor.cell.base
+    if hidden is None or base is None or not m.frames:
+        return
+    state, line, node = m.state.get(base), m.frames[-1].line, site.expression
+    if isinstance(node, cst.AugAssign):
+        scales = isinstance(node.operator, (cst.MultiplyAssign, cst.DivideAssign))
+    elif isinstance(node, cst.Call):
+        scales = isinstance(node.func, cst.Attribute) and node.func.attr.value in ("mul_", "div_")
+    else:
+        value = line.value if isinstance(line, cst.Assign) else None
+        scales = isinstance(value, cst.BinaryOperation) and isinstance(value.operator, (cst.Multiply, cst.Divide))
+    if scales and state.grad is Grad.YES and state.node is not None:
+        m.state.set(m.rescaled, (hidden,), site)
+
+
+def cut_off(m: Machine, tensor: Tensor, sources: list[Tensor], site: Site) -> None:
+    """A gradient that was made with ``create_graph=True`` is written through ``.data``, where its graph is lost."""
+    hidden, base = tensor.storage.hidden, tensor.cell.base
+    if hidden is None or base is None or m.state.get(base).node is None:
+        return
+    if any(node.op == "grad" for node in graph(*m.history(*sources))):
+        m.state.set(m.rescaled, (hidden,), site)
+
+
+def differentiated(m: Machine, tensor: Tensor) -> None:
+    """Autograd records an operator of ``tensor``."""
+    site = m.rescaled.get((tensor.storage,))
+    if site is not None and m.grad(tensor) is Grad.YES:
+        m.refuse("rescaled", site)
+    if tensor.view == "views" and m.grad(tensor) is Grad.YES:
+        for event in since(m, tensor, tensor.time):
+            if event.tensor.view != "views":
+                m.refuse("base", event.site)
+
+
+def compared(m: Machine, one: Tensor, other: Tensor) -> None:
+    """A parameter is compared with what ``.data`` or ``detach()`` kept of it before an update: with itself.
+
+    Where ``to()`` or ``cpu()`` may have copied, it may be what it was.
+    """
+    both = (one, other)
+    memory = {tensor.storage.hidden or tensor.storage for tensor in both}
+    if len(memory) > 1 or any(tensor.view or tensor.origin in ("maybe", "cast") for tensor in both):
+        return
+    begin, end = sorted(tensor.time for tensor in both)
+    if begin == 0:  # the parameter itself, as it is now
+        begin, end = end, m.tick()
+    for moment, site in m.updates.get("all", ()):
+        if 0 < begin < moment < end and site is not None:
+            m.refuse("read", site)
+
+
+def brought_back(m: Machine, tensor: Tensor, old: Tensor) -> None:
+    """``x.data = old`` or ``x.copy_(old)``: what ``old = x.data`` kept is ``x`` itself, with all that was written.
+
+    So is what ``x.detach()`` kept. Writes through ``old`` are what the program wants to have, and writes to other
+    memory, which ``x`` was given since by ``x.data = ...``, do not touch it.
+    """
+    memory = tensor.storage.hidden or tensor.storage
+    sure = old.view == tensor.view == "" and old.origin not in ("maybe", "cast")
+    detached = sure and old.storage is memory and 0 < old.time != tensor.time
+    same = (detached or old.storage.hidden is memory) and m.stored.get(("data", memory), 0) <= old.time
+    for (storage,) in list(m.events) if same else ():
+        if memory in (storage, storage.hidden):
+            for event in since(m, Tensor(storage), old.time):
+                if event.tensor is not old and (detached or storage is not old.storage):
+                    m.refuse("read", event.site)
+
+
+def replaced(m: Machine, tensor: Tensor, value: Value) -> None:
+    """``x.data = value`` gives ``x`` other memory, or brings back its own."""
+    if isinstance(value, Tensor):
+        brought_back(m, tensor, value)
+    m.state.set(m.stored, ("data", tensor.storage.hidden or tensor.storage), m.tick())

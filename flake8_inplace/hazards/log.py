@@ -1,0 +1,126 @@
+"""The log of in-place writes, and the queries on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import libcst as cst
+
+from ..heap.autograd import compatible
+from ..heap.values import Array, Choice, Dict, Guard, List, Tensor, Tuple, Value
+from ..program.site import Site
+from ..trace.frames import Frame
+from ..trace.machine import Machine
+
+FILLING = frozenset("zero_ fill_ copy_ normal_ uniform_ bernoulli_ exponential_ random_ set_".split())
+"""In-place methods that replace all values without reading them."""
+INITIALIZING = frozenset(
+    "zeros_ ones_ constant_ eye_ dirac_ trunc_normal_ orthogonal_ sparse_ xavier_uniform_ xavier_normal_ "
+    "kaiming_uniform_ kaiming_normal_".split()
+)
+"""Functions of torch.nn.init that do so with their first argument."""
+EVENTS = 8
+"""The most writes to one memory that are remembered."""
+PLACES = 3
+"""How deep tensors are looked for in what a list takes, or a function is given."""
+ENTRIES = 8
+"""Of how many entries of a list or dictionary that a function is given."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """A tensor was overwritten in place.
+
+    ``name`` is the variable of ``frames[-1]`` that the write was spelled with, if it was one; ``line`` the statement;
+    ``filled`` says that the function replaced all values first, as it does with an argument that is its output;
+    ``made`` says what the new values are made of: "converted" of the old ones and of nothing else, "shifted" of the old
+    ones and a number that is added, "marked" where one number is put where a mask says, into what has no gradient;
+    ``bound`` is when the variables of the index were bound last, where it is spelled with one.
+    """
+
+    tensor: Tensor
+    form: str
+    site: Site
+    time: int
+    frames: tuple[Frame, ...]
+    name: str
+    line: cst.CSTNode | None
+    guard: Guard
+    filled: bool
+    made: str
+    bound: int = 0
+
+
+def since(m: Machine, tensor: Tensor, time: int) -> list[Event]:
+    """The writes to the memory of a tensor after a moment, as far as the present path has seen them.
+
+    What was there before all values were replaced is not asked for any more.
+    """
+    guard, events = m.state.guard(), m.events.get((tensor.storage,), ())
+    found = [event for event in events if event.time > time and compatible(event.guard, guard)]
+    filled = [event.time for event in found if event.guard <= guard and fills(event.site.expression)]
+    return [event for event in found if event.time >= max(filled)] if filled else found
+
+
+def fills(node: cst.CSTNode) -> bool:
+    """Whether a write replaces all values of a tensor, and not of a part of it, without reading them."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return False
+    if node.func.attr.value in INITIALIZING and node.args:
+        return not _is_part(node.args[0].value)
+    return node.func.attr.value in FILLING and not _is_part(node.func.value)
+
+
+def _is_part(node: cst.CSTNode) -> bool:
+    """Whether an expression is spelled as a part of a tensor."""
+    taken = isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _PARTS
+    return taken or isinstance(node, cst.Subscript)
+
+
+_PARTS = frozenset({"narrow", "select"})
+
+
+def again(m: Machine, event: Event, time: int) -> bool:
+    """Whether the function that wrote had written there before ``time`` too: it works in memory that it handed out.
+
+    What is an argument of its own, its caller handed to it.
+    """
+    frame, storage = event.frames[-1], event.tensor.storage
+    given = [tensor.storage for value in frame.given for tensor in direct_tensors(m, value)]
+    return (frame.function is not None and storage not in given) and any(
+        before.time <= time and before.site.expression is event.site.expression
+        for before in m.events.get((storage,), ())
+        if before.frames[-1] is not frame
+    )
+
+
+def whole(value: Tensor, event: Event) -> bool:
+    """Whether a tensor is surely, element by element, what was overwritten."""
+    both = (value, event.tensor)
+    return value is event.tensor or all(tensor.view == "" and tensor.origin not in ("maybe", "cast") for tensor in both)
+
+
+def array_backing(value: Value) -> Value:
+    """The tensor whose values a numpy array shows; anything else as it is."""
+    return value.whole if isinstance(value, Array) and value.whole is not None else value
+
+
+def given_tensors(m: Machine, value: Value, result: Value, depth: int = PLACES) -> list[Tensor]:
+    """The tensors that a caller gave, also in lists and dictionaries, but for one that it is given back."""
+    value = m.see(value)
+    if isinstance(value, (List, Dict)):
+        if value is result or depth == 0:
+            return []
+        items = m.state.get(value).items
+        inside = list(items.values() if isinstance(value, Dict) else items)[:ENTRIES]
+        return [found for item in inside for found in given_tensors(m, item, result, depth - 1)]
+    return direct_tensors(m, value)
+
+
+def direct_tensors(m: Machine, value: Value) -> list[Tensor]:
+    value = m.see(value)
+    if isinstance(value, Choice):
+        return [found for _, option in value.options for found in direct_tensors(m, option)]
+    items: Any = value.items if isinstance(value, Tuple) else (value,)
+    return [item for item in map(m.see, items) if isinstance(item, Tensor)]

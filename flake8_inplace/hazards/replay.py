@@ -1,0 +1,55 @@
+"""Code that runs twice: what the first run overwrote, the second reads."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from ..heap.values import Tensor, Unknown, Value
+from ..program.site import Site
+from ..trace.frames import Function
+from ..trace.machine import Machine
+from .log import Event, since
+
+
+def run_again(m: Machine, buffers: list[Tensor], begin: int) -> None:
+    """What was called at ``begin`` runs again in the backward of a checkpoint, and updates its buffers twice."""
+    for tensor in buffers:
+        for event in since(m, tensor, begin) if not m.grad(tensor) else ():
+            if _converts(event) and _written_out(event):
+                m.refuse("again", event.site)
+
+
+def _written_out(event: Event) -> bool:
+    """Whether the program spells the write, as a batch norm, which updates its statistics, does not."""
+    node = event.site.expression
+    if not isinstance(node, cst.Call):
+        return True
+    called = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
+    return isinstance(called, cst.Name) and called.value.endswith("_")
+
+
+def read_twice(m: Machine, getter: Function, instance: Value, site: Site) -> None:
+    """Read one element of a dataset twice: what the first reading converted in place, the second converts again."""
+    mark, index = m.state.mark(), Unknown(scalar=True)
+    begin = m.tick()
+    m.run(getter, [instance, index], {}, site)
+    again_from = m.tick()
+    m.run(getter, [instance, index], {}, site)
+    for writes in list(m.events.values()):
+        first = {event.site.expression for event in writes if begin < event.time < again_from}
+        again = [event for event in writes if event.time > again_from and event.site.expression in first]
+        again = [event for event in again if event.tensor.origin != "cast"]  # which may have copied
+        for event in again if any(map(_converts, again)) else ():
+            m.refuse("dataset", event.site)
+    m.state.rollback(mark)
+
+
+def _converts(event: Event) -> bool:
+    """Whether a write makes new values of the old ones, others each time that it is repeated."""
+    node = event.site.expression
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _IDEMPOTENT:
+        return False
+    return event.made == "converted" if event.form == "subscript" else not event.filled
+
+
+_IDEMPOTENT = frozenset("clamp_ clamp_min_ clamp_max_ clip_ relu_ abs_ masked_fill_ floor_ ceil_ round_".split())

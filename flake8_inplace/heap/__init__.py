@@ -1,0 +1,1 @@
+"""What can be in memory: values, the autograd graph, guards, and the state that holds them."""

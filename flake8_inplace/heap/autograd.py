@@ -1,0 +1,71 @@
+"""The autograd graph: which nodes a backward pass visits, and under which guards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..program.sealed import sealed
+from .values import Guard, Node, Unknown
+
+ROUTES = 4
+"""Most ways to one node of a graph that are told apart, and most assumptions by which they are."""
+
+
+@sealed(frozen=True, slots=True, eq=False)
+class Write:
+    """An overwriting of a storage: its form ("op_", "inplace", "augmented", ...), where, and by which calls."""
+
+    form: str
+    place: Any
+    guard: Guard
+    calls: tuple[Any, ...] = ()
+
+
+def graph(*nodes: Node | None) -> Iterator[Node]:
+    """Every node that a backward pass from these would visit."""
+    seen: set[int] = set()
+    todo = [n for n in nodes if n is not None]
+    while todo:
+        node = todo.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+            todo.extend(node.parents)
+
+
+def routes(sources: Iterable[tuple[Node, Guard]], start: Guard) -> Iterator[tuple[Node, Guard]]:
+    """Every node that a backward pass from these would visit, with assumptions under which it would."""
+    todo = [(node, start | guard) for node, guard in sources]
+    most = max((len(guard) for _, guard in todo), default=0) + ROUTES
+    seen: dict[Node, list[Guard]] = {}
+    while todo:
+        node, guard = todo.pop()
+        if node.guard and len(guard) < most:
+            if not compatible(node.guard, guard):
+                continue
+            guard |= node.guard
+        before = seen.setdefault(node, [])
+        guard = guard if len(before) < ROUTES else start  # beyond these, as if there was but one
+        if not any(other <= guard for other in before):
+            before.append(guard)
+            yield node, guard
+            todo.extend((parent, guard) for parent in node.parents)
+
+
+def phi(nodes: Iterable[Node | None]) -> Node | None:
+    """The history of a value that may have come by any of these."""
+    unique = list(dict.fromkeys(n for n in nodes if n is not None))
+    if len(unique) < 2:
+        return unique[0] if unique else None
+    return Node("phi", (), tuple(unique))
+
+
+def compatible(*guards: Guard) -> bool:
+    """Whether one run of the program can satisfy all these guards."""
+    seen: dict[Unknown, bool] = {}
+    for guard in guards:
+        for symbol, truth in guard:
+            if seen.setdefault(symbol, truth) is not truth:
+                return False
+    return True

@@ -1,0 +1,98 @@
+"""The join of states: the value that stands for several, each reached under its guard."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from .autograd import compatible, phi
+from .values import Attributes, CellState, Choice, Const, Guard, Items, Unknown, Value
+
+ASSUMPTIONS = 64
+"""The most that one point or one value is taken to hang on: a function of a thousand branches is read all the same."""
+CHOICES = 6
+"""Most alternatives that a value is followed through; what goes beyond is forgotten."""
+
+
+def join(options: list[tuple[Guard, Any]]) -> Any:
+    """The value or object state that stands for all of these, each reached under its guard."""
+    first = options[0][1]
+    if _same(options):
+        return first
+    if isinstance(first, CellState):
+        states = [value for _, value in options]
+        return CellState(max(s.grad for s in states), phi(s.node for s in states), all(s.leaf for s in states))
+    if isinstance(first, frozenset):
+        return frozenset().union(*(value for _, value in options))
+    if isinstance(first, Items):
+        return _join_items(options)
+    if isinstance(first, Attributes):
+        return _join_attributes(options)
+    if isinstance(first, Value):
+        return choose(options)
+    if isinstance(first, tuple):  # writes that were made to one memory
+        return tuple(dict.fromkeys(event for _, events in options for event in events))
+    if type(first) is int:  # moments; 0 stands for none
+        moments = [moment for _, moment in options]
+        return max(moments) if all(moments) else 0
+    return first
+
+
+def _same(options: list[tuple[Guard, Any]]) -> bool:
+    first = options[0][1]
+    for _, value in options:  # noqa: SIM110 - a generator costs more than what it is asked
+        if value is not first:
+            return False
+    return True
+
+
+def _join_items(options: list[tuple[Guard, Items]]) -> Items:
+    longest = max(len(state.items) for _, state in options)
+    items = []
+    for index in range(longest):
+        there = [(guard, s.items[index]) for guard, s in options if index < len(s.items)]
+        items.append(choose(there, partial=len(there) < len(options)))
+    same = all(len(s.items) == longest and not s.open for _, s in options)
+    return Items(tuple(items), not same)
+
+
+def _join_attributes(options: list[tuple[Guard, Attributes]]) -> Attributes:
+    items: dict[Hashable, Value] = {}
+    for name in dict.fromkeys(name for _, s in options for name in s.items):
+        items[name] = choose([(guard, s.items[name]) for guard, s in options if name in s.items])
+    return Attributes(items, any(s.open for _, s in options))
+
+
+def choose(options: list[tuple[Guard, Value]], partial: bool = False) -> Value:
+    """A value that is one of several; ``partial`` where on other paths there is none."""
+    if options and not partial and _same(options):
+        return options[0][1]
+    flat: list[tuple[Guard, Value]] = []
+    for guard, value in options:
+        if type(value) is not Choice:
+            _add_option(flat, guard, value)
+            continue
+        partial = partial or len(value.options) == 1
+        for inner, option in value.options:
+            if compatible(guard, inner):
+                both = guard | inner
+                _add_option(flat, both if len(both) <= ASSUMPTIONS else guard, option)
+    if not flat:
+        return Unknown()
+    if not partial and _same(flat):
+        return flat[0][1]
+    return Choice(tuple(flat[:CHOICES]))
+
+
+def _add_option(flat: list[tuple[Guard, Value]], guard: Guard, value: Value) -> None:
+    """Add an option; of two guards for one value that differ in the truth of one symbol the rest is left."""
+    for index, (other, known) in enumerate(flat):
+        if known is value or (isinstance(value, Const) and known == value):
+            if other <= guard:
+                return
+            difference = other ^ guard
+            if guard < other or (len(difference) == 2 and len({symbol for symbol, _ in difference}) == 1):
+                del flat[index]
+                _add_option(flat, other & guard, value)
+                return
+    flat.append((guard, value))

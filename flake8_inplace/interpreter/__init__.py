@@ -1,0 +1,1 @@
+"""Runs the program on the heap: statements, flow, binding, expressions, functions, entry points."""

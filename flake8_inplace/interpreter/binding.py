@@ -1,0 +1,99 @@
+"""``target = value``, for every kind of target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import libcst as cst
+
+from ..hazards import data, origins, stale
+from ..heap.values import ITEMS, NONE, Array, Choice, Object, Tensor, Unknown, Value
+from ..models import classes, containers, indexing, iteration, lineage, tensors
+from ..program.site import Site
+from ..trace.frames import Class, Frame, Function
+from ..trace.machine import Machine
+from .conditions import condition
+from .dispatch import evaluate
+from .names import quietly
+from .subscripts import index_of
+
+
+def bind(m: Machine, target: cst.BaseExpression, value: Value, frame: Frame) -> None:
+    """``target = value`` for every kind of target."""
+    if type(target) is cst.Name:
+        scope = frame
+        if target.value in frame.outer:
+            while scope.parent is not None and (scope is frame or target.value not in scope.vars):
+                scope = scope.parent
+        if m.events and scope.vars.get(target.value) is value:
+            stale.rebound(m, value, scope.times.get(target.value, scope.born))
+        if m.overtaken:
+            m.state.set(m.overtaken, (scope, target.value), None)
+        m.state.set(scope.vars, target.value, value)
+        m.state.set(scope.times, target.value, m.tick())
+    elif type(target) is cst.Tuple or type(target) is cst.List:
+        stars = [i for i, e in enumerate(target.elements) if type(e) is cst.StarredElement]
+        values = iteration.unpack(m, value, len(target.elements), stars[0] if stars else None)
+        for element, item in zip(target.elements, values, strict=False):
+            bind(m, element.value, item, frame)
+    elif isinstance(target, cst.Attribute):
+        owner = m.see(evaluate(m, target.value, frame))
+        set_attribute(m, owner, target.attr.value, value, Site(frame.piece, target.attr, target))
+    elif isinstance(target, cst.Subscript):
+        owner = quietly(m, target.value, frame)
+        index = index_of(m, target, owner, frame)
+        set_item(m, owner, index, value, Site(frame.piece, target.lbracket, target))
+    elif isinstance(target, cst.StarredElement):
+        bind(m, target.value, value, frame)
+
+
+def set_attribute(m: Machine, owner: Value, name: str, value: Value, site: Site) -> None:
+    if isinstance(owner, Object):
+        classes.set_attribute(m, owner, name, value, site)
+    elif isinstance(owner, Tensor) and name == "requires_grad":
+        test = condition(m, value)
+        tensors.require_grad(m, owner, test is not False)
+    elif isinstance(owner, Tensor) and name == "data":
+        data.replaced(m, owner, m.see(value))
+    elif isinstance(owner, Class):
+        m.state.set(owner.members, name, value)
+    elif isinstance(owner, Unknown) and not owner.scalar:
+        m.state.set(m.state.store, (owner, name), value)
+    elif isinstance(owner, Choice):
+        split(m, owner, lambda option: set_attribute(m, option, name, value, site))
+
+
+def set_item(m: Machine, owner: Value, index: Value, value: Value, site: Site, form: str = "subscript") -> None:
+    owner = m.see(owner)
+    if isinstance(owner, Tensor):
+        indexing.assign_subscript(m, owner, index, value, site, form)
+    elif isinstance(owner, Array):
+        m.write(owner.storage, "numpy", site)
+        origins.shown(m, owner, site)
+    elif isinstance(owner, Choice):
+        split(m, owner, lambda option: set_item(m, option, index, value, site, form))
+    elif isinstance(owner, Object):
+        contents = m.state.get(owner).items
+        found = lineage.member(owner.cls, "__setitem__")
+        if isinstance(found, Function):
+            m.run(found, [owner, index, value], {}, site)
+        elif ITEMS in contents:
+            set_item(m, contents[ITEMS], index, value, site, form)
+    elif isinstance(owner, Unknown) and (shared := tensors.made_of(m, owner)):
+        m.write(shared.storage, "numpy", site)
+    elif isinstance(owner, Unknown):
+        key = iteration.key_of(m.see(index))
+        if key is not None:
+            m.state.set(m.state.store, (owner, "[]", key), value)
+    else:
+        containers.set_item(m, owner, index, value)
+
+
+def split(m: Machine, value: Value, then: Callable[[Value], None]) -> None:
+    """Do something under each option of a value."""
+
+    def act(options: list[Value]) -> Value:
+        then(options[0])
+        return NONE
+
+    m.split([value], act)

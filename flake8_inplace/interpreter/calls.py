@@ -1,0 +1,100 @@
+"""Call expressions and their arguments."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from ..hazards import overlap, stale, text
+from ..heap.values import NONE, Dict, Object, Tensor, Unknown, Value, constant
+from ..models import calls, classes, iteration, records
+from ..program.site import Site
+from ..torchfacts import ops as facts
+from ..trace.callables import Method, Super
+from ..trace.frames import Frame
+from ..trace.machine import Machine
+from . import reveal
+from .dispatch import evaluate, evaluates, site_of
+from .literals import unchanged
+from .names import attribute, lookup, quietly
+
+
+@evaluates(cst.Call)
+def _call(m: Machine, node: cst.Call, frame: Frame) -> Value:
+    if type(node.func) is cst.Name and node.func.value in ("super", "reveal", "getattr", "setattr", "vars"):
+        special = _special_call(m, node, node.func.value, frame)
+        if special is not None:
+            return special
+    callee = evaluate(m, node.func, frame)
+    if isinstance(callee, Method) and type(frame.line) is cst.Expr and frame.line.value is node:
+        _discarded(m, node, callee, frame)
+    since = m.clock
+    args, kwargs = arguments(m, node, frame)
+    if isinstance(callee, Method) and isinstance(node.func, cst.Attribute):
+        if callee.name.endswith("_"):
+            overlap.blend(m, node, m.see(callee.receiver), site_of(node.func.value, frame))
+            for arg in node.args[:1] if callee.name in overlap.ELEMENTWISE else ():
+                overlap.spread(m, node.func.value, arg.value, m.see(callee.receiver), site_of(node, frame))
+        else:
+            unchanged(m, node.func.value, m.see(callee.receiver), since, frame)
+    return calls.call(m, callee, args, kwargs, site_of(node, frame))
+
+
+def _discarded(m: Machine, node: cst.Call, callee: Method, frame: Frame) -> None:
+    """``x.clamp(0, 1)`` as a statement changes nothing; where an error is expected it is the error that is meant."""
+    name, func = callee.name, node.func
+    if frame.tries or m.state.modes.get("expecting") or name == "requires_grad" or not isinstance(func, cst.Attribute):
+        return
+    confused = f"{name}_" in facts.inplace_methods() and name in facts.tensor_methods()
+    plain = isinstance(func.value, (cst.Name, cst.Attribute, cst.Subscript))
+    if confused and plain and isinstance(m.see(callee.receiver), Tensor):
+        m.refuse("discarded", Site(frame.piece, func.attr, node))
+
+
+def arguments(m: Machine, node: cst.Call, frame: Frame) -> tuple[list[Value], dict[str, Value]]:
+    args: list[Value] = []
+    kwargs: dict[str, Value] = {}
+    quiet = type(node.func) is cst.Name and node.func.value in text.QUIET
+    read: list[tuple[cst.BaseExpression, Value, int]] = []
+    for arg in node.args:
+        value = (quietly if quiet else evaluate)(m, arg.value, frame)
+        read.append((arg.value, value, m.clock))
+        if arg.star == "*":
+            args.extend(iteration.elements(m, value)[0])
+        elif arg.star == "**":
+            given = {str(key): item for key, item in records.entries(m, value).items.items()}
+            if (m.events or m.stored) and isinstance(table := m.see(value), Dict):
+                for item in given.values():
+                    stale.taken(m, table, m.see(item), known=False)
+            kwargs |= given
+        elif arg.keyword is not None:
+            kwargs[arg.keyword.value] = value
+        else:
+            args.append(value)
+    for expression, value, since in read if read and read[0][2] != m.clock else ():
+        unchanged(m, expression, value, since, frame)
+    return args, kwargs
+
+
+def _special_call(m: Machine, node: cst.Call, name: str, frame: Frame) -> Value | None:
+    if name == "super":
+        scope: Frame | None = frame
+        while scope is not None and scope.owner is None:
+            scope = scope.parent
+        if scope is None or scope.owner is None or scope.receiver is None:
+            return Unknown()
+        return Super(scope.owner, scope.receiver)
+    if name == "reveal" and lookup(m, name, frame) is None and node.args:
+        value = evaluate(m, node.args[0].value, frame)
+        m.reveals.append((site_of(node, frame), reveal.describe(m, value)))
+        return NONE
+    if name in ("getattr", "setattr") and len(node.args) >= 2:
+        owner = m.see(evaluate(m, node.args[0].value, frame))
+        attr = constant(evaluate(m, node.args[1].value, frame))
+        if isinstance(attr, str):
+            if name == "getattr":
+                return attribute(m, owner, attr, site_of(node, frame))
+            if len(node.args) > 2 and isinstance(owner, Object):
+                value = evaluate(m, node.args[2].value, frame)
+                classes.set_attribute(m, owner, attr, value, site_of(node, frame))
+                return NONE
+    return None

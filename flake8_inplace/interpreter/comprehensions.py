@@ -1,0 +1,93 @@
+"""Comprehensions, lambdas, ``yield`` and ``await``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import libcst as cst
+
+from ..heap.values import NONE, Const, Dict, Items, List, Unknown, Value
+from ..models import iteration
+from ..trace.frames import Frame, Function
+from ..trace.machine import Machine
+from .conditions import condition
+from .dispatch import evaluate, evaluates
+
+
+@evaluates(cst.Lambda)
+def _lambda(m: Machine, node: cst.Lambda, frame: Frame) -> Value:
+    defaults = {p.name.value: evaluate(m, p.default, frame) for p in node.params.params if p.default is not None}
+    m.scopes.append(frame)
+    return Function("lambda", node, frame.piece, frame, defaults=defaults)
+
+
+@dataclass(slots=True)
+class _Made:
+    """What a comprehension has made so far, and what it goes over."""
+
+    rows: list[Value] = field(default_factory=list)
+    pairs: dict[Any, Value] = field(default_factory=dict)
+    sources: list[Value] = field(default_factory=list)
+
+
+@evaluates(cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
+def _comprehension(m: Machine, node: Any, frame: Frame) -> Value:
+    """Comprehensions run in a frame of their own, as many rounds as their loops are read."""
+    inner, made = Frame({}, frame.piece, frame, loops=frame.loops), _Made()
+    exact = _rounds(m, node, node.for_in, frame, inner, made)
+    for source in made.sources if m.handed and not isinstance(node, cst.GeneratorExp) else ():
+        iteration.collected(m, source, [*made.rows, *made.pairs.values()])
+    return Dict(made.pairs, not exact) if isinstance(node, cst.DictComp) else List(made.rows, not exact, m.clock)
+
+
+def _rounds(m: Machine, node: Any, part: cst.CompFor, frame: Frame, inner: Frame, made: _Made) -> bool:
+    """The rounds of one ``for`` of a comprehension, and of those in it; whether these are all."""
+    source = evaluate(m, part.iter, frame)
+    made.sources.append(source)
+    items, exact = iteration.elements(m, source)
+    for item in items:
+        m.bind(part.target, item, inner)
+        if any(condition(m, evaluate(m, test.test, inner)) is False for test in part.ifs):
+            continue
+        if part.ifs:
+            exact = False
+        if part.inner_for_in is not None:
+            exact = _rounds(m, node, part.inner_for_in, inner, inner, made) and exact
+        elif isinstance(node, cst.DictComp):
+            key = m.see(evaluate(m, node.key, inner))
+            made.pairs[iteration.key_of(key) if isinstance(key, Const) else key] = evaluate(m, node.value, inner)
+        else:
+            made.rows.append(evaluate(m, node.elt, inner))
+    return exact
+
+
+@evaluates(cst.NamedExpr)
+def _walrus(m: Machine, node: cst.NamedExpr, frame: Frame) -> Value:
+    value = evaluate(m, node.value, frame)
+    m.bind(node.target, value, frame)
+    return value
+
+
+@evaluates(cst.Await)
+def _await(m: Machine, node: cst.Await, frame: Frame) -> Value:
+    return evaluate(m, node.expression, frame)
+
+
+@evaluates(cst.Yield)
+def _yield(m: Machine, node: cst.Yield, frame: Frame) -> Value:
+    if isinstance(node.value, cst.From):
+        value = evaluate(m, node.value.item, frame)
+        items = iteration.elements(m, value)[0]
+    else:
+        items = [evaluate(m, node.value, frame)] if node.value is not None else []
+    if frame.function is not None and frame.function.resume is not None:
+        for item in items or [NONE]:
+            frame.function.resume(item)
+        return Unknown()
+    if frame.yields is None:
+        frame.yields = List(open=True)
+    contents = m.state.get(frame.yields)
+    m.state.put(frame.yields, Items((*contents.items, *items), True))
+    m.handed.setdefault(frame.yields, []).extend((m.tick(), frame, item) for item in items)
+    return Unknown()

@@ -1,0 +1,114 @@
+"""The truth of a value, and expressions that depend on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import libcst as cst
+
+from ..heap.join import choose
+from ..heap.state import Exit
+from ..heap.values import ALWAYS, Choice, Condition, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value
+from ..trace.frames import Class, Frame, Function
+from ..trace.machine import Machine
+from .dispatch import evaluate, evaluates
+
+
+@evaluates(cst.BooleanOperation)
+def _boolean(m: Machine, node: cst.BooleanOperation, frame: Frame) -> Value:
+    left = m.see(evaluate(m, node.left, frame))
+    test = condition(m, left)
+    conjunction = isinstance(node.operator, cst.And)
+    if isinstance(test, bool):
+        return evaluate(m, node.right, frame) if test is conjunction else left
+    mark = m.state.mark()
+    m.state.assume(test.true if conjunction else test.false)
+    assumed = m.state.mark()
+    right = m.see(evaluate(m, node.right, frame))
+    changed = m.state.changes(mark) if m.state.mark() > assumed else {}
+    m.state.merge(mark, [Exit(ALWAYS, changed), Exit(ALWAYS, {})])
+    if _plain(left) and not isinstance(right, (Tensor, List, Tuple, Dict, Object)):
+        other = condition(m, right)
+        if isinstance(other, bool):
+            return left if other is conjunction else (right if isinstance(right, Const) else Const(other))
+        if conjunction:
+            return both(m, "and", test, other)
+        neither = both(m, "or", Condition(test.false, test.true), Condition(other.false, other.true))
+        return Condition(neither.false, neither.true)
+    return choose([(test.false if conjunction else test.true, left), (test.true if conjunction else test.false, right)])
+
+
+def _plain(value: Value) -> bool:
+    """Whether a value is no more than an answer to a question."""
+    if isinstance(value, Choice):
+        return all(isinstance(option, (Const, Unknown, Condition)) for _, option in value.options)
+    return isinstance(value, (Condition, Unknown))
+
+
+def both(m: Machine, kind: str, left: Condition, right: Condition) -> Condition:
+    """Whether two conditions hold; where they do not, it is known only that this very test came out so."""
+    if left.false == right.false:
+        return Condition(left.true | right.true, left.false)
+    failed = m.symbol(kind, left.false, right.false, scalar=True)
+    return Condition(left.true | right.true | {(failed, False)}, frozenset({(failed, True)}))
+
+
+def condition(m: Machine, value: Value) -> bool | Condition:
+    """What is known about the truth of a value."""
+    value = m.see(value)
+    if isinstance(value, Condition):
+        if not m.state.possible(value.true):
+            return False
+        if not m.state.possible(value.false):
+            return True
+        return value
+    if isinstance(value, Const):
+        return bool(value.value)
+    if isinstance(value, Tuple):
+        return bool(value.items)
+    if isinstance(value, List):
+        contents = m.state.get(value)
+        if not contents.open:
+            return bool(contents.items)
+    if isinstance(value, (Function, Class, Ref)):
+        return True
+    if isinstance(value, Choice):
+        truths = {condition(m, option) for guard, option in value.options if m.state.possible(guard)}
+        if truths == {True} or truths == {False}:
+            return truths.pop()
+        if all(isinstance(t, bool) for t in truths) and len(value.options) == 2:
+            (first, option), (second, _) = value.options
+            return Condition(first, second) if condition(m, option) else Condition(second, first)
+    if isinstance(value, Choice) and _plain(value):
+        value = m.symbol("true", value.options, scalar=True)  # asked again, the answer is the same
+    if isinstance(value, Unknown):
+        if value.positive:
+            return True
+        known = m.state.path.get(value)
+        if known is not None:
+            return known
+        symbol = value
+    else:
+        symbol = Unknown(scalar=True)
+    return Condition(frozenset({(symbol, True)}), frozenset({(symbol, False)}))
+
+
+def branch(m: Machine, value: Value, arms: tuple[Callable[[], Value], Callable[[], Value]]) -> Value:
+    """Evaluate one of two expressions, or both where the test is not known."""
+    test = condition(m, value)
+    if isinstance(test, bool):
+        return arms[0 if test else 1]()
+    mark, exits = m.state.mark(), []
+    for guard, arm in ((test.true, arms[0]), (test.false, arms[1])):
+        m.state.assume(guard)
+        result = arm()
+        exits.append(Exit(guard, m.state.changes(mark), result))
+        m.state.rollback(mark)
+    m.state.merge(mark, exits)
+    return choose([(way.guard, way.value) for way in exits])
+
+
+@evaluates(cst.IfExp)
+def _conditional(m: Machine, node: cst.IfExp, frame: Frame) -> Value:
+    test = evaluate(m, node.test, frame)
+    return branch(m, test, (lambda: evaluate(m, node.body, frame), lambda: evaluate(m, node.orelse, frame)))

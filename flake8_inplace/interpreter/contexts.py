@@ -1,0 +1,67 @@
+"""``with``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from ..heap.values import NONE, Value
+from ..models import classes
+from ..trace.callables import GradMode, Managed, Packing
+from ..trace.frames import Frame
+from ..trace.machine import Machine
+from .binding import bind
+from .dispatch import evaluate, runs, site_of, suite
+from .functions import run
+
+
+@runs(cst.With)
+def _with(m: Machine, node: cst.With, frame: Frame) -> bool:
+    return _enter(m, list(node.items), node.body, frame)
+
+
+def _enter(m: Machine, items: list[cst.WithItem], body: cst.BaseSuite, frame: Frame) -> bool:
+    """Enter context managers one after the other, run the body, leave them."""
+    if not items:
+        return suite(m, body, frame)
+    modes = m.state.modes
+    before = {name: modes.get(name) for name in ("grad", "expecting", "inference", "packing")}
+    value = m.see(evaluate(m, items[0].item, frame))
+    if isinstance(value, Managed):
+        return _managed(m, value, items, body, frame)
+    m.state.set(modes, "expecting", before["expecting"] or not isinstance(value, (GradMode, Packing)))
+    if isinstance(value, GradMode):
+        m.state.set(modes, "grad", value.on)
+        m.state.set(modes, "inference", value.inference or before["inference"])
+    if isinstance(value, Packing):
+        m.state.set(modes, "packing", "share" if value.shares else "copy")
+    site = site_of(items[0].item, frame)
+    entered = classes.special(m, value, "__enter__", [], site)
+    if items[0].asname is not None:
+        bind(m, items[0].asname.name, value if entered is None else entered, frame)
+    alive = _enter(m, items[1:], body, frame)
+    if alive:
+        classes.special(m, value, "__exit__", [NONE, NONE, NONE], site)
+    for name, was in before.items():
+        m.state.set(modes, name, True if name == "grad" and was is None else was)
+    return alive
+
+
+def _managed(m: Machine, value: Managed, items: list[cst.WithItem], body: cst.BaseSuite, frame: Frame) -> bool:
+    """A generator under ``contextlib.contextmanager``: the body runs where it yields."""
+    outside = list(m.frames), list(m.calling), list(m.active)
+    came: list[bool] = []
+
+    def resume(yielded: Value) -> None:
+        if came:
+            return
+        inside = m.frames, m.calling, m.active
+        m.frames, m.calling, m.active = outside
+        if items[0].asname is not None:
+            bind(m, items[0].asname.name, yielded, frame)
+        came.append(_enter(m, items[1:], body, frame))
+        m.frames, m.calling, m.active = inside
+
+    run(m, replace(value.function, managed=False, resume=resume), value.args, value.kwargs, value.site)
+    return came[0] if came else _enter(m, items[1:], body, frame)

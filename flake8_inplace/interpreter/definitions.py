@@ -1,0 +1,146 @@
+"""``def``, ``class`` and ``import``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from ..heap.values import NONE, Object, Ref, Value
+from ..models import calls
+from ..models.lineage import NAMED_TUPLE
+from ..program.site import Site
+from ..trace.callables import Bound, Partial
+from ..trace.frames import Class, Frame, Function
+from ..trace.machine import Machine
+from .annotations import TENSORS, annotation, dotted
+from .binding import bind
+from .dispatch import evaluate, runs, statement
+
+
+@runs(cst.FunctionDef)
+def _function(m: Machine, node: cst.FunctionDef, frame: Frame) -> bool:
+    m.state.set(frame.vars, node.name.value, _decorated(m, node, make_function(m, node, frame, None), frame))
+    return True
+
+
+def _decorated(m: Machine, node: cst.FunctionDef, function: Function, frame: Frame) -> Function:
+    """A function after the decorators of this file: they may wrap it, or put it into a table of the module."""
+    made = _decorate(m, node, function, frame)
+    known = isinstance(made, (Function, Bound, Partial)) or (isinstance(made, Object) and isinstance(made.cls, Class))
+    return replace(function, wrapped=made) if known and made is not function else function
+
+
+def _decorate(m: Machine, node: cst.FunctionDef | cst.ClassDef, made: Value, frame: Frame) -> Value:
+    for decorator in reversed(node.decorators):
+        inner = decorator.decorator
+        callee = m.see(evaluate(m, inner.func if isinstance(inner, cst.Call) else inner, frame))
+        if not isinstance(callee, (Function, Bound, Class)):
+            continue
+        wrapper = m.see(evaluate(m, inner, frame)) if isinstance(inner, cst.Call) else callee
+        if isinstance(wrapper, (Function, Bound, Class)):
+            made = m.see(calls.call(m, wrapper, [made], {}, Site(frame.piece, decorator, decorator)))
+    return made
+
+
+def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class | None) -> Function:
+    kind, grad, inference, compiled, managed = "", None, False, False, False
+    for decorator in node.decorators:
+        inner = decorator.decorator
+        inner = inner.func if isinstance(inner, cst.Call) else inner
+        name = (
+            inner.value if isinstance(inner, cst.Name) else inner.attr.value if isinstance(inner, cst.Attribute) else ""
+        )
+        if name in ("staticmethod", "classmethod"):
+            kind = name[:-6]
+        elif name in ("property", "cached_property", "lazyproperty", "setter"):
+            kind = name if name in ("property", "setter") else "cached"
+        elif name in ("register_kernel", "register_fake"):  # of torch.library, or of an operator: below autograd
+            grad = False
+        value = evaluate(m, inner, frame) if isinstance(inner, (cst.Name, cst.Attribute)) and kind != "setter" else NONE
+        if isinstance(value, Ref):
+            managed = managed or value.name == "contextlib.contextmanager"
+            compiled = compiled or value.name in ("torch.compile", "torch.jit.script")
+            mode = calls.grad_mode_of(value.name)
+            grad = mode if mode is not None else grad
+            inference = inference or value.name == "torch.inference_mode"
+    defaults: dict[str, Value] = {}
+    for param in (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params):
+        if param.default is not None:
+            defaults[param.name.value] = evaluate(m, param.default, frame)
+    text = frame.piece.tree.heads.get(node)
+    given = (*node.params.posonly_params, *node.params.params)
+    said_tensors = tuple(param.name.value for param in given if annotation(param.annotation) in TENSORS)
+    m.scopes.append(frame)
+    return Function(
+        node.name.value,
+        node,
+        frame.piece,
+        frame,
+        text,
+        owner,
+        kind,
+        grad,
+        defaults,
+        inference,
+        compiled,
+        managed,
+        said_tensors,
+    )
+
+
+@runs(cst.ClassDef)
+def _class(m: Machine, node: cst.ClassDef, frame: Frame) -> bool:
+    bases = tuple(m.see(evaluate(m, arg.value, frame)) for arg in node.bases)
+    generated = (
+        bool(node.decorators) or NAMED_TUPLE in bases or any(isinstance(b, Class) and b.generated for b in bases)
+    )
+    cls = Class(node.name.value, node, frame.piece, bases, {}, _fields(node), generated)
+    body = Frame(cls.members, frame.piece, frame, owner=cls)
+    for part in node.body.body:
+        if isinstance(part, cst.FunctionDef):
+            function = _decorated(m, part, make_function(m, part, frame, cls), body)
+            name = f"{function.name}.setter" if function.kind == "setter" else function.name
+            cls.members[name] = function
+        else:
+            statement(m, part, body)
+    m.state.set(frame.vars, node.name.value, cls)
+    if frame.piece.registers and frame.parent is None:
+        _decorate(m, node, cls, frame)
+    return True
+
+
+def _fields(node: cst.ClassDef) -> tuple[str, ...]:
+    lines = [part for part in node.body.body if isinstance(part, cst.SimpleStatementLine)]
+    parts = [part.target for line in lines for part in line.body if isinstance(part, cst.AnnAssign)]
+    return tuple(target.value for target in parts if isinstance(target, cst.Name))
+
+
+@runs(cst.Import)
+def _import(m: Machine, node: cst.Import, frame: Frame) -> bool:
+    for alias in node.names:
+        full = dotted(alias.name)
+        if alias.asname is not None:
+            bind(m, alias.asname.name, Ref(full), frame)
+        else:
+            top = full.partition(".")[0]
+            m.state.set(frame.vars, top, Ref(top))
+    return True
+
+
+@runs(cst.ImportFrom)
+def _import_from(m: Machine, node: cst.ImportFrom, frame: Frame) -> bool:
+    if isinstance(node.names, cst.ImportStar):
+        return True
+    module = "." * len(node.relative) + (dotted(node.module) if node.module is not None else "")
+    for alias in node.names:
+        full = f"{module}.{dotted(alias.name)}"
+        name = alias.asname.name if alias.asname is not None else alias.name
+        bind(m, name, Ref(full), frame)
+    return True
+
+
+@runs(cst.Global, cst.Nonlocal)
+def _outer(m: Machine, node: cst.Global | cst.Nonlocal, frame: Frame) -> bool:
+    frame.outer |= {item.name.value for item in node.names}
+    return True

@@ -1,0 +1,103 @@
+"""Run a statement, evaluate an expression: which function does it for which kind of node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import libcst as cst
+
+from ..hazards import text
+from ..heap.values import Unknown, Value
+from ..program.nodes import parts
+from ..program.site import Site
+from ..trace.frames import Frame
+from ..trace.machine import Machine
+
+
+def site_of(node: cst.CSTNode, frame: Frame) -> Site:
+    """Where to report what this expression does: the token that names the operation."""
+    token: cst.CSTNode = node
+    if type(node) is cst.Call:
+        token = node.func.attr if type(node.func) is cst.Attribute else node.func
+    elif type(node) is cst.Subscript:
+        token = node.lbracket
+    elif type(node) is cst.BinaryOperation or type(node) is cst.AugAssign:
+        token = node.operator
+    return Site(frame.piece, token, node)
+
+
+def evaluate(m: Machine, node: cst.BaseExpression, frame: Frame) -> Value:
+    """The value of an expression; its side effects happen."""
+    handler = _HANDLERS.get(type(node))
+    return handler(m, node, frame) if handler is not None else Unknown()
+
+
+_HANDLERS: dict[type, Callable[[Machine, Any, Frame], Value]] = {}
+
+
+def evaluates(*kinds: type) -> Callable[[Any], Any]:
+    """Register a function as what evaluates expressions of these kinds."""
+
+    def register(handler: Any) -> Any:
+        _HANDLERS.update(dict.fromkeys(kinds, handler))
+        return handler
+
+    return register
+
+
+def block(m: Machine, body: Sequence[cst.CSTNode], frame: Frame) -> bool:
+    """Run statements in order; False when control does not reach the end."""
+    for index, node in enumerate(body):
+        if not statement(m, node, frame):
+            if type(node) is cst.If:
+                for rest in body[index + 1 :]:
+                    skip(m, node.test, rest)
+            return False
+    return True
+
+
+def statement(m: Machine, node: cst.CSTNode, frame: Frame) -> bool:
+    m.steps += 1
+    m.entry_steps += 1
+    if m.steps % 16 == 0:
+        m.go_on()
+    handler = _STATEMENTS.get(type(node))
+    if type(node) in _LINES:
+        frame.line = node
+    return handler(m, node, frame) if handler is not None else True
+
+
+_LINES = frozenset({cst.Expr, cst.Assign, cst.AnnAssign, cst.AugAssign, cst.Return})
+
+
+def suite(m: Machine, body: cst.BaseSuite, frame: Frame) -> bool:
+    return block(m, body.body, frame)
+
+
+def skip(m: Machine, why: cst.CSTNode, arm: cst.CSTNode | None) -> None:
+    """An arm is not read. Where that hangs on an attribute, which others may set, they may come to what it calls."""
+    if arm is None or arm in m.skipped:
+        return
+    m.skipped.add(arm)
+    if _asks_attribute(why):
+        m.asked.update(name for name in text.mentioned(arm) if name.startswith("_"))
+
+
+def _asks_attribute(node: cst.CSTNode) -> bool:
+    if isinstance(node, cst.Attribute) and node.attr.value != "training":
+        return True
+    return any(_asks_attribute(child) for child in parts(node))
+
+
+_STATEMENTS: dict[type, Callable[[Machine, Any, Frame], bool]] = {}
+
+
+def runs(*kinds: type) -> Callable[[Any], Any]:
+    """Register a function as what runs statements of these kinds: False when control does not come to their end."""
+
+    def register(handler: Any) -> Any:
+        _STATEMENTS.update(dict.fromkeys(kinds, handler))
+        return handler
+
+    return register

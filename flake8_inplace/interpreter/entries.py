@@ -1,0 +1,158 @@
+"""Entry points: a function or class as code outside the file may call it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from ..hazards import replay
+from ..heap.state import State
+from ..heap.values import NONE, Cell, Const, Grad, List, Object, Tensor, Unknown, Value
+from ..models import classes, custom, lineage
+from ..program.site import Site
+from ..trace.frames import Class, Function
+from ..trace.machine import Machine, Start
+from .annotations import annotation
+from .functions import joined, positional, run
+
+
+def entry_argument(m: Machine, function: Function, param: cst.Param, first: bool, forward: bool) -> Value:
+    """What a caller outside this file may pass for a parameter."""
+    said = annotation(param.annotation)
+    default = function.defaults.get(param.name.value)
+    if forward and not first and said in ("", "tensor", "maybe") and (default is None or default == NONE):
+        return Tensor() if said == "tensor" else Unknown(likely=True)  # labels, masks, ids and states
+    if said == "tensor":
+        return Tensor(cell=Cell(Grad.MAYBE, leaf=False))
+    if said == "parameter":  # its caller may have switched gradients off to write to it
+        return Tensor(cell=Cell(Grad.YES, leaf=False))
+    if said == "data":
+        return Tensor()
+    if said == "maybe":
+        return Unknown(Grad.MAYBE, likely=True)
+    if said == "tensors":
+        return List([Tensor(cell=Cell(Grad.MAYBE, leaf=False)) for _ in range(2)], open=True)
+    if said == "scalar":
+        return Unknown(scalar=True, default=default)
+    if default is not None and default != NONE:
+        return Unknown(scalar=isinstance(default, Const), default=default)
+    if said == "other":
+        return Unknown(Grad.MAYBE)
+    if forward and first and default is None and param.name.value not in joined(m, function):
+        return Tensor(cell=Cell(Grad.MAYBE, leaf=False))
+    return Unknown(Grad.MAYBE, likely=forward)
+
+
+def call_entry(m: Machine, function: Function, receiver: Value | None) -> None:
+    """Read a function as if somebody outside the file called it; what it hands out may be backpropagated."""
+    m.state.journal.clear()
+    params = function.node.params
+    spec = positional(params)
+    args: list[Value] = []
+    if receiver is not None and spec:
+        args.append(receiver)
+        spec = spec[1:]
+    forward = function.name == "forward" and isinstance(receiver, Object) and lineage.is_module(receiver.cls)
+    args += [entry_argument(m, function, p, index == 0, forward) for index, p in enumerate(spec)]
+    kwargs = {p.name.value: entry_argument(m, function, p, False, forward) for p in params.kwonly_params}
+    site = Site(function.piece, function.node, function.node)
+    result = run(m, function, args, kwargs, site)
+    m.want(result, *lineage.kept(m, receiver))
+
+
+def call_class(m: Machine, cls: Class) -> None:
+    """Read the methods of a class that nothing else in the file called, on an instance made with its defaults."""
+    members = sorted(cls.members.items(), key=_likely_caller)
+    if not any(worth(m, member) for _, member in members if isinstance(member, Function)):
+        return
+    if lineage.inherits(cls, lineage.FUNCTION):
+        if not any(getattr(cls.members.get(name), "node", None) in m.reached for name in ("forward", "backward")):
+            call_custom(m, cls)
+        return
+    for name, member in members:
+        if not isinstance(member, Function) or member.node in m.reached or not worth(m, member):
+            continue
+        if name != "step" and lineage.optimizes(cls):
+            member = replace(member, grad=False)  # what a step calls, with the parameters and their gradients
+        if name == "__init__":
+            m.want(instance_entry(m, cls))
+        elif member.kind in ("static", "class"):
+            fresh_entry(m)
+            call_entry(m, member, cls if member.kind == "class" else None)
+        else:
+            call_entry(m, member, instance_entry(m, cls))
+    getter = lineage.member(cls, "__getitem__")
+    if isinstance(getter, Function) and any(lineage.inherits(cls, name) for name in lineage.DATASETS):
+        replay.read_twice(m, getter, instance_entry(m, cls), Site(getter.piece, getter.node, getter.node))
+
+
+def worth(m: Machine, function: Function) -> bool:
+    """Whether a function is to be read as an entry: see `reach`.
+
+    A private one that is spelled in what was read, but only where no reading came, or where no gradient is recorded, is
+    not: what only inference calls, or only an option that no caller of this file sets, is nobody else's to call.
+    """
+    if function.text is not None and not function.text.worth:
+        return False
+    name = function.name
+    return not name.startswith("_") or name.endswith("_") or name in m.asked or name not in m.spelled
+
+
+def _likely_caller(item: tuple[str, Value]) -> tuple[bool, bool]:
+    """Sorts the methods that call others before those they call."""
+    return item[0] not in ("forward", "__call__"), item[0].startswith("_")
+
+
+def call_custom(m: Machine, cls: Class) -> None:
+    """Read a custom autograd function as if somebody outside the file applied it."""
+    fresh_entry(m)
+    forward = lineage.member(cls, "forward")
+    args: list[Value] = []
+    if isinstance(forward, Function):
+        with_context = lineage.member(cls, "setup_context") is None
+        params = positional(forward.node.params)[with_context:]
+        args = [entry_argument(m, forward, param, index == 0, False) for index, param in enumerate(params)]
+    m.want(custom.apply(m, cls, args, {}, Site(cls.piece, cls.node, cls.node)))
+
+
+def instance_entry(m: Machine, cls: Class) -> Value:
+    """Start an entry from the state in which an instance has just been made; its ``__init__`` is read once a class."""
+    fresh_entry(m)
+    if cls not in m.strangers:
+        instance = stranger(m, cls)
+        m.strangers[cls] = Start(instance, m.state.store, m.state.path, dict(m.symbols), dict(m.promoted))
+    start = m.strangers[cls]
+    m.state = State(store=dict(start.store), path=dict(start.path))
+    m.symbols, m.promoted = dict(start.symbols), dict(start.promoted)
+    return start.instance
+
+
+def stranger(m: Machine, cls: Class) -> Value:
+    """An instance made by somebody outside the file."""
+    init = lineage.member(cls, "__init__")
+    if not isinstance(init, Function):
+        return classes.instantiate(m, cls, [], {}, Site(cls.piece, cls.node, cls.node))
+    instance = Object(cls)
+    params = init.node.params
+    args: list[Value] = [instance]
+    for param in [*params.posonly_params, *params.params][1:]:
+        args.append(_option(init, param))
+    kwargs = {p.name.value: _option(init, p) for p in params.kwonly_params}
+    run(m, init, args, kwargs, Site(cls.piece, cls.node, cls.node))
+    return instance
+
+
+def _option(init: Function, param: cst.Param) -> Value:
+    default = init.defaults.get(param.name.value)
+    scalar = annotation(param.annotation) == "scalar" or (isinstance(default, Const) and default != NONE)
+    return Unknown(scalar=scalar, default=default)
+
+
+def fresh_entry(m: Machine) -> None:
+    m.state = State(store=dict(m.base))
+    m.pending = {}
+    m.entry_steps = m.recursive = 0
+    m.symbols, m.promoted = {}, {}
+    m.events, m.stored, m.returned, m.rescaled, m.updates, m.handed, m.parts = {}, {}, {}, {}, {}, {}, {}
+    m.overtaken, m.keepers = {}, {}

@@ -1,0 +1,148 @@
+"""Branches, ``return``, ``raise`` and ``try``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import libcst as cst
+
+from ..hazards import snapshots
+from ..heap.state import Exit
+from ..heap.values import NONE, Choice, Guard, Object, Unknown, Value
+from ..models import lineage
+from ..program.site import Site
+from ..trace.frames import Frame, Loop
+from ..trace.machine import Machine
+from .binding import bind
+from .conditions import condition
+from .dispatch import block, evaluate, runs, skip, statement, suite
+from .names import quietly
+
+EXITS = 64
+"""Most ``return`` statements of one call that count."""
+
+
+@runs(cst.SimpleStatementLine)
+def _simple_line(m: Machine, node: cst.SimpleStatementLine, frame: Frame) -> bool:
+    return block(m, node.body, frame)
+
+
+@runs(cst.If)
+def _if(m: Machine, node: cst.If, frame: Frame) -> bool:
+    test = condition(m, evaluate(m, node.test, frame))
+    arms: list[tuple[Guard | None, Callable[[], bool]]] = []
+
+    def other() -> bool:
+        if type(node.orelse) is cst.If:
+            return statement(m, node.orelse, frame)
+        return suite(m, node.orelse.body, frame) if node.orelse is not None else True
+
+    if isinstance(test, bool):
+        skip(m, node.test, node.orelse if test else node.body)
+        return suite(m, node.body, frame) if test else other()
+    arms = [(test.true, lambda: suite(m, node.body, frame)), (test.false, other)]
+    overtaken = _overtaken(m, node.body, frame) if m.updates and node.orelse is None else {}
+    alive = fork(m, arms)
+    for name, update in overtaken.items():
+        m.state.set(m.overtaken, name, update)
+    return alive
+
+
+def _overtaken(m: Machine, body: cst.BaseSuite, frame: Frame) -> dict[tuple[Frame | Object, str], Site]:
+    """``best = model``, under a condition, where ``best`` is ``model`` already, which was trained since: where it was.
+
+    Nothing was kept, and nothing is.
+    """
+    found = {}
+    for line in body.body:
+        node = line.body[0] if isinstance(line, cst.SimpleStatementLine) else line
+        if not isinstance(node, cst.Assign) or not isinstance(node.value, (cst.Name, cst.Attribute)):
+            continue
+        module = m.see(quietly(m, node.value, frame))
+        if module in m.modules or (isinstance(module, Object) and lineage.is_module(module.cls)):
+            owner, name, before, time = _kept(m, node.targets[0].target, frame)
+            update = snapshots.update_since(m, time)
+            options = [option for _, option in before.options] if isinstance(before, Choice) else [before]
+            if update is not None and module in options:
+                found[owner, name] = update
+    return found
+
+
+def _kept(m: Machine, target: cst.BaseExpression, frame: Frame) -> tuple[Frame | Object, str, Value, int]:
+    """What a variable, or an attribute of an instance, stands for: whose it is, its name, the value, since when."""
+    if isinstance(target, cst.Name):
+        return frame, target.value, frame.vars.get(target.value, NONE), frame.times.get(target.value, frame.born)
+    owner = m.see(quietly(m, target.value, frame)) if isinstance(target, cst.Attribute) else NONE
+    if isinstance(target, cst.Attribute) and isinstance(owner, Object):
+        name = target.attr.value
+        return owner, name, m.state.get(owner).items.get(name, NONE), m.stored.get((owner, name), m.clock)
+    return frame, "", NONE, m.clock
+
+
+def fork(m: Machine, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> bool:
+    """Run alternatives from the same state and go on from those that come through."""
+    mark, exits = m.state.mark(), list[Exit]()
+    for guard, arm in arms:
+        if guard is not None and not m.state.possible(guard):
+            continue
+        m.state.assume(guard or frozenset())
+        if arm():
+            if not exits and arm is arms[-1][1]:
+                return True
+            exits.append(Exit(guard or frozenset(), m.state.changes(mark)))
+        m.state.rollback(mark)
+    if exits:
+        m.state.merge(mark, exits)
+    return bool(exits)
+
+
+@runs(cst.Return)
+def _return(m: Machine, node: cst.Return, frame: Frame) -> bool:
+    value = evaluate(m, node.value, frame) if node.value is not None else NONE
+    if node is frame.last:
+        frame.exits.append(Exit(m.state.guard(), {}, value))
+        frame.ended = True
+    elif len(frame.exits) < EXITS:
+        frame.exits.append(Exit(m.state.guard(), m.state.changes(frame.mark), value))
+    return False
+
+
+@runs(cst.Raise)
+def _raise(m: Machine, node: cst.Raise, frame: Frame) -> bool:
+    if frame.tries:
+        this = frame.tries[-1]
+        this.breaks.append(Exit(m.state.guard(), m.state.changes(this.mark)))
+    return False
+
+
+@runs(cst.Assert)
+def _assert(m: Machine, node: cst.Assert, frame: Frame) -> bool:
+    test = condition(m, evaluate(m, node.test, frame))
+    if not isinstance(test, bool):
+        m.state.assume(test.true)
+    return True
+
+
+@runs(cst.Try, cst.TryStar)
+def _try(m: Machine, node: cst.Try | cst.TryStar, frame: Frame) -> bool:
+    """The body, and each handler from where the body began or raised."""
+    state, failed = m.state, Unknown(scalar=True)
+    this = Loop(state.mark())
+    frame.tries.append(this)
+    alive = suite(m, node.body, frame)
+    frame.tries.pop()
+    if alive and node.orelse is not None:
+        alive = suite(m, node.orelse.body, frame)
+    exits = [Exit(frozenset({(failed, False)}), state.changes(this.mark))] if alive else []
+    for handler in node.handlers:
+        state.merge(this.mark, [*this.breaks, Exit(frozenset(), {})])
+        state.assume(frozenset({(failed, True)}))
+        if handler.name is not None:
+            bind(m, handler.name.name, Unknown(scalar=True), frame)
+        if suite(m, handler.body, frame):
+            exits.append(Exit(frozenset({(failed, True)}), state.changes(this.mark)))
+    if exits and node.handlers:
+        state.merge(this.mark, exits)
+    if node.finalbody is not None:
+        return suite(m, node.finalbody.body, frame) and bool(exits)
+    return bool(exits)

@@ -1,0 +1,198 @@
+"""Calls of the program's functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from ..hazards import arguments, intent, text
+from ..heap.join import choose
+from ..heap.state import Exit, State
+from ..heap.values import NONE, Choice, Dict, Grad, Object, Tensor, Tuple, Unknown, Value, constant
+from ..models import calls, lineage, tensors
+from ..program.nodes import parts
+from ..program.site import Site
+from ..trace.callables import Managed
+from ..trace.frames import Frame, Function
+from ..trace.machine import DEPTH, ENTRY_STEPS, Machine
+from .dispatch import evaluate, suite
+
+RECURSIONS = 3
+"""Most times that a function is read inside itself; once, after it was read so ``RECURSIVE`` times in an entry."""
+RECURSIVE = 32
+
+
+def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    """Call a function of the file: its body is read with these arguments."""
+    if function.managed:
+        return Managed(function, args, kwargs, site)
+    if function.wrapped is not None:
+        before = m.ran.get(function.node)
+        result = calls.call(m, function.wrapped, args, kwargs, site)
+        if m.ran.get(function.node) != before:
+            return result
+    m.ran[function.node] = m.clock
+    busy = sum(1 for active in m.active if active.node is function.node)
+    m.recursive += busy > 0
+    if busy > (RECURSIONS if m.recursive <= RECURSIVE else 1) or len(m.active) >= DEPTH or m.entry_steps > ENTRY_STEPS:
+        return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.NO)
+    state, (body, piece) = m.state, m.body(function)
+    frame = Frame({}, piece, function.frame, function.owner, args[0] if function.owner and args else None)
+    frame.function, frame.given, frame.born = function, [*args, *kwargs.values()], m.tick()
+    complete = parameters(m, function, args, kwargs, frame, entry=site.node is function.node)
+    if complete or function.name != "forward":
+        m.reached.add(function.node)
+        m.spelled |= piece.mentions if function.text is not None else frozenset()
+    unused = m.is_statement(site)
+    m.active.append(function)
+    m.calling.append(site)
+    m.frames.append(frame)
+    modes, stepping = dict(state.modes), m.stepping
+    if stepping is None and site.node is not function.node and lineage.optimizes(function.owner):
+        m.stepping = site
+    if function.grad is not None:
+        state.set(state.modes, "grad", function.grad)
+        state.set(state.modes, "inference", function.inference or modes.get("inference"))
+    try:
+        if not isinstance(body, cst.BaseSuite):
+            return evaluate(m, body, frame)
+        frame.mark = state.mark()
+        frame.last = _end(body)
+        entry = state.guard()
+        if suite(m, body, frame):
+            frame.exits.append(Exit(state.guard(), {}, NONE))
+            frame.ended = True
+        if not frame.exits:
+            return Unknown()
+        if len(frame.exits) > 1 or not frame.ended:
+            if frame.ended:  # the state is that of the last way out
+                frame.exits[-1].delta = state.changes(frame.mark)
+            for way in frame.exits:
+                way.guard = way.guard - entry
+            state.merge(frame.mark, frame.exits)
+        value = choose([(way.guard, way.value) for way in frame.exits])
+        forget(state, frame)
+        if intent.says_in_place(function.name) or constant(kwargs.get("inplace", NONE)) is True:
+            arguments.announced(m, frame.given, frame.born)
+        elif not unused:
+            arguments.handed_back(m, frame.given, value, frame.born)
+        else:
+            arguments.peeked(m, frame.given, frame.born)
+        return frame.yields or value
+    finally:
+        if function.name not in ("__enter__", "__exit__"):  # which may be there to switch it
+            state.set(state.modes, "grad", modes.get("grad", True))
+            state.set(state.modes, "inference", modes.get("inference"))
+        m.stepping = stepping
+        frame.exits.clear()
+        m.active.pop()
+        m.calling.pop()
+        m.frames.pop()
+
+
+def _end(body: cst.BaseSuite) -> cst.CSTNode | None:
+    """The simple statement at the end of a body, if there is one."""
+    line = body.body[-1] if body.body else None
+    return line.body[-1] if isinstance(line, cst.SimpleStatementLine) else None
+
+
+def forget(state: State, frame: Frame) -> None:
+    """The variables of a call that is over need no undoing."""
+    journal = state.journal
+    kept = [entry for entry in journal[frame.mark :] if entry[0] is not frame.vars and entry[0] is not frame.times]
+    journal[frame.mark :] = kept
+
+
+def parameters(
+    m: Machine, function: Function, args: list[Value], kwargs: dict[str, Value], frame: Frame, entry: bool
+) -> bool:
+    """Bind the parameters of a call; True when every required one got a value that is known.
+
+    An ``entry`` may be given other keywords than those that are known of.
+    """
+    params = function.node.params
+    named = [p.name.value for p in (*params.posonly_params, *params.params)]
+    rest = dict(kwargs)
+    complete = True
+    receiver = args[0] if args and function.name == "forward" else None
+    into_module = isinstance(receiver, Object) and lineage.is_module(receiver.cls)
+    for index, name in enumerate(named):
+        if index < len(args):
+            value = args[index]
+        elif name in rest:
+            value = rest.pop(name)
+        else:
+            value = function.defaults.get(name, Unknown())
+        complete = complete and not _blank(m, value)
+        if index == 1 and into_module and _is_input(m, function, value):
+            value = m.promote(value)
+        guessed = isinstance(value, Tensor) and name in joined(m, function)
+        frame.vars[name] = Unknown(m.grad(value), likely=True) if guessed else value
+    for param in params.kwonly_params:
+        name = param.name.value
+        frame.vars[name] = rest.pop(name) if name in rest else function.defaults.get(name, Unknown())
+    if type(params.star_arg) is cst.Param:
+        frame.vars[params.star_arg.name.value] = Tuple(tuple(args[len(named) :]))
+    if params.star_kwarg is not None:
+        frame.vars[params.star_kwarg.name.value] = Dict(rest, open=entry)
+    for name in function.tensors:
+        frame.vars[name] = _given_tensor(m, frame.vars[name])
+    return complete
+
+
+def _given_tensor(m: Machine, value: Value) -> Value:
+    """An argument for a parameter that is annotated as a tensor: None is not what is meant."""
+    value = m.see(value)
+    if not isinstance(value, Choice):
+        return m.promote(value)
+    options = [option for _, option in value.options if m.see(option) != NONE]
+    return m.promote(options[0]) if len(options) == 1 else value
+
+
+def _is_input(m: Machine, function: Function, value: Value) -> bool:
+    """Whether data is given to a ``forward`` as its first argument, of which nothing says that it is no tensor."""
+    value = m.see(value)
+    param = positional(function.node.params)[1]
+    unsaid = param.annotation is None and param.name.value not in {*function.defaults, *joined(m, function)}
+    data = isinstance(value, Unknown) and value.grad is Grad.NO and value.node is None and value.default is None
+    return unsaid and data
+
+
+def _blank(m: Machine, value: Value) -> bool:
+    value = m.see(value)
+    return isinstance(value, Unknown) and not value.scalar and value.default is None
+
+
+def joined(m: Machine, function: Function) -> frozenset[str]:
+    """The names that ``torch.cat(name)`` and the like in a function show to be sequences of tensors."""
+    found = m.joined.get(function.node)
+    if found is None:
+        body, piece = m.body(function)
+        first: dict[str, bool] = {}
+        for name, is_list in () if _JOINING.isdisjoint(piece.mentions) else _joins(body):
+            first.setdefault(name, is_list)
+        found = m.joined[function.node] = frozenset(name for name, is_list in first.items() if is_list)
+    return found
+
+
+def _joins(node: cst.CSTNode) -> Iterator[tuple[str, bool]]:
+    """The names that are joined, and, with False, those that are bound to something else, in the order of the text."""
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _JOINING:
+        first = node.args[0].value if node.args else None
+        if isinstance(first, cst.Name):
+            yield first.value, True
+    elif isinstance(node, cst.Assign) and not list(_joins(node.value)):
+        for target in node.targets:
+            yield from ((name, False) for name in text.names(target.target))
+    for child in parts(node):
+        yield from _joins(child)
+
+
+_JOINING = frozenset({"cat", "concat", "stack", "hstack", "vstack"})
+
+
+def positional(params: cst.Parameters) -> list[cst.Param]:
+    """What a caller may pass by position; two stand for all that ``*args`` takes."""
+    rest = [params.star_arg] * 2 if isinstance(params.star_arg, cst.Param) else []
+    return [*params.posonly_params, *params.params, *rest]

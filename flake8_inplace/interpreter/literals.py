@@ -1,0 +1,108 @@
+"""Literals: constants, strings, tuples, lists and dictionaries."""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+from typing import Any
+
+import libcst as cst
+
+from ..hazards import stale
+from ..heap.values import Const, Dict, List, Tuple, Unknown, Value, constant
+from ..models import arithmetic, containers, iteration
+from ..trace.frames import Frame
+from ..trace.machine import Machine
+from .dispatch import evaluate, evaluates
+
+
+@evaluates(cst.Integer, cst.Float, cst.Imaginary, cst.SimpleString)
+def _literal(m: Machine, node: Any, frame: Frame) -> Value:
+    return _constant_of(node.value) or Unknown(scalar=True)
+
+
+@lru_cache(1024)
+def _constant_of(text: str) -> Const | None:
+    """The constant that a literal spells; None where it is too long for Python."""
+    if text.isdecimal() and (text[0] != "0" or len(text) == 1):
+        return Const(int(text))
+    if text[0] in "\"'" and "\\" not in text:
+        return Const(text[1:-1])
+    try:
+        return Const(float(text) if text[0].isdecimal() and "." in text else ast.literal_eval(text))
+    except (ValueError, SyntaxError, MemoryError):
+        return None
+
+
+@evaluates(cst.Ellipsis)
+def _ellipsis(m: Machine, node: cst.Ellipsis, frame: Frame) -> Value:
+    return Const(...)
+
+
+@evaluates(cst.FormattedString)
+def _string(m: Machine, node: cst.FormattedString, frame: Frame) -> Value:
+    """A string put together from parts: a constant where all of them are."""
+    values: list[Value] = []
+    for part in node.parts:
+        if isinstance(part, cst.FormattedStringText):
+            values.append(Const(part.value))
+        elif isinstance(part, cst.FormattedStringExpression):
+            value = m.see(evaluate(m, part.expression, frame))
+            plain = part.conversion is None and part.format_spec is None
+            values.append(value if plain and isinstance(value, (Const, Unknown)) else Unknown(scalar=True))
+    if all(isinstance(value, Const) and arithmetic.is_small(value.value) for value in values):
+        return Const("".join(str(constant(value)) for value in values))
+    return m.symbol("string", *values, scalar=True)
+
+
+def _elements(m: Machine, elements: Any, frame: Frame) -> tuple[list[Value], bool]:
+    items: list[Value] = []
+    exact = True
+    read: list[tuple[cst.BaseExpression, Value, int]] = []
+    for element in elements:
+        value = evaluate(m, element.value, frame)
+        read.append((element.value, value, m.clock))
+        if type(element) is cst.StarredElement:
+            more, done = iteration.elements(m, value)
+            items.extend(more)
+            exact = exact and done
+        else:
+            items.append(value)
+    for node, value, since in read:
+        unchanged(m, node, value, since, frame)
+    return items, exact
+
+
+@evaluates(cst.Tuple)
+def _tuple(m: Machine, node: cst.Tuple, frame: Frame) -> Value:
+    items, exact = _elements(m, node.elements, frame)
+    return Tuple(tuple(items)) if exact else List(items, True, m.clock)
+
+
+@evaluates(cst.List, cst.Set)
+def _list(m: Machine, node: cst.List | cst.Set, frame: Frame) -> Value:
+    items, exact = _elements(m, node.elements, frame)
+    return List(items, not exact, m.clock)
+
+
+@evaluates(cst.Dict)
+def _dict(m: Machine, node: cst.Dict, frame: Frame) -> Value:
+    result = Dict()
+    read: list[tuple[cst.BaseExpression, Value, int]] = []
+    for element in node.elements:
+        key = evaluate(m, element.key, frame) if isinstance(element, cst.DictElement) else None
+        value = evaluate(m, element.value, frame)
+        read.append((element.value, value, m.clock))
+        if key is not None:
+            containers.set_item(m, result, key, value)
+        else:
+            containers.dict_method(m, result, "update", [value], {})
+    for expression, value, since in read:
+        unchanged(m, expression, value, since, frame)
+    return result
+
+
+def unchanged(m: Machine, node: cst.BaseExpression, value: Value, since: int, frame: Frame) -> None:
+    """An operand that is a plain name must not be overwritten by what is evaluated after it."""
+    if m.clock != since and isinstance(node, (cst.Name, cst.Attribute)):
+        stale.operand(m, value, since)

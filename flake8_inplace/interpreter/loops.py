@@ -1,0 +1,212 @@
+"""``for`` and ``while``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import libcst as cst
+
+from ..hazards import stale, text
+from ..heap.state import Exit
+from ..heap.values import Cell, CellState, Const, Object, Tensor, Tuple, Unknown, Value
+from ..models import calls, iteration, lineage
+from ..program.nodes import parts
+from ..trace import holdings
+from ..trace.callables import Bound
+from ..trace.frames import Frame, Function, Loop
+from ..trace.machine import Machine
+from .binding import bind
+from .calls import arguments
+from .conditions import condition
+from .dispatch import evaluate, runs, site_of, skip, suite
+from .functions import run
+
+ROUNDS = 4
+"""Most rounds of a loop whose length is not known."""
+
+
+@runs(cst.For)
+def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
+    call, numbered = _numbered(node.iter)
+    if isinstance(call, cst.Call) and (generator := _generator(m, node, call.func, frame)) is not None:
+        function, receiver = generator
+        args, kwargs = arguments(m, call, frame)
+        return _interleaved(m, node, function, [*receiver, *args], kwargs, frame, numbered)
+    source, begin = m.see(evaluate(m, node.iter, frame)), m.tick()
+    if isinstance(source, Object):
+        found = lineage.member(source.cls, "__iter__")
+        if isinstance(found, Function) and _yields(m, node, found):
+            return _interleaved(m, node, found, [source], {}, frame)
+    items, exact = iteration.few(m, *iteration.elements(m, source), calls.configures(frame.piece))
+    if not items:
+        skip(m, node.iter, node.body)
+
+    def binding(item: Value) -> Callable[[], None]:
+        return lambda: bind(m, node.target, item, frame)
+
+    frame.elements |= text.names(node.target)
+
+    def further() -> None:
+        bind(m, node.target, iteration.another(m, items[-1]), frame)
+
+    alive = loop(m, frame, node.body, [binding(item) for item in items], further, node.orelse, exact)
+    stale.outlived(m, source, begin)
+    return alive
+
+
+def _numbered(node: cst.BaseExpression) -> tuple[cst.BaseExpression, bool]:
+    """What a loop goes over, and whether it numbers it: the ``x`` of ``enumerate(x)``."""
+    if not isinstance(node, cst.Call) or not node.args or node.args[0].star:
+        return node, False
+    numbers = isinstance(node.func, cst.Name) and node.func.value == "enumerate"
+    return (node.args[0].value, True) if numbers else (node, False)
+
+
+def _generator(
+    m: Machine, node: cst.For, func: cst.BaseExpression, frame: Frame
+) -> tuple[Function, list[Value]] | None:
+    """The generator of the file that a loop calls, and its receiver."""
+    if not isinstance(func.value if isinstance(func, cst.Attribute) else func, cst.Name):
+        return None
+    callee = m.see(evaluate(m, func, frame))
+    if isinstance(callee, Bound):
+        function, receiver = callee.function, [callee.receiver]
+    elif isinstance(callee, Function):
+        function, receiver = callee, []
+    else:
+        return None
+    return (function, receiver) if _yields(m, node, function) else None
+
+
+def _yields(m: Machine, node: cst.For, function: Function) -> bool:
+    """Whether a function is a generator that a loop over it runs to its end."""
+    yields = not function.managed and _has(m.body(function)[0], cst.Yield)
+    return yields and not _has(node.body, cst.Break, cst.Return, cst.Yield)
+
+
+def _has(node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> bool:
+    """Whether there are such nodes in a body, but for those of functions in it."""
+    if isinstance(node, (cst.FunctionDef, cst.Lambda)):
+        return False
+    return isinstance(node, kinds) or any(_has(part, *kinds) for part in parts(node))
+
+
+def _interleaved(
+    m: Machine,
+    node: cst.For,
+    generator: Function,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    frame: Frame,
+    numbered: bool = False,
+) -> bool:
+    """``for x in generator(...)``: the body runs where the generator yields."""
+    frame.elements |= text.names(node.target)
+    outside = list(m.frames), list(m.calling), list(m.active)
+    items: list[Value] = []
+
+    def resume(yielded: Value) -> None:
+        items.append(yielded)
+        first = len(items) == 1 and isinstance(node.iter, cst.Call) and len(node.iter.args) == 1
+        number = Const(0) if first else Unknown(scalar=True)
+        element = Tuple((number, yielded)) if numbered else yielded
+        inside = m.frames, m.calling, m.active
+        m.frames, m.calling, m.active = outside
+        try:
+            loop(m, frame, node.body, [lambda: bind(m, node.target, element, frame)], lambda: None, None, exact=True)
+        finally:
+            m.frames, m.calling, m.active = inside
+
+    run(m, replace(generator, resume=resume), args, kwargs, site_of(node.iter, frame))
+    if not items:  # it was not read, or has not come to a yield
+        loop(m, frame, node.body, [lambda: bind(m, node.target, Unknown(), frame)], lambda: None, None, exact=True)
+    return suite(m, node.orelse.body, frame) if node.orelse is not None else True
+
+
+@runs(cst.While)
+def _while(m: Machine, node: cst.While, frame: Frame) -> bool:
+    test = condition(m, evaluate(m, node.test, frame))
+    if test is False:
+        return suite(m, node.orelse.body, frame) if node.orelse is not None else True
+
+    def again() -> None:
+        evaluate(m, node.test, frame)
+
+    return loop(m, frame, node.body, [lambda: None, again], again, node.orelse, endless=test is True)
+
+
+def loop(
+    m: Machine,
+    frame: Frame,
+    body: cst.BaseSuite,
+    rounds: list[Callable[[], None]],
+    further: Callable[[], None],
+    orelse: cst.Else | None,
+    exact: bool = False,
+    endless: bool = False,
+) -> bool:
+    """Run a body round after round; what one round saved the next one sees.
+
+    Where the number of rounds is not known, two more follow each that makes a tensor require grad that did not before:
+    one that saves with it, and one that overwrites what was saved. So they do where the state of a module was taken.
+    """
+    state = m.state
+    this = Loop(state.mark())
+    frame.loops.append(this)
+    alive, grown = True, -ROUNDS
+    for number, start in enumerate(rounds):
+        mark, taken = state.mark(), len(m.snapshots)
+        start()
+        this.continues = []
+        through = suite(m, body, frame)
+        exits = list(this.continues)
+        if exits:
+            if through:
+                exits.append(Exit(frozenset(), state.changes(mark)))
+            state.merge(mark, exits)
+        elif not through:
+            alive = False
+            break
+        grown = number if not exact and (grew(m, mark) or len(m.snapshots) > taken) else grown
+        if number == len(rounds) - 1 < ROUNDS - 1 and number < grown + 2:
+            rounds.append(further)
+    frame.loops.pop()
+    if alive and orelse is not None:
+        alive = suite(m, orelse.body, frame)
+    ends = list(this.breaks)
+    if not ends:
+        return alive
+    if alive and not endless:
+        ends.append(Exit(frozenset(), state.changes(this.mark)))
+    state.merge(this.mark, ends)
+    return True
+
+
+def grew(m: Machine, mark: int) -> bool:
+    """Whether a tensor, or what a variable stands for, has begun to require grad since ``mark``."""
+    state = m.state
+    for where, key, old in state.journal[mark:]:
+        if isinstance(key, Cell) and where is state.store:
+            before = old if isinstance(old, CellState) else key.initial
+            if not before.grad and state.get(key).grad:
+                return True
+        elif isinstance(old, Tensor) and key in where and not m.grad(old) and holdings.reach(m, where[key]):
+            return True
+    return False
+
+
+@runs(cst.Break)
+def _break(m: Machine, node: cst.Break, frame: Frame) -> bool:
+    if frame.loops:
+        this = frame.loops[-1]
+        this.breaks.append(Exit(m.state.guard(), m.state.changes(this.mark)))
+    return False
+
+
+@runs(cst.Continue)
+def _continue(m: Machine, node: cst.Continue, frame: Frame) -> bool:
+    if frame.loops:
+        this = frame.loops[-1]
+        this.continues.append(Exit(m.state.guard(), m.state.changes(this.mark)))
+    return False

@@ -1,0 +1,155 @@
+"""Variables and attributes."""
+
+from __future__ import annotations
+
+import builtins
+
+import libcst as cst
+
+from ..hazards import snapshots, stale, text
+from ..heap.values import NONE, Array, Choice, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value, part_grad
+from ..models import classes, lineage, methods, tensors
+from ..program.site import Site
+from ..torchfacts import ops as facts
+from ..trace.callables import Bound, Method, Super
+from ..trace.frames import Class, Frame, Function
+from ..trace.machine import Machine
+from .dispatch import evaluate, evaluates
+
+
+def lookup(m: Machine, name: str, frame: Frame) -> Value | None:
+    """The value of a variable: local, enclosing, of the module, or built in."""
+    scope: Frame | None = frame
+    while scope is not None:
+        if name in scope.vars:
+            return scope.vars[name]
+        if scope.parent is None:
+            return module_name(m, name, scope)
+        scope = scope.parent
+    return None
+
+
+def module_name(m: Machine, name: str, module: Frame) -> Value | None:
+    """A name of the file that has not been bound yet: the statements that bind it are read now."""
+    for piece in m.file.binders.get(name, ()):
+        m.load(piece, module)
+    if name in module.vars:
+        return module.vars[name]
+    return Ref(f"builtins.{name}") if hasattr(builtins, name) else None
+
+
+_CONSTANTS: dict[str, Value] = {"True": Const(True), "False": Const(False), "None": NONE}
+
+
+@evaluates(cst.Name)
+def _name(m: Machine, node: cst.Name, frame: Frame) -> Value:
+    value = _variable(m, node, frame)
+    if (m.events and type(value) is Tensor) or m.overtaken:
+        scope: Frame | None = frame
+        while scope is not None and node.value not in scope.vars:
+            scope = scope.parent
+        if scope is not None:
+            stale.read_name(m, node.value, value, scope)
+            snapshots.overtaken(m, scope, node.value)
+    return value
+
+
+def quietly(m: Machine, node: cst.BaseExpression, frame: Frame) -> Value:
+    """The value of an expression of which no elements are read."""
+    if type(node) is cst.Name:
+        return _variable(m, node, frame)
+    before, m.unread = m.unread, type(node) in (cst.Subscript, cst.Attribute)
+    try:
+        return evaluate(m, node, frame)
+    finally:  # what is nested too deeply is left, and the file read on
+        m.unread = before
+
+
+def _variable(m: Machine, node: cst.Name, frame: Frame) -> Value:
+    if node.value in _CONSTANTS:
+        return _CONSTANTS[node.value]
+    if node.value[0] == "_" and m.grad_mode:
+        m.asked.add(node.value)
+    value = lookup(m, node.value, frame)
+    if value is None:
+        return m.symbol("name", node.value) if node.value != "reveal" else Ref("reveal")
+    return m.see(value)
+
+
+@evaluates(cst.Attribute)
+def _attribute(m: Machine, node: cst.Attribute, frame: Frame) -> Value:
+    read = quietly if node.attr.value in text.METADATA else evaluate
+    if node.attr.value[0] == "_" and m.grad_mode:
+        m.asked.add(node.attr.value)
+    return attribute(m, read(m, node.value, frame), node.attr.value, Site(frame.piece, node.attr, node))
+
+
+def attribute(m: Machine, value: Value, name: str, site: Site) -> Value:
+    """``value.name``."""
+    value = m.see(value)
+    if isinstance(value, Tensor):
+        return methods.attribute(m, value, name, site)
+    if isinstance(value, Ref):
+        return Ref(f"{value.name}.{name}")
+    if isinstance(value, Object):
+        return classes.attribute(m, value, name, site)
+    if isinstance(value, Super):
+        return classes.super_attribute(m, value, name, site)
+    if isinstance(value, (Class, Function)) and name == "__name__":
+        return Const(value.name)
+    if isinstance(value, Class):
+        found = lineage.member(value, name)
+        if isinstance(found, Function):
+            return Bound(found, value) if found.kind == "class" else found
+        if found is None and name == "apply":
+            return Method(Object(value), name, site.node)
+        return found if found is not None else m.symbol(value, name)
+    if isinstance(value, Choice):
+        if name == "requires_grad" and (asked := _asked(m, value)) is not None:
+            return asked
+        if tensors.is_method(name) and all(isinstance(m.see(option), Tensor) for _, option in value.options):
+            return Method(value, name, site.node)  # whichever it is, the call is the same
+        return m.split([value], lambda options: attribute(m, options[0], name, site))
+    if isinstance(value, Tuple):
+        return tensors.output(value, name)
+    if isinstance(value, Unknown):
+        return _unknown_attribute(m, value, name, site)
+    if isinstance(value, (List, Dict)):
+        return Method(value, name, site.node)
+    if isinstance(value, Array):
+        return value if name == "T" else Method(value, name, site.node)
+    if isinstance(value, Const) and name == "value":
+        return value  # of a member of an enumeration
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return Method(value, name, site.node)
+    return Unknown(scalar=isinstance(value, Const))
+
+
+def _asked(m: Machine, value: Choice) -> Value | None:
+    """Whether one of several tensors requires grad, whichever it is; None where it may be no tensor."""
+    options = [m.see(option) for guard, option in value.options if m.state.possible(guard)]
+    cells = [option.cell for option in options if isinstance(option, Tensor)]
+    return m.ask(*cells) if cells and len(cells) == len(options) else None
+
+
+def _unknown_attribute(m: Machine, value: Unknown, name: str, site: Site) -> Value:
+    if value.default is not None and isinstance(m.see(value.default), (Class, Ref, Object)):
+        return attribute(m, value.default, name, site)
+    if value.scalar:
+        return m.symbol(value, name, scalar=True)
+    if (value, name) in m.state.store:
+        return m.see(m.state.store[value, name])
+    if name in ("shape", "dtype", "device"):
+        return m.symbol(value, name, scalar=True)
+    if name in ("state_dict", "load_state_dict"):
+        return Method(value, name, site.node)
+    if name in ("parameters", "named_parameters", "train", "eval"):  # what optimizers and schedulers have not
+        m.modules.add(value)
+    if name in facts.tensor_methods() and name not in ("data", "grad", "T", "real", "imag", "values", "indices"):
+        return Method(value, name, site.node)
+    if name == "data" and value.likely:
+        return methods.attribute(m, m.promote(value), name, site)  # type: ignore[arg-type]
+    part = m.symbol(value, name, grad=part_grad(value))
+    part.node = part.node or value.node
+    stale.read_part(m, m.see(part))
+    return part

@@ -1,0 +1,62 @@
+"""Unary and binary operators."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from ..heap.values import Choice, Condition, Const, Tensor, Unknown, Value
+from ..models import arithmetic, classes, overloads
+from ..torchfacts import ops as facts
+from ..trace.frames import Frame
+from ..trace.machine import Machine
+from .conditions import condition
+from .dispatch import evaluate, evaluates, site_of
+from .literals import unchanged
+
+_BINARY = {
+    cst.Add: "add", cst.Subtract: "sub", cst.Multiply: "mul", cst.Divide: "truediv", cst.FloorDivide: "floordiv",
+    cst.Modulo: "mod", cst.Power: "pow", cst.MatrixMultiply: "matmul", cst.BitAnd: "and", cst.BitOr: "or",
+    cst.BitXor: "xor", cst.LeftShift: "lshift", cst.RightShift: "rshift",
+}  # fmt: skip
+AUGMENTED = {
+    cst.AddAssign: "add", cst.SubtractAssign: "sub", cst.MultiplyAssign: "mul", cst.DivideAssign: "truediv",
+    cst.FloorDivideAssign: "floordiv", cst.ModuloAssign: "mod", cst.PowerAssign: "pow",
+    cst.MatrixMultiplyAssign: "matmul", cst.BitAndAssign: "and", cst.BitOrAssign: "or", cst.BitXorAssign: "xor",
+    cst.LeftShiftAssign: "lshift", cst.RightShiftAssign: "rshift",
+}  # fmt: skip
+
+
+@evaluates(cst.BinaryOperation)
+def _binary(m: Machine, node: cst.BinaryOperation, frame: Frame) -> Value:
+    left = evaluate(m, node.left, frame)
+    since = m.clock
+    right = evaluate(m, node.right, frame)
+    unchanged(m, node.left, left, since, frame)
+    return arithmetic.operator(m, _BINARY[type(node.operator)], left, right, site_of(node, frame))
+
+
+@evaluates(cst.UnaryOperation)
+def _unary(m: Machine, node: cst.UnaryOperation, frame: Frame) -> Value:
+    value = m.see(evaluate(m, node.expression, frame))
+    if isinstance(node.operator, cst.Not):
+        test = condition(m, value)
+        if isinstance(test, bool):
+            return Const(not test)
+        return Condition(test.false, test.true)
+    name = {cst.Minus: "neg", cst.Plus: "pos", cst.BitInvert: "invert"}[type(node.operator)]
+    if isinstance(value, Tensor):
+        return overloads.apply(m, facts.lookup(f"Tensor.__{name}__"), [value], {}, site_of(node, frame))
+    made = classes.special(m, value, f"__{name}__", [], site_of(node, frame))
+    if made is not None:
+        return made
+    if isinstance(value, Choice):
+        ops = facts.lookup(f"Tensor.__{name}__")
+        return overloads.apply(m, ops, [value], {}, site_of(node, frame))
+    if isinstance(value, Const) and isinstance(value.value, (int, float)):
+        try:
+            return Const({"neg": lambda v: -v, "pos": lambda v: +v, "invert": lambda v: ~v}[name](value.value))
+        except TypeError:
+            return Unknown(scalar=True)
+    result = m.symbol(name, value, scalar=isinstance(value, Unknown) and value.scalar, grad=m.grad(value))
+    result.node = result.node or (value.node if isinstance(value, Unknown) else None)
+    return result

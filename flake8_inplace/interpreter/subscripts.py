@@ -1,0 +1,64 @@
+"""Subscripts."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from ..hazards import overlap
+from ..heap.values import ITEMS, NONE, Array, Choice, Const, Object, Ref, Slice, Tensor, Tuple, Unknown, Value
+from ..models import containers, indexing, lineage, records
+from ..program.site import Site
+from ..trace.frames import Class, Frame, Function
+from ..trace.machine import Machine
+from .dispatch import evaluate, evaluates
+from .names import quietly
+
+
+def index_of(m: Machine, node: cst.Subscript, owner: Value, frame: Frame) -> Value:
+    """The value between the brackets; a tensor that is the key of a dictionary is looked up, not read."""
+    read = evaluate if not m.events or isinstance(m.see(owner), (Tensor, Array, Choice)) else quietly
+    items: list[Value] = []
+    for element in node.slice:
+        if isinstance(element.slice, cst.Index):
+            items.append(m.see(read(m, element.slice.value, frame)))
+        elif isinstance(element.slice, cst.Slice):
+            bounds = (element.slice.lower, element.slice.upper, element.slice.step)
+            items.append(Slice(*(m.see(evaluate(m, bound, frame)) if bound is not None else NONE for bound in bounds)))
+    trailing = type(node.slice[-1].comma) is cst.Comma
+    return items[0] if len(items) == 1 and not trailing else Tuple(tuple(items))
+
+
+@evaluates(cst.Subscript)
+def _subscript(m: Machine, node: cst.Subscript, frame: Frame) -> Value:
+    read = quietly if m.events and overlap.spared(m, node, frame) else evaluate
+    value = read(m, node.value, frame)
+    index = index_of(m, node, value, frame)
+    return subscript(m, value, index, Site(frame.piece, node.lbracket, node))
+
+
+def subscript(m: Machine, value: Value, index: Value, site: Site) -> Value:
+    value = records.as_tuple(m, m.see(value))
+    if isinstance(value, Choice):
+        return m.split([value], lambda options: subscript(m, options[0], index, site))
+    if isinstance(value, Unknown) and value.likely and _slices(index):
+        value = m.promote(value)
+    if isinstance(value, Tensor):
+        return indexing.subscript(m, value, index, site)
+    if isinstance(value, Object):
+        contents = m.state.get(value).items
+        if ITEMS in contents:
+            part = subscript(m, contents[ITEMS], index, site)
+            of_modules = isinstance(value.cls, Ref) and lineage.is_module(value.cls)
+            return Object(value.cls, {ITEMS: part}) if of_modules and isinstance(m.see(index), Slice) else part
+        found = lineage.member(value.cls, "__getitem__")
+        return m.run(found, [value, index], {}, site) if isinstance(found, Function) else Unknown()
+    if isinstance(value, (Ref, Class)):
+        return value
+    if isinstance(value, Array):
+        return Unknown(scalar=True) if indexing.is_advanced(m, index) else Array(value.storage)
+    return containers.get_item(m, value, index)
+
+
+def _slices(index: Value) -> bool:
+    items = index.items if isinstance(index, Tuple) else ()
+    return any(isinstance(item, (Slice, Tensor)) or item in (Const(...), NONE) for item in items)

@@ -1,0 +1,1 @@
+"""What a callable does that the program does not define."""

@@ -1,0 +1,187 @@
+"""Binary operators, on tensors and on Python's values."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..hazards import origins
+from ..heap.values import (
+    Array,
+    Choice,
+    Condition,
+    Const,
+    Dict,
+    Grad,
+    List,
+    Object,
+    Ref,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    constant,
+    is_number,
+)
+from ..program.site import Site
+from ..torchfacts import ops as facts
+from ..trace.machine import Machine
+from . import classes, overloads, tensors
+from .containers import bounded, dict_method, extend
+from .iteration import LONGEST, elements_all
+
+SIZE = 1000
+"""The most characters of a text, or bits of a number, that something is still computed with."""
+_FOLD = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "truediv": lambda a, b: a / b,
+    "floordiv": lambda a, b: a // b,
+    "mod": lambda a, b: a % b,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+}
+_COMPARE = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+}
+_ON_CONSTANTS = _FOLD | _COMPARE
+_WIDE = re.compile(r"\d{4}")
+"""What asks a format for a very long text."""
+BINARY = frozenset("add sub mul truediv floordiv mod pow matmul and or xor lshift rshift eq ne lt le gt ge".split())
+"""Operators of two operands, by the names that Python's methods have for them."""
+
+
+def augment(m: Machine, name: str, old: Value, value: Value, site: Site, form: str = "augmented") -> Value:
+    """``old += value``: in place for tensors, lists and what has a method for it, a new value for everything else."""
+    old = m.see(old)
+    if isinstance(old, Choice):
+        return m.split([old], lambda options: augment(m, name, options[0], value, site, form))
+    inplace = facts.lookup(f"Tensor.__i{name}__")
+    if isinstance(old, Tensor) and inplace:  # there is no in-place matmul: `x @= y` makes a new tensor
+        overloads.apply(m, inplace, [old, value], {}, site, form)
+        return old
+    if isinstance(old, List) and name == "add":
+        extend(m, old, value)
+        return old
+    if isinstance(old, Dict) and name == "or":
+        dict_method(m, old, "update", [value], {})
+        return old
+    if isinstance(old, Array):
+        m.write(old.storage, "numpy", site)
+        origins.shown(m, old, site)
+        return old
+    if isinstance(old, Unknown) and (shared := tensors.made_of(m, old)):
+        m.write(shared.storage, "numpy", site)
+        return old
+    made = classes.special(m, old, f"__i{name}__", [value], site)
+    return made if made is not None else operator(m, name, old, value, site)
+
+
+def operator(m: Machine, name: str, left: Value, right: Value, site: Site) -> Value:
+    """A binary operator, on tensors or on Python's values."""
+    left, right = m.see(left), m.see(right)
+    left, right = (Unknown(scalar=True) if isinstance(v, Array) else v for v in (left, right))
+    if isinstance(left, Choice) or isinstance(right, Choice):
+        return m.split([left, right], lambda v: operator(m, name, v[0], v[1], site))
+    if isinstance(left, Object) or isinstance(right, Object):
+        made = classes.special(m, left, f"__{name}__", [right], site)
+        if made is None and name not in _COMPARE:
+            made = classes.special(m, right, f"__r{name}__", [left], site)
+        if made is not None:
+            return made
+    if isinstance(left, Tensor):
+        return overloads.apply(m, facts.lookup(f"Tensor.__{name}__"), [left, right], {}, site)
+    if isinstance(right, Tensor) and not isinstance(left, (List, Tuple)):
+        likely = isinstance(left, Unknown) and left.likely
+        operands: list[Value] = [left, right] if likely else [right, left]
+        return overloads.apply(m, facts.lookup(f"Tensor.__{'' if likely else 'r'}{name}__"), operands, {}, site)
+    if isinstance(left, Const) and isinstance(right, Const):
+        return _of_constants(name, left.value, right.value)
+    if name in _COMPARE:
+        return _compare(m, name, left, right)
+    if name == "add" and isinstance(left, (List, Tuple)) and isinstance(right, (List, Tuple)):
+        a, b = elements_all(m, left), elements_all(m, right)
+        if isinstance(left, Tuple) and isinstance(right, Tuple) and len(a[0]) + len(b[0]) <= LONGEST:
+            return Tuple((*left.items, *right.items))
+        return bounded((*a[0], *b[0]), a[1] or b[1])
+    if name == "or" and isinstance(left, Dict) and isinstance(right, Dict):
+        one, other = m.state.get(left), m.state.get(right)
+        return Dict({**one.items, **other.items}, one.open or other.open)
+    if name == "mul" and isinstance(left, List):
+        times = constant(right)
+        contents = m.state.get(left)
+        known = isinstance(times, int) and not isinstance(right, Unknown) and 0 <= times <= 16
+        items = contents.items if known and times == 1 else tuple(_one_of_many(m, item) for item in contents.items)
+        return bounded(items * (times if known else 2), not known)
+    return _arithmetic(m, name, left, right)
+
+
+def _of_constants(name: str, left: Any, right: Any) -> Value:
+    """What an operator makes of two constants, unless it makes something very large of them."""
+    text = next((value for value in (left, right) if isinstance(value, (str, bytes))), None)
+    times = next((value for value in (left, right) if isinstance(value, int)), 0)
+    long = text is not None and ((name == "mul" and times > SIZE) or (name == "mod" and _WIDE.search(str(text))))
+    if long or not is_small(left) or not is_small(right):
+        return Unknown(scalar=True)
+    try:
+        return Const(_ON_CONSTANTS[name](left, right))
+    except (KeyError, TypeError, ValueError, ArithmeticError):
+        return Unknown(scalar=True)
+
+
+def is_small(constant: Any) -> bool:
+    """Whether something may be computed with a constant: what is made of it again and again has no end."""
+    if isinstance(constant, (str, bytes)):
+        return len(constant) <= SIZE
+    return not isinstance(constant, int) or constant.bit_length() <= SIZE
+
+
+def _one_of_many(m: Machine, item: Value) -> Value:
+    """An element that a repeated list has several times: ``[x] * n``."""
+    item = m.see(item)
+    if not isinstance(item, Tensor):
+        return item
+    same = Tensor(item.storage, item.cell, item.view, item.contiguous, item.dims)
+    same.origin, same.time, same.lead = item.origin, item.time, "row"
+    return same
+
+
+def _compare(m: Machine, name: str, left: Value, right: Value) -> Value:
+    positive = isinstance(left, Unknown) and left.positive and isinstance(right, Const)
+    if positive and isinstance(right, Const) and right.value == 0:
+        return Const({"eq": False, "ne": True, "lt": False, "le": False, "gt": True, "ge": True}[name])
+    text = right.value if isinstance(right, Const) else None
+    if left == Ref("torch.__version__") and name in ("eq", "ne") and isinstance(text, str) and not text[:1].isdigit():
+        return Const(name == "ne")  # it asks whether something else poses as torch
+    if name == "ne":
+        test = m.symbol("eq", left, right, scalar=True)
+        return Condition(frozenset({(test, False)}), frozenset({(test, True)}))
+    sides = (left, right)  # of which one may be a tensor, and what comes out a mask: `mask == 0`, not `mode == "train"`
+    text = any(isinstance(side, Const) and not is_number(side) for side in sides)
+    mask = not text and any(isinstance(side, Unknown) and not side.scalar for side in sides)
+    return m.symbol(name, left, right, scalar=not mask)
+
+
+def _arithmetic(m: Machine, name: str, left: Value, right: Value) -> Value:
+    """An operator on values that are not known to be tensors."""
+    scalar = all(isinstance(v, Const) or (isinstance(v, Unknown) and v.scalar) for v in (left, right))
+    if scalar:
+        positive = name == "add" and isinstance(left, Unknown) and left.positive and isinstance(constant(right), int)
+        value = m.symbol(name, left, right, scalar=True)
+        value.positive = bool(positive and constant(right) >= 0)
+        return value
+    unknowns = [v for v in (left, right) if isinstance(v, Unknown)]
+    if not unknowns:
+        return Unknown()
+    grad = max((v.grad for v in unknowns), default=Grad.NO)
+    nodes = m.history(left, right)
+    if not nodes:
+        return m.symbol(name, left, right, grad=grad)
+    return tensors.unknown_call(m, left, right)

@@ -1,0 +1,190 @@
+"""Instances of the program's classes: how they are made, and their attributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..hazards import stale
+from ..hazards.snapshots import overtaken
+from ..heap.autograd import phi
+from ..heap.values import ITEMS, NONE, Attributes, Const, Dict, Grad, List, Object, Ref, Tensor, Unknown, Value
+from ..program.site import Site
+from ..trace import holdings
+from ..trace.callables import Bound, Method, Super
+from ..trace.frames import Class, Function
+from ..trace.machine import Machine
+from .lineage import (
+    DICTIONARIES,
+    FIELD,
+    LIST,
+    NAMED_TUPLE,
+    PACKED,
+    STRANGER,
+    fields,
+    inherits,
+    is_module,
+    lineage,
+    member,
+    optimizes,
+)
+from .nn import build
+from .records import as_list, dictionary
+
+
+def special(m: Machine, value: Value, name: str, args: list[Value], site: Site) -> Value | None:
+    """Call a method that Python calls by itself, such as ``__add__``; None where an instance has none of the file."""
+    found = member(value.cls, name) if isinstance(value, Object) else None
+    if not isinstance(found, Function):
+        return None
+    result = m.see(m.run(found, [value, *args], {}, site))
+    return None if result == Ref("builtins.NotImplemented") else result
+
+
+def instantiate(m: Machine, cls: Class, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    """Make an instance of a class of the file: its ``__init__`` runs."""
+    instance = Object(cls)
+    init = member(cls, "__init__")
+    if isinstance(init, Function):
+        m.run(init, [instance, *args], kwargs, site)
+    elif cls.generated:
+        values: dict[Any, Value] = dict(zip(fields(cls), args, strict=False)) | kwargs
+        for name in fields(cls):
+            if name not in values and (default := member(cls, name)) is not None:
+                values[name] = _default(m, default, site)
+        m.state.put(instance, Attributes(values))
+        after = member(cls, "__post_init__")
+        if isinstance(after, Function):
+            m.run(after, [instance], {}, site)
+    else:
+        inherit(m, instance, cls, args, kwargs)
+    return instance
+
+
+def inherit(m: Machine, instance: Object, cls: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
+    """Run the ``__init__`` of the first base of ``cls`` that is torch's or Python's own."""
+    for base in lineage(cls):
+        if isinstance(base, Ref) and (built := build_base(m, base.name, args, kwargs)) is not None:
+            contents = m.state.get(instance)
+            m.state.put(instance, Attributes({**contents.items, **m.state.get(built).items}, contents.open))
+            return
+
+
+def build_base(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value]) -> Object | None:
+    """The part of an instance that a base class makes: the elements of a list or dictionary, or a module."""
+    if name == LIST:
+        return Object(Ref(name), {ITEMS: as_list(m, args[0]) if args else List()})
+    if name in DICTIONARIES:
+        return Object(Ref(name), {ITEMS: dictionary(m, args, kwargs)})
+    return build(m, name, args, kwargs)
+
+
+def _default(m: Machine, default: Value, site: Site) -> Value:
+    """The default of a field; ``field(default_factory=list)`` makes a new one each time."""
+    if isinstance(default, Object) and default.cls == FIELD:
+        options = m.state.get(default).items
+        factory = m.see(options.get("default_factory", NONE))
+        if isinstance(factory, Function):
+            return m.run(factory, [], {}, site)
+        if isinstance(factory, Ref):
+            made: dict[str, Value] = {LIST: List(), "builtins.dict": Dict()}
+            return made.get(factory.name, Unknown())
+        given: Value = options.get("default", Unknown())
+        return given
+    return default
+
+
+def attribute(m: Machine, instance: Object, name: str, site: Site) -> Value:
+    """Read an attribute of an instance; one that nobody set is unknown, and from then on always the same."""
+    contents = m.state.get(instance).items
+    if name in contents:
+        found: Value = contents[name]
+        if m.stored:
+            stale.read_attribute(m, instance, name, m.see(found))
+        if m.overtaken and not m.unread:
+            overtaken(m, instance, name)
+        return found
+    if f"init.{name}" in contents and instance.cls != STRANGER:
+        return contents[f"init.{name}"]  # type: ignore[no-any-return]
+    found_member = member(instance.cls, name)
+    if isinstance(found_member, Function):
+        if found_member.kind in ("property", "cached"):
+            value = m.run(found_member, [instance], {}, site)
+            if found_member.kind == "cached":
+                set_attribute(m, instance, name, value, site)
+            return value
+        if found_member.kind == "static":
+            return found_member
+        return Bound(found_member, instance.cls if found_member.kind == "class" else instance)
+    if found_member is not None:
+        return found_member
+    fallback = member(instance.cls, "__getattr__")
+    if isinstance(fallback, Function) and not any(active.node is fallback.node for active in m.active):
+        return m.run(fallback, [instance, Const(name)], {}, site)
+    items = m.see(contents.get(ITEMS, NONE))
+    if isinstance(fallback, Ref) and isinstance(items, Dict) and name in m.state.get(items).items:
+        return m.state.get(items).items[name]  # type: ignore[no-any-return]
+    if name == "__class__":
+        return instance.cls
+    if name == "training":
+        value = Const(True)  # modules are made in training mode, and it is training that runs a backward
+    elif _has_method(instance.cls, name):
+        return Method(instance, name, site.node)
+    else:
+        value = m.symbol(instance, name)
+        if instance.cls == STRANGER and value.node is None:  # a distribution remembers what it was made of
+            value.node = phi(m.history(*contents.values()))
+            value.grad = max((holdings.reach(m, item) for item in contents.values()), default=Grad.NO)
+    return value
+
+
+def _has_method(cls: Value, name: str) -> bool:
+    """Whether the classes of torch and Python that a class derives from bring this method along."""
+    if inherits(cls, LIST) or any(inherits(cls, known) for known in DICTIONARIES):
+        return not name.startswith("__")
+    if name == "_replace":
+        return inherits(cls, NAMED_TUPLE.name) or cls == PACKED
+    if optimizes(cls) and name in ("step", "zero_grad", "state_dict", "load_state_dict", "add_param_group"):
+        return True
+    if isinstance(cls, Ref) and cls.name.startswith(("torch.optim.", "torch.autograd.", "torch.utils.hooks.")):
+        return True
+    return name in _MODULE_METHODS and is_module(cls)
+
+
+_MODULE_METHODS = frozenset(
+    "parameters named_parameters buffers named_buffers modules children named_modules named_children register_buffer "
+    "register_parameter add_module train eval zero_grad to cuda cpu half float double bfloat16 type apply forward "
+    "append extend insert keys values items requires_grad_ load_state_dict state_dict register_forward_hook "
+    "register_forward_pre_hook get_submodule "
+    "reset_parameters share_memory register_full_backward_hook register_module __call__".split()
+)
+
+
+def set_attribute(m: Machine, instance: Object, name: str, value: Value, site: Site) -> None:
+    found = member(instance.cls, name)
+    if isinstance(found, Function) and found.kind == "property":
+        setter = member(instance.cls, f"{name}.setter")
+        if isinstance(setter, Function):
+            m.run(setter, [instance, value], {}, site)
+            return
+    contents = m.state.get(instance)
+    if m.events and contents.items.get(name) is value:
+        stale.rebound(m, value, m.stored.get((instance, name), 0))
+    if m.overtaken:
+        m.state.set(m.overtaken, (instance, name), None)
+    if m.events or m.updates or isinstance(value, Tensor):
+        m.state.set(m.stored, (instance, name), m.tick())
+        m.keepers[instance, name] = m.frames[-1]
+    m.state.put(instance, Attributes({**contents.items, name: value}, contents.open))
+
+
+def super_attribute(m: Machine, value: Super, name: str, site: Site) -> Value:
+    receiver = value.receiver
+    cls = receiver.cls if isinstance(receiver, Object) else value.owner
+    found = member(cls, name, after=value.owner)
+    if isinstance(found, Function):
+        if found.kind in ("property", "cached"):
+            return m.run(found, [receiver], {}, site)
+        return found if found.kind == "static" else Bound(found, receiver)
+    if found is not None:
+        return found
+    return Method(value, name, site.node)

@@ -1,0 +1,125 @@
+"""Custom autograd functions: what their forward saves, and what their backward must not overwrite."""
+
+from __future__ import annotations
+
+from ..hazards import arguments, log, text
+from ..heap.values import NONE, Cell, CellState, Grad, Node, Object, Ref, Saved, Tensor, Tuple, Unknown, Value
+from ..program.site import Site
+from ..trace import holdings
+from ..trace.frames import Class, Function
+from ..trace.machine import Machine
+from . import classes, lineage, operators, tensors
+
+CONTEXT = Ref("torch.autograd.function.FunctionCtx")
+
+
+def method(m: Machine, context: Object, name: str, args: list[Value], site: Site) -> Value:
+    """``save_for_backward`` and ``mark_dirty``, which take nothing but tensors."""
+    kept = "saved_tensors" if name == "save_for_backward" else "dirty"
+    classes.set_attribute(m, context, kept, Tuple(tuple(map(m.promote, args))), site)
+    return NONE
+
+
+def apply(m: Machine, cls: Class, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    """``Function.apply``: the forward runs without grad mode; what it hands to ``save_for_backward`` is saved.
+
+    Its backward is read as well, for what it must not overwrite: the gradients that it is given, and the inputs and
+    results of the forward.
+    """
+    forward, context, begin = lineage.member(cls, "forward"), Object(CONTEXT), m.tick()
+    enabled = m.grad_mode
+    m.state.set(m.state.modes, "grad", False)
+    if isinstance(forward, Function):
+        setup = lineage.member(cls, "setup_context")
+        result = m.run(forward, args if isinstance(setup, Function) else [context, *args], kwargs, site)
+        if isinstance(setup, Function):
+            m.run(setup, [context, Tuple(tuple(args)), result], {}, site)
+    else:
+        result = tensors.unknown_call(m, *args)
+    arguments.announced(m, _kept(m, context, "dirty"), begin)
+    _differentiate(m, cls, context, args, result, begin)
+    m.state.set(m.state.modes, "grad", enabled)
+    grad = max((holdings.reach(m, a) for a in args), default=Grad.NO) if enabled else Grad.NO
+    if not grad:
+        return result
+    node = Node(cls.name, tuple(_saves(m, cls, context, result, site)), m.history(*map(m.see, args)))
+    for tensor in _kept(m, context, "dirty"):
+        m.state.put(tensor.cell, CellState(grad, node, False))
+    given = [tensor for arg in args for tensor in holdings.tensors_in(m, arg)]
+    return _outputs(m, result, grad, node, given)
+
+
+def _saves(m: Machine, cls: Class, context: Object, result: Value, site: Site) -> list[Saved]:
+    """What ``save_for_backward`` keeps, and the tensors on attributes of ``ctx`` that the backward reads."""
+    results, saves = list(holdings.tensors_in(m, result)), []
+    for tensor in _kept(m, context, "saved_tensors"):
+        slot = "result" if tensor in results else "input"
+        saves.append(operators.keep(m, cls.name, slot, tensor.storage, site))
+    backward = lineage.member(cls, "backward")
+    if not isinstance(backward, Function):
+        return saves
+    for index, write in m.differentiated.get(backward, ()):
+        if index < len(saves):
+            m.again.setdefault(saves[index], []).append(write)
+    read = frozenset(text.mentioned(m.body(backward)[0]))
+    for name, value in m.state.get(context).items.items():
+        if name not in ("saved_tensors", "dirty") and name in read:
+            for tensor in holdings.tensors_in(m, value):
+                saves.append(operators.keep(m, cls.name, f"ctx.{name}", tensor.storage, site))
+    return saves
+
+
+def _tensors(m: Machine, value: Value) -> list[Tensor]:
+    """The tensors that an argument is, or that it is if the backward proves it to be one."""
+    value = m.see(value)
+    if isinstance(value, Unknown) and not value.scalar:
+        return [m.tensor_of(value)]
+    return list(holdings.tensors_in(m, value))
+
+
+def _kept(m: Machine, context: Object, name: str) -> list[Tensor]:
+    return list(holdings.tensors_in(m, m.state.get(context).items.get(name, NONE)))
+
+
+def _differentiate(m: Machine, cls: Class, context: Object, args: list[Value], result: Value, begin: int) -> None:
+    """Read the backward, once for every function object, and leave no trace of it in the state.
+
+    What it saved for itself alone it may overwrite, as long as no second backward comes: that is remembered.
+    """
+    backward = lineage.member(cls, "backward")
+    if not isinstance(backward, Function) or backward in m.differentiated or m.borrowed:
+        return
+    mark = m.state.mark()
+    grads = [Tensor() for _ in (*backward.node.params.posonly_params, *backward.node.params.params)][1:]
+    inputs = [_tensors(m, value) for value in args]
+    m.borrowed = {tensor.storage: "saved" for found in inputs for tensor in found}
+    m.borrowed |= {tensor.storage: "saved" for tensor in holdings.tensors_in(m, result)}
+    m.borrowed |= {tensor.storage: "grad_output" for tensor in grads}
+    saved = [tensor.storage for tensor in _kept(m, context, "saved_tensors")]
+    m.rewritten = {storage: [] for storage in saved}
+    returned = m.see(m.run(backward, [context, *grads], {}, Site(backward.piece, backward.node, backward.node)))
+    m.differentiated[backward] = [(i, write) for i, storage in enumerate(saved) for write in m.rewritten[storage]]
+    m.borrowed, m.rewritten = {}, None
+    m.state.rollback(mark)
+    dirty = {tensor.storage for tensor in _kept(m, context, "dirty")}
+    for found, grad in zip(inputs, returned.items if isinstance(returned, Tuple) else (returned,), strict=False):
+        for tensor in found if m.see(grad) != NONE else ():
+            for event in log.since(m, tensor, begin) if tensor.storage not in dirty else ():
+                if not event.filled:
+                    m.refuse("dirty", event.site)
+
+
+def _outputs(m: Machine, result: Value, grad: Grad, node: Node, given: list[Tensor]) -> Value:
+    """What a custom function returned, as its caller sees it: with a grad_fn; a view may not be written in place.
+
+    An argument that is handed back as it was comes out as a view of itself.
+    """
+    result = m.see(result)
+    if isinstance(result, Tuple):
+        return Tuple(tuple(_outputs(m, item, grad, node, given) for item in result.items))
+    if isinstance(result, Tensor) and m.cell(result).node is not node:
+        view = "custom" if result.origin != "maybe" and (result.view or result in given) else ""
+        return Tensor(result.storage, Cell(grad, node, leaf=False), view)
+    if isinstance(result, Unknown) and not result.scalar:
+        return Unknown(grad, node, likely=True)
+    return result

@@ -1,0 +1,119 @@
+"""``x[index]`` and ``x[index] = value``."""
+
+from __future__ import annotations
+
+from ..hazards.refused import unbatched
+from ..heap.values import (
+    NONE,
+    CellState,
+    Const,
+    Grad,
+    Node,
+    Saved,
+    Slice,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    constant,
+    is_number,
+)
+from ..program.site import Site
+from ..trace.holdings import reach, tensors_in
+from ..trace.machine import Machine
+from .operators import keep, write
+from .tensors import fresh, view
+
+
+def is_advanced(m: Machine, index: Value) -> bool:
+    """Whether indexing by ``index`` copies; what is not known to view is taken to copy."""
+    index = m.see(index)
+    if isinstance(index, Tuple):
+        return any(is_advanced(m, item) for item in index.items)
+    if isinstance(index, Const):
+        return isinstance(index.value, (bool, str))
+    if isinstance(index, Unknown):
+        return not (index.scalar or index.positive)
+    if isinstance(index, Tensor):
+        return index.dims != 0  # a single number selects, as an int does
+    return not isinstance(index, Slice)
+
+
+def subscript(m: Machine, tensor: Tensor, index: Value, site: Site) -> Value:
+    """``x[index]``: a view, or a copy where the index is a tensor or a list."""
+    if not is_advanced(m, index):
+        part = view(m, tensor)
+        if tensor.dims is not None and isinstance(index, (Const, Unknown, Tensor)) and index != Const(...):
+            part.dims = tensor.dims - 1
+        part.lead, part.tail = _lead_of_part(m, tensor, index), _tail_of_part(m, tensor, index)
+        # whether a part of expanded memory still overlaps itself depends on the dimension
+        if part.view == "expand" and "shared" not in (part.lead, part.tail):
+            part.view = "view"
+        part.spelled = site.expression
+        return part
+    return _index_node(m, tensor, [], index, site)
+
+
+def _lead_of_part(m: Machine, tensor: Tensor, index: Value) -> str:
+    """What is known of the first dimension of a part of a tensor, or that it is one of several rows in one memory."""
+    first = m.see(index.items[0]) if isinstance(index, Tuple) and index.items else index
+    if first == NONE:
+        return "one"
+    if isinstance(first, Slice) and first.lower == first.upper == NONE:
+        return tensor.lead
+    number = first.dims == 0 if isinstance(first, Tensor) else is_number(first)
+    return "row" if tensor.lead == "row" or (tensor.lead == "shared" and number) else ""
+
+
+def _tail_of_part(m: Machine, tensor: Tensor, index: Value) -> str:
+    """What is known of the last dimension of a part of a tensor."""
+    last = m.see(index.items[-1]) if isinstance(index, Tuple) and index.items else index
+    if isinstance(index, Tuple) and last != Const(...):
+        return "one" if last == NONE else ""
+    return tensor.tail if last in (NONE, Const(...)) or isinstance(last, Slice) or is_number(last) else ""
+
+
+def _index_node(m: Machine, tensor: Tensor, values: list[Value], index: Value, site: Site) -> Tensor:
+    """The copy that advanced indexing makes; the index tensors themselves are saved."""
+    result = fresh()
+    grad = max([m.grad(tensor), *(m.grad(m.see(v)) for v in values)]) if m.grad_mode else Grad.NO
+    if grad:
+        saves = _keep_indices(m, index, grad, site)
+        m.state.put(result.cell, CellState(grad, Node("index", saves, m.history(tensor, *values)), False))
+    return result
+
+
+def _keep_indices(m: Machine, index: Value, grad: Grad, site: Site) -> tuple[Saved, ...]:
+    """Indexing saves its masks and index tensors. What is indexed must surely require grad: it often holds integers."""
+    if grad is not Grad.YES:
+        return ()
+    return tuple(keep(m, "indexing", "index", tensor.storage, site) for tensor in tensors_in(m, index))
+
+
+def assign_subscript(m: Machine, tensor: Tensor, index: Value, value: Value, site: Site, form: str) -> None:
+    """``x[index] = value``: the whole storage counts as overwritten."""
+    if isinstance(constant(index), str):
+        return  # a dictionary that was taken for a tensor
+    value = m.see(value)
+    copies = is_advanced(m, index)
+    whole = copies or index == Const(...) or (isinstance(index, Slice) and index.lower == index.upper == NONE)
+    inside = [other for other in tensors_in(m, index) if other.storage is tensor.storage]
+    if inside:
+        if all(one.origin not in ("maybe", "cast") for one in (tensor, *inside)):
+            m.refuse("overlap", site)
+        return
+    lead = "" if copies else _lead_of_part(m, tensor, index)
+    if tensor.view == "expand" and not copies and (whole or "shared" in (lead, _tail_of_part(m, tensor, index))):
+        m.refuse("expand", site)
+        return
+    sources = (source for given in (value, index) for source in tensors_in(m, given))
+    refused = unbatched(m, tensor, sources, site) or write(m, tensor, form, site, reach(m, value), whole)
+    if not refused and ((copies and tensor.view == "expand") or lead == "row"):
+        m.refuse("expanded", site)
+    if m.grad_mode and not refused:
+        state = m.cell(tensor)
+        grad = max(state.grad, reach(m, value))
+        if grad:
+            saves = _keep_indices(m, index, grad, site) if copies else ()
+            node = Node("setitem", saves, m.history(tensor, value))
+            m.state.put(tensor.cell, CellState(grad, node, False))

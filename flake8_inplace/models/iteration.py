@@ -1,0 +1,240 @@
+"""Iteration and unpacking."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from contextlib import suppress
+
+from ..hazards import log, stale
+from ..heap.join import choose
+from ..heap.values import (
+    ITEMS,
+    Cell,
+    Choice,
+    Const,
+    Dict,
+    List,
+    Object,
+    Ref,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    constant,
+    part_grad,
+)
+from ..program.site import Site
+from ..trace import holdings
+from ..trace.frames import Class
+from ..trace.machine import Machine
+from . import classes, records, tensors
+
+UNROLL = 4
+"""Loops over this many known numbers or fewer are read once a number; all others twice."""
+UNROLL_OTHERS = 16
+"""The same for everything else: modules, tensors, rows of a configuration."""
+LONGEST = 1024
+"""The most elements of a list that are kept."""
+ELEMENTS = 64
+"""The most elements of one value that are told apart."""
+
+
+def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
+    """The elements that iteration over a value yields, and whether these are all of them.
+
+    Where the length is unknown two elements stand for all.
+    """
+    value = records.as_tuple(m, m.see(value))
+    if isinstance(value, Choice):
+        return _either(m, value)
+    if isinstance(value, Tuple):
+        return list(value.items[:ELEMENTS]), len(value.items) <= ELEMENTS
+    if isinstance(value, List):
+        contents = m.state.get(value)
+        for item in contents.items if m.stored else ():
+            stale.taken(m, value, m.see(item))
+        if contents.open:
+            items = list(contents.items[:ELEMENTS])
+            while len(items) < 2:
+                items.append(another(m, items[0]) if items else Unknown())
+            return items, False
+        return list(contents.items[:ELEMENTS]), len(contents.items) <= ELEMENTS
+    if isinstance(value, Dict):
+        contents = m.state.get(value)
+        keys = list(map(spelled, contents.items))
+        if contents.open:  # what keys there are besides is not known
+            return [*keys[:ELEMENTS], Unknown(), Unknown()][: max(len(keys), 2)], False
+        return keys[:ELEMENTS], len(keys) <= ELEMENTS
+    if isinstance(value, Tensor):
+        return [tensors.element(m, value), tensors.element(m, value)], False
+    if isinstance(value, Const) and isinstance(value.value, (range, str)):
+        return [Const(item) for item in value.value[:ELEMENTS]], not value.value[ELEMENTS:]
+    if isinstance(value, Object):
+        name = value.cls.name if isinstance(value.cls, Ref) else ""
+        contents = m.state.get(value).items
+        if name == "range":
+            return [contents["start"], Unknown(scalar=True, positive=True)], False
+        if ITEMS in contents:
+            return elements(m, contents[ITEMS])
+        return _iterated(m, value)
+    if isinstance(value, Unknown):
+        return [unknown_part(value), unknown_part(value)], False
+    return [Unknown(), Unknown()], False
+
+
+def _either(m: Machine, value: Choice) -> tuple[list[Value], bool]:
+    """Iteration over one of several values: place by place one of their elements."""
+    rows = [(guard, *elements(m, option)) for guard, option in value.options if m.state.possible(guard)]
+    longest = max((len(items) for _, items, _ in rows), default=0)
+    columns = []
+    for i in range(longest):
+        options = [(guard, items[i]) for guard, items, _ in rows if i < len(items)]
+        columns.append(choose(options, partial=len(options) < len(rows)))
+    return columns, all(done and len(items) == longest for _, items, done in rows)
+
+
+def few(m: Machine, items: list[Value], exact: bool, configures: bool) -> tuple[list[Value], bool]:
+    """The elements that a loop is read with: all of a short list, two of a long one.
+
+    A loop that ``configures`` modules is read with all of them. Of many tensors those come first that something saved.
+    Of many numbers the second stands for all that follow.
+    """
+    numbers = all(isinstance(item, Const) and type(item.value) is int for item in items)
+    modules = configures and all(isinstance(_last(m, item), Object) for item in items)
+    if len(items) <= (UNROLL if numbers else ELEMENTS if modules else UNROLL_OTHERS):
+        return items, exact
+    if numbers:
+        first, second = (constant(item) for item in items[:2])
+        return [items[0], Unknown(scalar=True, positive=0 <= first < second)], False
+    return sorted(items, key=lambda item: not (isinstance(item, Tensor) and m.state.get(item.storage)))[:2], False
+
+
+def _last(m: Machine, item: Value) -> Value:
+    """The module of what ``named_modules()`` yields: a name and a module."""
+    item = m.see(item)
+    return m.see(item.items[-1]) if isinstance(item, Tuple) and item.items else item
+
+
+def collected(m: Machine, source: Value, rows: list[Value]) -> None:
+    """All that a generator hands out is kept before anybody reads it: what it overwrote meanwhile is lost."""
+    handed = m.handed.get(source, ()) if isinstance(source, List) else ()
+    memory = {tensor.storage for row in rows for tensor in holdings.held(m, row, set())} if handed else set()
+    for time, frame, value in handed:
+        for tensor in holdings.held(m, value, set()):
+            for event in log.since(m, tensor, time) if tensor.storage in memory else ():
+                if frame in event.frames and log.whole(tensor, event):
+                    m.refuse("read", event.site)
+
+
+def another(m: Machine, item: Value) -> Value:
+    """What one more round of a loop would see after ``item``: a value like it, with memory of its own."""
+    item = m.see(item)
+    if isinstance(item, Tuple):
+        return Tuple(tuple(another(m, part) for part in item.items))
+    if isinstance(item, Tensor) and not item.view:
+        state = m.cell(item)
+        return Tensor(cell=Cell(state.grad, state.node, state.leaf), dims=item.dims)
+    return item
+
+
+def unknown_part(value: Unknown) -> Unknown:
+    """An element or attribute of an unknown value."""
+    return Unknown(part_grad(value), value.node, scalar=value.scalar, likely=value.likely)
+
+
+def length(m: Machine, value: Value) -> Value:
+    value = m.see(value)
+    if isinstance(value, Tuple):
+        return Const(len(value.items))
+    if isinstance(value, List):
+        contents = m.state.get(value)
+        if not contents.open:
+            return Const(len(contents.items))
+    if isinstance(value, Const) and hasattr(value.value, "__len__"):
+        with suppress(OverflowError):  # range(10**40)
+            return Const(len(value.value))
+    return m.symbol("len", value if isinstance(value, Hashable) else id(value), scalar=True)
+
+
+def unpack(m: Machine, value: Value, count: int, star: int | None = None) -> list[Value]:
+    """The values that ``a, b, *c = value`` binds."""
+    value = records.as_tuple(m, m.see(value))
+    if isinstance(value, Choice):
+        columns = [unpack(m, option, count, star) for guard, option in value.options if m.state.possible(guard)]
+        guards = [guard for guard, option in value.options if m.state.possible(guard)]
+        return [choose(list(zip(guards, column, strict=True))) for column in zip(*columns, strict=True)]
+    if isinstance(value, Tuple) or (isinstance(value, List) and not m.state.get(value).open):
+        items = list(value.items if isinstance(value, Tuple) else m.state.get(value).items)
+        if star is not None and len(items) >= count - 1:
+            tail = count - 1 - star
+            middle = List(items[star : len(items) - tail])
+            return [*items[:star], middle, *items[len(items) - tail :]]
+        if len(items) == count:
+            return items
+        return [Unknown() for _ in range(count)]
+    if isinstance(value, List):
+        items = list(m.state.get(value).items)
+        while items and len(items) < count:
+            last = m.see(items[-1])
+            items.append(tensors.view(m, last, last.view) if isinstance(last, Tensor) else _part_of(last))
+        return items[:count] if items else [Unknown() for _ in range(count)]
+    if isinstance(value, Object):
+        found, exact = elements(m, value)
+        return unpack(m, List(found, not exact), count, star)
+    if isinstance(value, Tensor):
+        return [tensors.element(m, value) for _ in range(count)]
+    if isinstance(value, Unknown):
+        return [
+            m.symbol(value, "[]", index, grad=part_grad(value)) if not value.scalar else Unknown(scalar=True)
+            for index in range(count)
+        ]
+    return [Unknown() for _ in range(count)]
+
+
+def _part_of(value: Value) -> Value:
+    return unknown_part(value) if isinstance(value, Unknown) else Unknown()
+
+
+def key_of(value: Value) -> Hashable | None:
+    """What a constant, a tuple of constants, a module or a parameter is as a key."""
+    if isinstance(value, (Object, Tensor)):
+        return value
+    if isinstance(value, Tuple) and all(isinstance(item, Const) for item in value.items):
+        return tuple(map(key_of, value.items))
+    if isinstance(value, Const):
+        try:
+            hash(value.value)
+        except TypeError:
+            return None
+        return value.value  # type: ignore[no-any-return]
+    return None
+
+
+def spelled(key: Hashable) -> Value:
+    """The value that a key of a dictionary is: what `key_of` makes a key of."""
+    if isinstance(key, tuple):
+        return Tuple(tuple(map(spelled, key)))
+    return key if isinstance(key, (Unknown, Object, Tensor)) else Const(key)
+
+
+def _iterated(m: Machine, instance: Object) -> tuple[list[Value], bool]:
+    """What an instance yields, as far as its class is one of the file: as for `elements`."""
+    if not isinstance(instance.cls, Class):
+        return [Unknown(), Unknown()], False
+    site = Site(instance.cls.piece, instance.cls.node, instance.cls.node)
+    made = classes.special(m, instance, "__iter__", [], site)
+    if made is not None and made is not instance:
+        return elements(m, made)
+    if made is not None:
+        rounds = [classes.special(m, instance, "__next__", [], site) for _ in range(2)]
+    else:
+        indices: list[Value] = [Const(0), Unknown(scalar=True)]
+        rounds = [classes.special(m, instance, "__getitem__", [index], site) for index in indices]
+    return [Unknown() if item is None else item for item in rounds], False
+
+
+def elements_all(m: Machine, value: List | Tuple) -> tuple[tuple[Value, ...], bool]:
+    if isinstance(value, Tuple):
+        return value.items, False
+    contents = m.state.get(value)
+    return contents.items, contents.open

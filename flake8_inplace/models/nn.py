@@ -1,0 +1,125 @@
+"""Modules of torch.nn and optimizers: how they are made, and what a call of one does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from ..heap.values import (
+    ITEMS,
+    NONE,
+    Cell,
+    Const,
+    Dict,
+    Grad,
+    List,
+    Object,
+    Ref,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    constant,
+)
+from ..program.site import Site
+from ..torchfacts import modules
+from ..torchfacts import ops as facts
+from ..trace.frames import Function
+from ..trace.machine import Machine
+from . import overloads, tensors
+from .lineage import DICTS, LISTS, MODULE, OPTIMIZERS, PACKED, is_module, lineage, member
+from .records import as_list, dictionary, entries, replaced
+
+
+def build(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value]) -> Object | None:
+    """Make an instance of a torch.nn class, or None where its class is not known."""
+    if name in LISTS:
+        items: Value = (
+            args[0] if len(args) == 1 and isinstance(m.see(args[0]), (List, Tuple, Dict)) else Tuple(tuple(args))
+        )
+        if name == "torch.nn.Sequential" and args and not isinstance(m.see(args[0]), Dict):
+            items = List(args)
+        named = entries(m, items).items if isinstance(m.see(items), Dict) else {}
+        return Object(Ref(name), {**named, ITEMS: as_list(m, items)})
+    if name in DICTS:
+        pairs = args and isinstance(m.see(args[0]), (List, Tuple))
+        return Object(Ref(name), {ITEMS: dictionary(m, args, {}) if pairs else args[0] if args else Dict()})
+    if name == MODULE:
+        return Object(Ref(name))
+    if name in OPTIMIZERS:
+        return Object(Ref(name), _optimizer(m, args[0] if args else kwargs.get("params", NONE), kwargs))
+    fact = modules.lookup(name)
+    if fact is None:
+        return None
+    options: dict[str, Value] = {key: Const(value) for key, value in dict(fact.defaults).items()}
+    options |= dict(zip(fact.init, args, strict=False)) | kwargs
+    attributes: dict[Any, Value] = {f"init.{key}": value for key, value in options.items()}
+    for parameter in fact.parameters:
+        off = constant(options.get(parameter, NONE)) is False or constant(options.get("affine", NONE)) is False
+        off = off or constant(options.get("elementwise_affine", NONE)) is False
+        attributes[parameter] = NONE if off else Tensor(cell=Cell(Grad.YES))
+    for buffer in fact.buffers:
+        attributes[buffer] = Tensor()
+    return Object(Ref(name), attributes)
+
+
+def _optimizer(m: Machine, params: Value, options: dict[str, Value]) -> dict[Any, Value]:
+    """What an optimizer of these parameters, or groups of parameters, holds."""
+    params = m.see(params)
+    given = m.state.get(params).items if isinstance(params, List) else ()
+    groups = list(given) if given and isinstance(m.see(given[0]), Dict) else [Dict({"params": params, **options})]
+    return {"params": params, "fused": options.get("fused", NONE), "param_groups": List(groups), "state": Unknown()}
+
+
+def call(m: Machine, instance: Object, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    """``instance(...)``."""
+    for name in ("forward", "__call__"):
+        found = member(instance.cls, name)
+        if isinstance(found, Function) and (name == "__call__" or is_module(instance.cls)):
+            return m.run(found, [instance, *args], kwargs, site)
+    for base in lineage(instance.cls):
+        fact = modules.lookup(base.name) if isinstance(base, Ref) else None
+        if fact is not None:
+            return call_fact(m, instance, fact, args, kwargs, site)
+    return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.MAYBE)
+
+
+def call_fact(
+    m: Machine, instance: Object, fact: modules.ModuleFact, args: list[Value], kwargs: dict[str, Value], site: Site
+) -> Value:
+    """Call an instance of a torch.nn class."""
+    if args and isinstance(first := m.see(args[0]), Object) and first.cls == PACKED:
+        result = call_fact(m, instance, fact, [m.state.get(first).items["data"], *args[1:]], kwargs, site)
+        return (
+            Tuple((replaced(m, first, {"data": result.items[0]}), *result.items[1:]))
+            if isinstance(result, Tuple)
+            else result
+        )
+    contents = m.state.get(instance).items
+    op, form = fact.op, "op_"
+    if fact.inplace is not None and constant(contents.get("inplace", contents.get("init.inplace", NONE))) is True:
+        op, form = fact.inplace, "inplace"
+    off = contents.get("init.p", NONE) in (Const(0), Const(0.0)) or contents.get("training", NONE) == Const(False)
+    if "Dropout" in fact.name and args and off:
+        return m.see(args[0])
+    own = {p.name: _own(m, contents, p.name[5:], site) for p in op.params if p.name.startswith("self.")}
+    if contents.get("init.max_norm", NONE) != NONE and isinstance(weight := contents.get("weight"), Tensor):
+        m.write(weight.storage, "renorm", site)
+    inputs = [p.name for p in op.params if not p.name.startswith("self.")]
+    named = {name: value for name, value in kwargs.items() if name in inputs}
+    return overloads.apply(m, (_lenient(op),), args[: len(inputs)], named | own, site, form)
+
+
+@cache
+def _lenient(op: facts.Op) -> facts.Op:
+    """An operator as a module calls it, which may have been made without some of its parameters."""
+    return replace(op, params=tuple(facts.Param(p.name, p.kind, True) for p in op.params), inplace=None)
+
+
+def _own(m: Machine, contents: Mapping[Any, Value], name: str, site: Site) -> Value:
+    """A parameter of a module as its forward uses it: what its parametrization makes of it."""
+    value = contents.get(name, NONE)
+    made_by = m.see(contents.get(f"parametrizations.{name}", NONE))
+    return call(m, made_by, [value], {}, site) if isinstance(made_by, Object) else value

@@ -1,0 +1,122 @@
+"""Which overload of an operator a call means, for each combination of what its arguments may be."""
+
+from __future__ import annotations
+
+from ..hazards.refused import MIXING, in_its_way
+from ..heap.values import NONE, Bindings, CellState, Const, Grad, List, Tensor, Tuple, Unknown, Value, constant
+from ..program.site import Site
+from ..torchfacts import ops as facts
+from ..trace.holdings import tensors_in
+from ..trace.machine import Machine
+from .operators import run
+from .tensors import unknown_call
+
+
+def apply(
+    m: Machine, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindings, site: Site, form: str = "op_"
+) -> Value:
+    """Call an operator, with every combination of what its arguments may be."""
+    names = list(kwargs)
+
+    def call(values: list[Value]) -> Value:
+        positional, named = values[: len(args)], dict(zip(names, values[len(args) :], strict=True))
+        return _apply(m, ops, positional, named, site, form)
+
+    return m.split([*args, *kwargs.values()], call)
+
+
+def _apply(m: Machine, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindings, site: Site, form: str) -> Value:
+    out = kwargs.pop("out", NONE)
+    matches = ((op, bound) for op in ops if (bound := bind(m, op, args, kwargs)) is not None)
+    match = next(matches, None)
+    if match is None:
+        return unknown_call(m, *args, *kwargs.values())
+    op, bound = match
+    if op.inplace and constant(bound.get("inplace", NONE)) is True:
+        op = facts.lookup(op.inplace)[0]
+        run(m, op, bound, site, "inplace")
+        return m.see(bound[op.writes[0]])
+    if _passes_through(op, bound):
+        return m.see(bound[op.params[0].name])
+    result = run(m, op, bound, site, form)
+    if "requires_grad" in kwargs and constant(kwargs["requires_grad"]) is True and isinstance(result, Tensor):
+        m.state.put(result.cell, CellState(Grad.YES, None, True))
+    if out != NONE and op.name in MIXING and m.alike is None:
+        in_its_way(m, op, m.see(out), bound, site)
+    return _into(m, out, result, site) if out != NONE else result
+
+
+def _passes_through(op: facts.Op, bound: Bindings) -> bool:
+    """Dropout that is switched off hands back its very input."""
+    if "dropout" not in op.name:
+        return False
+    off = bound.get("training", bound.get("train", NONE))
+    return off == Const(False) or bound.get("p", NONE) in (Const(0), Const(0.0))
+
+
+def _into(m: Machine, out: Value, result: Value, site: Site) -> Value:
+    """``out=``: the result is written into a tensor that exists."""
+    out = m.promote(out)
+    targets = list(out.items) if isinstance(out, Tuple) else [out]
+    for target in targets:
+        target = m.promote(target)
+        if isinstance(target, Tensor):
+            if m.grad_mode and Grad.YES in (m.grad(target), *(m.grad(t) for t in tensors_in(m, result))):
+                m.refuse("out", site)
+            else:
+                m.write(target.storage, "out", site)
+    return out
+
+
+def bind(m: Machine, op: facts.Op, args: list[Value], kwargs: Bindings) -> Bindings | None:
+    """The arguments by parameter name, or None where they cannot be meant for this overload."""
+    bound: Bindings = {}
+    places = [param for param in op.params if not param.kwonly]
+    for index, value in enumerate(args):
+        if index >= len(places):
+            if not places or not places[-1].varargs:
+                return None
+            param = places[-1]
+        else:
+            param = places[index]
+        if param.varargs and param.name not in bound:
+            if index == len(args) - 1 and isinstance(value, (List, Tuple, Unknown)):
+                bound[param.name] = value
+            else:
+                bound[param.name] = Tuple(tuple(args[index:]))
+            break
+        bound[param.name] = value
+    known = {param.name for param in op.params} if kwargs else ()
+    for name, value in kwargs.items():
+        if name not in known:
+            name = _SYNONYMS.get(name, name)
+            if name not in known and name not in _OPTIONS:
+                return None
+        if name in bound:
+            return None
+        bound[name] = value
+    for param in op.params:
+        if param.name not in bound:
+            if not param.optional and not param.varargs:
+                return None
+        elif not _fits(m, param, bound[param.name]):
+            return None
+    return bound
+
+
+_SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "x1": "input", "x2": "other"}
+_OPTIONS = frozenset(
+    "dtype device layout requires_grad pin_memory memory_format generator out non_blocking copy".split()
+)
+
+
+def _fits(m: Machine, param: facts.Param, value: Value) -> bool:
+    if isinstance(value, Const):
+        return param.kind == "other" or value.value is None
+    if isinstance(value, Unknown):
+        return param.kind == "other" or not value.scalar
+    if isinstance(value, Tensor):
+        return param.kind != "other"
+    if isinstance(value, (List, Tuple)):
+        return param.kind != "tensor"
+    return True

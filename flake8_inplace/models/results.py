@@ -1,0 +1,143 @@
+"""The tensors that an operator returns."""
+
+from __future__ import annotations
+
+from ..heap.values import NONE, Bindings, Cell, Const, List, Ref, Storage, Tensor, Tuple, Unknown, Value, constant
+from ..torchfacts import ops as facts
+from ..trace.machine import Machine
+from .tensors import detached, fresh, view
+
+_TRANSPOSING = frozenset("transpose t permute T mT H mH swapaxes swapdims movedim moveaxis adjoint".split())
+_COPYING_STRIDED = frozenset("reshape contiguous flatten reshape_as view_as_real".split())
+_BLANK = frozenset(f"{name}{like}" for name in ("zeros", "ones", "empty", "full") for like in ("", "_like"))
+_BLANK |= {f"new_{name}" for name in _BLANK}
+"""Operators that make memory for values that are still to come."""
+_FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.get_default_dtype"})
+_INTEGERS = frozenset(f"torch.{name}" for name in "bool uint8 int8 int16 int32 int64 short int long".split())
+
+
+def make_result(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Value:
+    if not out.many:
+        return _single(m, op, out, operands, bound)
+    given = operands.get(out.of or "", [])
+    if len(given) > 1:  # one for each
+        return List([_single(m, op, out, {out.of or "": [tensor]}, bound) for tensor in given], open=True)
+    return List([_single(m, op, out, operands, bound), _single(m, op, out, operands, bound)], open=True)
+
+
+def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
+    bases = operands.get(out.of or "", [])
+    if out.kind == "fresh" or not bases:
+        made = fresh()
+        made.dims, made.origin = _dims(m, op, operands, bound), "blank" if op.name in _BLANK else "op"
+        made.lead = _lead(m, None, bound)
+        if m.state.modes.get("inference"):
+            made.view = "inference"
+        return made
+    base = bases[0]
+    if out.kind == "same":
+        return base
+    if out.kind == "detached":
+        return detached(m, base)
+    if out.kind == "unsafe":
+        return Tensor(Storage(), Cell(), "view")
+    if out.kind == "maybe":
+        if (op.name in _COPYING_STRIDED and not base.contiguous) or _converts(op, bound):
+            return fresh()
+        same = view(m, base, base.view)
+        same.origin = "cast" if op.name in ("to", "type", "type_as", "float") else "maybe"
+        same.dims = base.dims if op.name not in _COPYING_STRIDED else None
+        sized = _lead(m, None, bound) if op.name == "reshape" else base.lead
+        same.lead = "one" if sized == "one" else ""
+        return same
+    kind = out.kind if out.kind in ("views", "expand") else "view"
+    if op.name == "broadcast_tensors" and base.lead != "one" and base.dims != 0:
+        kind = "view"  # it may have the full size
+    part = view(m, base, kind, op.name not in _TRANSPOSING)
+    sizes = _sizes(m, bound)
+    if kind == "expand":
+        part.lead = _lead(m, base, bound)
+        stays = sizes and sizes[-1] in (Const(1), Const(-1))
+        part.tail = "shared" if base.tail == "one" and not stays else base.tail
+    elif op.name == "view":
+        part.lead, part.tail = _lead(m, None, bound), "one" if sizes and sizes[-1] == Const(1) else ""
+    elif op.name == "unsqueeze" and bound["dim"] in (Const(0), Const(-1)):
+        part.lead, part.tail = ("one", base.tail) if bound["dim"] == Const(0) else (base.lead, "one")
+    elif op.name == "unfold" and _overlap(m, bound):
+        part.lead = "windows"
+    return part
+
+
+def _overlap(m: Machine, bound: Bindings) -> bool:
+    """Whether windows of the size that is given, or most likely given, overlap when they are so many steps apart."""
+    given = (m.see(bound.get(name, NONE)) for name in ("size", "step"))
+    known = [value.default if isinstance(value, Unknown) and value.default is not None else value for value in given]
+    size, step = map(constant, known)
+    return isinstance(size, int) and isinstance(step, int) and step < size
+
+
+def _sizes(m: Machine, bound: Bindings) -> tuple[Value, ...]:
+    """The sizes that an operator is given, where it is known how many."""
+    given = bound.get("size", bound.get("shape"))
+    if given is None:
+        return ()
+    size = m.see(given)
+    if isinstance(size, List) and not m.state.get(size).open:
+        return tuple(map(m.see, m.state.get(size).items))
+    return tuple(map(m.see, size.items)) if isinstance(size, Tuple) else ()
+
+
+def _lead(m: Machine, expanded: Tensor | None, bound: Bindings) -> str:
+    """What is known of the first dimension of a new tensor, or of one that was expanded."""
+    sizes = _sizes(m, bound)
+    if expanded is None or not sizes or sizes[0] == Const(1):
+        return "one" if sizes and sizes[0] == Const(1) else ""
+    grown = expanded.dims is not None and len(sizes) > expanded.dims
+    return "shared" if grown or (expanded.lead == "one" and sizes[0] != Const(-1)) else ""
+
+
+def _dims(m: Machine, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bindings) -> int | None:
+    """The number of dimensions of a new tensor, as far as it tells an index from a list of indices."""
+    if op.name in _SEQUENCES:
+        return 1
+    if op.name in _SIZED and (sizes := _sizes(m, bound)):
+        return len(sizes)
+    if op.name in ("tensor", "as_tensor") and "data" in bound:
+        return _depth(m, bound["data"])
+    if op.name in _CONVERSIONS:
+        return next((tensor.dims for tensor in operands.get("self", ())), None)
+    return None
+
+
+_SEQUENCES = frozenset({"arange", "linspace", "randperm", "range"})
+_SIZED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn"})
+_CONVERSIONS = frozenset({"clone", "to", "long", "int", "contiguous"})
+
+
+def _depth(m: Machine, value: Value) -> int | None:
+    """How deep numbers are nested in lists."""
+    value = m.see(value)
+    if isinstance(value, Const) and isinstance(value.value, (int, float)):
+        return 0
+    if isinstance(value, (List, Tuple)):
+        items = value.items if isinstance(value, Tuple) else m.state.get(value).items
+        inner = _depth(m, items[0]) if items else None
+        return None if inner is None else inner + 1
+    return None
+
+
+def _converts(op: facts.Op, bound: Bindings) -> bool:
+    """Whether a conversion is to a type that tensors do not have from the start, and so copies."""
+    if op.name in ("double", "half", "bfloat16") or bound.get("copy", NONE) == Const(True):
+        return True
+    names = [value.name for value in bound.values() if isinstance(value, Ref)]
+    return op.name in ("to", "type", "type_as") and any(
+        name.startswith("torch.") and name not in _FLOAT for name in names
+    )
+
+
+def to_integers(op: facts.Op, bound: Bindings) -> bool:
+    """Whether a conversion is to a type that has no gradient."""
+    return op.name in ("to", "type") and any(
+        isinstance(value, Ref) and value.name in _INTEGERS for value in bound.values()
+    )

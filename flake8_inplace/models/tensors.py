@@ -1,0 +1,116 @@
+"""New tensors, views and aliases."""
+
+from __future__ import annotations
+
+from ..hazards import snapshots
+from ..heap.values import NONE, Bindings, Cell, CellState, Grad, Node, Storage, Tensor, Tuple, Unknown, Value, constant
+from ..torchfacts import ops as facts
+from ..trace.holdings import reach
+from ..trace.machine import Machine
+
+_OUTPUTS = {"values": 0, "eigenvalues": 0, "Q": 0, "U": 0, "L": 0, "sign": 0, "solution": 0}
+_OUTPUTS |= {"indices": 1, "eigenvectors": 1, "R": 1, "S": 1, "logabsdet": 1, "V": 2, "Vh": 2}
+SAME_METADATA = frozenset({"shape", "dtype", "device", "ndim", "is_leaf", "layout", "names", "itemsize", "nbytes"})
+VIEWS = frozenset({"T", "mT", "H", "mH", "real", "imag"})
+_COMPUTED = VIEWS | SAME_METADATA | {"data", "grad"}
+"""Attributes that are no methods."""
+
+
+def fresh(grad: Grad = Grad.NO, node: Node | None = None, leaf: bool = True) -> Tensor:
+    """A tensor with memory of its own."""
+    return Tensor(cell=Cell(grad, node, leaf))
+
+
+def view(m: Machine, base: Tensor, kind: str = "view", contiguous: bool = True) -> Tensor:
+    """A view of ``base``; the strictest kind of view wins when views are made of views."""
+    cell = base.cell
+    if m.grad_mode:
+        kind = base.view if base.view in ("views", "expand", "no_grad", "hook", "custom", "inference") else kind
+    elif base.view == "inference":
+        kind, cell = base.view, Cell()
+    else:
+        kind, cell = "expand" if "expand" in (base.view, kind) else "no_grad", Cell(base=base.cell)
+    part = Tensor(base.storage, cell, kind, base.contiguous and contiguous and kind != "expand")
+    part.origin = "cast" if base.origin == "cast" else ""
+    part.time = base.time
+    if kind == "views" and not part.time:
+        part.time = m.tick()
+    if base in m.batched:
+        m.batched.add(part)
+    return part
+
+
+def detached(m: Machine, base: Tensor) -> Tensor:
+    """``detach()``: the same memory and version counter, no history."""
+    result = Tensor(base.storage, Cell(), base.view, base.contiguous)
+    result.origin, result.time = base.origin, m.tick()
+    return result
+
+
+def data(m: Machine, base: Tensor) -> Tensor:
+    """``.data``: the same memory, a version counter of its own."""
+    result = Tensor(Storage(hidden=base.storage), Cell(base=base.cell), base.view, base.contiguous)
+    result.time = m.tick()
+    if base.origin in ("maybe", "cast"):
+        result.origin = base.origin
+    return result
+
+
+def made_of(m: Machine, array: Unknown) -> Tensor | None:
+    """The tensor over the memory of an array that something else made: ``torch.from_numpy(array)``."""
+    found = m.see(m.symbols.get(("memory", array), NONE))
+    return found if isinstance(found, Tensor) else None
+
+
+def hooked(m: Machine, value: Value) -> Value:
+    """What goes into, or comes out of, a module with a full backward hook: a view that may not be written in place."""
+    value = m.see(value)
+    if isinstance(value, Tuple):
+        return Tuple(tuple(hooked(m, item) for item in value.items))
+    if isinstance(value, Tensor) and m.grad(value) is Grad.YES:
+        node = Node("BackwardHookFunction", (), m.history(value))
+        return Tensor(value.storage, Cell(Grad.YES, node, False), "hook", value.contiguous)
+    return value
+
+
+def unknown_call(m: Machine, *values: Value, grad: Grad = Grad.NO) -> Unknown:
+    """The result of code that this file does not show: whatever it is, it may depend on all that went in."""
+    nodes = m.history(*values)
+    for value in values:
+        grad = max(grad, reach(m, value))
+    return Unknown(grad, Node("call", (), nodes) if nodes else None)
+
+
+def backward(m: Machine, outputs: list[Value], kwargs: Bindings) -> None:
+    """A backward pass runs from ``outputs``, and frees what their graph had saved unless it is asked to keep it."""
+    m.want(*outputs)
+    snapshots.updated(m, None)
+    m.state.set(m.state.modes, "backward", True)
+    if any(constant(kwargs.get(name, NONE)) is True for name in ("retain_graph", "create_graph")):
+        m.repeat(*outputs)
+    else:
+        m.release(*outputs)
+
+
+def require_grad(m: Machine, tensor: Tensor, on: bool) -> None:
+    state = m.cell(tensor)
+    m.state.set(m.questions, (tensor.cell,), frozenset())  # what was asked before says nothing of it now
+    m.state.put(tensor.cell, CellState(Grad.YES if on else Grad.NO, state.node if on else None, state.node is None))
+
+
+def is_method(name: str) -> bool:
+    """Whether tensors have a method of this name that computes a tensor."""
+    return name in facts.tensor_methods() and name not in facts.scalar_methods() and name not in _COMPUTED
+
+
+def output(value: Tuple, name: str) -> Value:
+    """A named output of an operator: ``x.max(1).values``."""
+    index = _OUTPUTS.get(name)
+    return value.items[index] if index is not None and index < len(value.items) else Unknown()
+
+
+def element(m: Machine, tensor: Tensor) -> Tensor:
+    """What iteration over a tensor yields: one of several views, which may not be written."""
+    part = view(m, tensor, "views")
+    part.dims = tensor.dims - 1 if tensor.dims else None
+    return part

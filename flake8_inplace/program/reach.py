@@ -1,0 +1,155 @@
+"""Which functions of a file can come to overwrite a tensor, judged from names alone.
+
+A function is worth reading if it may write in place, or if it mentions something of the file that may, at any
+distance, or if its class makes a module that may. Nothing that the other functions are given becomes a hazard in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+
+from .summary import MINDING, Group, Unit
+
+_BUILDERS = frozenset({"__init__", "__new__", "__post_init__"})
+"""Methods that make an instance: nothing that other methods do comes before them."""
+_RUNNERS = frozenset({"forward", "backward", "setup_context", "jvp", "vmap", "step"})
+"""Methods that run without being mentioned, as those with two underscores do."""
+
+
+def mark(parts: Iterable[tuple[frozenset[str], Unit | Group]], everything: bool = False) -> bool:
+    """Mark what is worth reading of top-level statements, each with the names that it binds; False if nothing is.
+
+    ``everything`` is, where what code of other files may overwrite is asked for as well.
+    """
+    file = _File({}, [], [])
+    for names, part in parts:
+        file.add(part, names, None)
+    users = file.users()
+    mentions = frozenset[str]().union(*(unit.mentions for unit, _ in file.units))
+    minded = not mentions.isdisjoint(MINDING)
+    trains = not mentions.isdisjoint(("backward", "grad"))
+    imported = frozenset[tuple[str, str]]().union(*(unit.imported for unit, _ in file.units))
+    first = {name for module, name in imported if module == "torch.nn.init"}
+    others = {name for module, name in imported if module != "torch.nn.init"}
+    reached: list[Hashable] = []
+    for unit, owner in file.units:
+        custom = owner is not None and "Function" in owner.bases
+        writes = unit.writes or (unit.fills and minded) or not others.isdisjoint(unit.loads)
+        begins = unit.begins or not first.isdisjoint(unit.loads)
+        if writes or unit.makes or custom or (begins and (trains or unit.returns)):
+            reached.append(("runs", unit))
+        if unit.makes:
+            reached.append(("makes", unit))
+    seen = set(reached)
+    while reached:
+        for user in users.get(reached.pop(), ()):
+            if user not in seen:
+                seen.add(user)
+                reached.append(user)
+    for unit, _ in file.units:
+        unit.worth = everything or ("runs", unit) in seen
+    return everything or bool(seen)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """What all names of a file may stand for, its units with their classes, and its classes."""
+
+    defined: dict[str, list[Unit | Group]]
+    units: list[tuple[Unit, Group | None]]
+    groups: list[Group]
+
+    def add(self, part: Unit | Group, names: Iterable[str], owner: Group | None) -> None:
+        for name in names:
+            self.defined.setdefault(name, []).append(part)
+        if isinstance(part, Unit):
+            self.units.append((part, owner))
+            return
+        self.groups.append(part)
+        self.units.append((part.body, part))
+        for inner in part.parts.values():
+            self.add(inner, (inner.name,), part)
+
+    def foreign(self, name: str) -> bool:
+        """Whether a name is imported, from elsewhere than torch: nobody follows what it does with a function."""
+        found = self.defined.get(name, ())
+        return bool(found) and all(isinstance(p, Unit) and not p.mentions and not p.imported for p in found)
+
+    def bases(self, group: Group) -> list[Group]:
+        found = (other for name in group.bases for other in self.defined.get(name, ()))
+        return [other for other in found if isinstance(other, Group) and other is not group]
+
+    def families(self) -> dict[Group, int]:
+        """For every class the number of those that inherit from one another with it."""
+        relatives: dict[Group, list[Group]] = {group: [] for group in self.groups}
+        for group in self.groups:
+            for base in self.bases(group):
+                relatives[group].append(base)
+                relatives[base].append(group)
+        found: dict[Group, int] = {}
+        for number, group in enumerate(self.groups):
+            todo = [group]
+            while todo:
+                relative = todo.pop()
+                if relative not in found:
+                    found[relative] = number
+                    todo += relatives[relative]
+        return found
+
+    def users(self) -> dict[Hashable, list[Hashable]]:
+        """From each way of overwriting to those that it leads to.
+
+        A unit "runs" something that overwrites, or only "makes" it; of a class "parts" are what an instance is made of,
+        and an "instance" is what others may call. Names stand between what defines them and what mentions them; those
+        of methods a second time, with the number of their family, for what is looked up on ``self``.
+        """
+        users: dict[Hashable, list[Hashable]] = {}
+        families = self.families()
+        methods = {(families[group], method.name) for group in self.groups for method in group.methods}
+
+        def lead(way: Hashable, *others: Hashable) -> None:
+            users.setdefault(way, []).extend(others)
+
+        def define(name: Hashable, unit: Unit) -> None:
+            lead(("runs", unit), ("runs", name), ("keeps", name))
+            lead(("makes", unit), ("makes", name))
+
+        def mention(unit: Unit, name: Hashable, kept: bool) -> None:
+            lead(("runs", name), ("runs", unit))
+            lead(("makes", name), ("makes", unit))
+            if kept:  # it runs when what is made runs
+                lead(("keeps", name), ("makes", unit))
+
+        for name, found in self.defined.items():
+            for part in found:
+                if isinstance(part, Unit):
+                    define(name, part)
+                else:
+                    lead(("instance", part), ("runs", name), ("makes", name))
+        for unit, owner in self.units:
+            referred = unit.referred.union(name for callee, name in unit.given if not self.foreign(callee))
+            for name in unit.mentions | unit.strings:
+                if name in self.defined and not name.startswith("__"):
+                    mention(unit, name, name in referred)
+            if owner is None:
+                continue
+            family = families[owner]
+            for name in unit.own | unit.strings:
+                if (family, name) in methods:
+                    mention(unit, (family, name), name in referred)
+            if unit.calls_parts or any((family, name) not in methods for name in unit.asked):
+                lead(("parts", owner), ("runs", unit))
+        for group in self.groups:
+            lead(("runs", group.body), ("parts", group))
+            lead(("parts", group), ("instance", group))
+            for method in group.methods:
+                define((families[group], method.name), method)
+                if method.name in _BUILDERS:
+                    lead(("makes", method), ("parts", group))
+                elif method.name in _RUNNERS or method.name.startswith("__"):
+                    lead(("runs", method), ("instance", group))
+            for base in self.bases(group):
+                lead(("parts", base), ("parts", group))
+                lead(("instance", base), ("instance", group))
+        return users

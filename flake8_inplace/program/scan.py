@@ -1,0 +1,193 @@
+"""The prefilter, a cheap pass over the ``ast`` that flake8 hands over: is this file worth analysing, and which pieces?
+
+A piece is a top-level statement, or the body of a function. Only functions that can come to write in place are
+analysed. libcst is imported for the first tree.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from . import reach, summary
+from .pieces import Definition, Piece, Scan
+from .summary import Group, Unit
+
+TABLE = 4_000
+"""Characters of a statement beyond which it is taken for data, where it defines nothing and can overwrite nothing."""
+FRAMEWORKS = frozenset({"torch", "torchvision", "torchaudio", "functorch", "lightning", "pytorch_lightning"})
+"""Packages whose import says that a file handles tensors."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+GRADIENTS = frozenset("backward requires_grad requires_grad_ grad autograd optim".split())
+"""Names that only a program that computes gradients has a use for."""
+
+
+def scan(
+    source: str, tree: ast.Module, frameworks: frozenset[str] = FRAMEWORKS, everything: bool = False
+) -> Scan | None:
+    """The pieces of a file, or None where nothing in it can be a hazard; ``everything`` as for `reach.mark`."""
+    if not any(name in source for name in frameworks) or not _imports(tree, frameworks):
+        return None
+    parts = summary.read(tree)
+    names = [frozenset(_binds(statement)) for statement in tree.body]
+    tables = list(_registers(tree.body, parts, names))
+    found = [names | others for names, others in zip(names, tables, strict=True)]
+    if not reach.mark(zip(found, parts, strict=True), everything):
+        return None
+    lines = source.split("\n")  # a form feed ends no line of Python
+    result = Scan([_piece(*each, lines) for each in zip(tree.body, parts, names, tables, strict=True)])
+    for piece in result.pieces:
+        for name in piece.binds:
+            result.binders.setdefault(name, []).append(piece)
+        for name in piece.registers:
+            result.registered.setdefault(name, []).append(piece)
+    result.worth = [piece for piece in result.pieces if piece.worth]
+    result.backwards = frozenset(name for statement in tree.body for name in _backwards(statement))
+    return result
+
+
+def _backwards(statement: ast.stmt) -> Iterator[str]:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "register_autograd":
+        given = (*call.args, *(keyword.value for keyword in call.keywords))
+        yield from (arg.id for arg in given if isinstance(arg, ast.Name))
+
+
+def wraps(piece: Piece, file: Scan) -> bool:
+    """Whether a function only calls one other of the file, with nothing of the file's that the other could not assume.
+
+    Read on its own, the other one shows as much.
+    """
+    if piece.passes is None or not file.backwards.isdisjoint(piece.binds):
+        return False
+    return not any(_defines(file, name) for name in piece.passes | piece.decorators)
+
+
+def _defines(file: Scan, name: str) -> bool:
+    return any(piece.definition for piece in file.binders.get(name, ()))
+
+
+def _imports(tree: ast.Module, frameworks: frozenset[str]) -> bool:
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module or ""]
+        if any(name.partition(".")[0] in frameworks for name in names):
+            return True
+    return False
+
+
+def _registers(
+    body: list[ast.stmt], parts: list[Unit | Group], names: list[frozenset[str]]
+) -> Iterator[frozenset[str]]:
+    """For each statement the variables of the file that its decorators are, or mention in what they do."""
+    units: dict[str, list[Unit]] = {}
+    variables: set[str] = set()
+    for statement, part, bound in zip(body, parts, names, strict=True):
+        for name in bound:
+            units.setdefault(name, []).extend(part.units())
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            variables |= bound
+    for statement in body:
+        roots = _decorators(statement) & units.keys()
+        mentioned = (unit.mentions for root in roots for unit in units[root])
+        yield frozenset(variables & roots.union(*mentioned)) if roots else frozenset()
+
+
+def _decorators(statement: ast.stmt) -> frozenset[str]:
+    return frozenset(map(_root, statement.decorator_list) if isinstance(statement, _DEFINITIONS) else ())
+
+
+def _root(node: ast.expr) -> str:
+    """The variable that an expression begins with: the ``a`` of ``a.b("c")``."""
+    while isinstance(node, (ast.Call, ast.Attribute)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _piece(
+    statement: ast.stmt, part: Unit | Group, binds: frozenset[str], registers: frozenset[str], lines: list[str]
+) -> Piece:
+    units, definition = list(part.units()), _is_definition(statement)
+    mentions = frozenset[str]().union(*(unit.mentions for unit in units))
+    first, end = _first(statement), statement.end_lineno or statement.lineno
+    passes, decorators = _passes(statement, part), _decorators(statement)
+    piece = Piece([statement], lines, first, end, binds, mentions, definition, passes, decorators, registers)
+    piece.functions = {node: _body(node, unit, lines) for node, unit in _functions(statement, part)}
+    piece.worth = any(unit.worth for unit in units)
+    if not definition and not piece.worth and piece.size > TABLE:
+        piece.body = []
+    return piece
+
+
+def _is_definition(statement: ast.stmt) -> bool:
+    """Whether a statement runs nothing but makes a function or a class: ``f = lambda x: ...`` is one too."""
+    if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Lambda):
+        return all(isinstance(target, ast.Name) for target in statement.targets)
+    return isinstance(statement, _DEFINITIONS)
+
+
+def _functions(statement: ast.stmt, part: Unit | Group) -> Iterator[tuple[Definition, Unit]]:
+    """The functions in a statement whose bodies are read on their own."""
+    if isinstance(part, Group):
+        for node, inner in part.parts.items():
+            yield from _functions(node, inner)
+    elif isinstance(statement, _FUNCTIONS):
+        yield statement, part
+
+
+def _body(node: Definition, unit: Unit, lines: list[str]) -> Piece:
+    end = node.end_lineno or node.lineno
+    return Piece(node.body, lines, node.body[0].lineno, end, mentions=unit.mentions | unit.own, worth=unit.worth)
+
+
+def _passes(statement: ast.stmt, unit: Unit | Group) -> frozenset[str] | None:
+    if not isinstance(statement, ast.FunctionDef) or isinstance(unit, Group) or unit.writes or unit.calls > 1:
+        return None
+    if any(_names_tensor(node) for node in ast.walk(statement.args)):
+        return None  # it knows that of what it hands on
+    body = statement.body[ast.get_docstring(statement, clean=False) is not None :]
+    nodes = [node for line in body for node in ast.walk(line)]
+    if any(isinstance(node, ast.Constant) and isinstance(node.value, str) for node in nodes):
+        return None  # that chooses what the other one does
+    called = {_root(node.func) for node in nodes if isinstance(node, ast.Call)}
+    return frozenset(node.id for node in nodes if isinstance(node, ast.Name)) - called
+
+
+def _names_tensor(node: ast.AST) -> bool:
+    """Whether an annotation says that something is a tensor."""
+    said = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    said = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else said
+    return said.endswith(("Tensor", "Parameter"))
+
+
+def _first(statement: ast.stmt) -> int:
+    """The line that a statement begins at, with its decorators."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _binds(statement: ast.stmt) -> Iterator[str]:
+    if isinstance(statement, _DEFINITIONS):
+        yield statement.name
+        return
+    for node in _outside_definitions(statement):
+        if isinstance(node, _DEFINITIONS):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                yield alias.asname or alias.name.partition(".")[0]
+
+
+def _outside_definitions(statement: ast.stmt) -> Iterator[ast.AST]:
+    todo: list[ast.AST] = [statement]
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, _DEFINITIONS):
+            todo.extend(ast.iter_child_nodes(node))

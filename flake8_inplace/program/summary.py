@@ -1,0 +1,449 @@
+"""What one function or class mentions, calls and may overwrite, read from its ``ast`` in one pass."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from ..torchfacts import ops as facts
+from .locals import Bindings, is_container, is_new, is_self, is_text, numeric, only_filled, says_number, variable
+
+_STEPS = frozenset({"step", "load_state_dict", "data"})
+_HARMLESS = frozenset({"requires_grad_", "share_memory_"})
+"""Methods with an underscore at the end that leave the values alone."""
+_OTHERS = frozenset({"add_", "apply_", "copy_", "log_", "map_", "put_", "random_", "set_"})
+"""In-place methods whose out-of-place name is mostly a method of something else, such as a set or a logger."""
+MINDING = frozenset({"vmap", "inference_mode"})
+"""Functions that mind where a tensor was made."""
+_COMPUTES = (ast.BinOp, ast.While, ast.With, ast.Lambda, ast.ClassDef, ast.Yield)
+_PLAIN = frozenset({"dict", "list", "tuple", "set", "int", "float", "str", "bool", "len", "range", "isinstance"})
+"""Builtins that a function may call and still compute nothing."""
+_NOT_OF_TENSORS = frozenset({"append", "extend", "insert", "items", "keys", "get", "update", "setdefault"})
+_LEAVES = frozenset(
+    "ctx op ops id attr arg name asname module level simple is_async rest kwd_attrs str type_comment kind conversion "
+    "annotation returns type_params".split()
+)
+"""Fields of syntax nodes that hold no expression, or one that does not run."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(slots=True, eq=False)
+class Unit:
+    """A function at the top level or in a class, or what else stands in a class or in a top-level statement.
+
+    ``mentions`` are the names in it, ``own`` those that it looks up on ``self``, ``strings`` those that it may look
+    up by a string, and ``referred`` those of all that it does not only call. ``given`` are names, each after that of
+    a function which it is given to in a statement of its own. ``asked`` are attributes of ``self`` that it calls;
+    ``calls_parts`` says that it calls something else that may be a part of ``self``. ``writes``: it may overwrite a
+    tensor when it runs; ``fills``: one that it has just made, which only ``vmap`` and inference mode may mind;
+    ``begins``: by giving parameters their first values; ``returns``: a value, for which that may come too late;
+    ``makes``: it may make something that overwrites a tensor when it is called, as ``nn.ReLU(inplace=True)`` does.
+    ``calls`` counts its calls, and twice whatever else it computes. ``loads`` are names such as ``relu_``, which
+    overwrite if they are among those ``imported`` from modules of torch.
+    """
+
+    name: str
+    mentions: frozenset[str]
+    own: frozenset[str]
+    strings: frozenset[str]
+    asked: frozenset[str]
+    referred: frozenset[str]
+    given: frozenset[tuple[str, str]]
+    calls_parts: bool
+    writes: bool
+    fills: bool
+    makes: bool
+    begins: bool
+    returns: bool
+    calls: int
+    loads: frozenset[str]
+    imported: frozenset[tuple[str, str]]
+    worth: bool = False
+
+    def units(self) -> Iterator[Unit]:
+        yield self
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """A class: its methods and the classes in it, in the order of the text, and what else stands there."""
+
+    name: str
+    body: Unit
+    bases: frozenset[str]
+    parts: dict[ast.stmt, Unit | Group] = field(default_factory=dict)
+
+    @property
+    def methods(self) -> list[Unit]:
+        return [part for part in self.parts.values() if isinstance(part, Unit)]
+
+    def units(self) -> Iterator[Unit]:
+        for part in self.parts.values():
+            yield from part.units()
+        yield self.body
+
+
+def read(module: ast.Module) -> list[Unit | Group]:
+    """What each top-level statement mentions and may overwrite."""
+    readings = {part: _read([part]) for part in module.body if not isinstance(part, ast.ClassDef)}
+    variables = Bindings()
+    for part, reading in readings.items():
+        if not isinstance(part, _FUNCTIONS):
+            variables.include(reading.bound, attributes=False)
+    return [
+        _group(part)
+        if isinstance(part, ast.ClassDef)
+        else readings[part].unit(part.name, Bindings())
+        if isinstance(part, _FUNCTIONS)
+        else readings[part].unit("", variables)
+        for part in module.body
+    ]
+
+
+def _group(node: ast.ClassDef) -> Group:
+    methods = {part: _read([part]) for part in node.body if isinstance(part, _FUNCTIONS)}
+    rest = [part for part in node.body if not isinstance(part, (*_FUNCTIONS, ast.ClassDef))]
+    body = _read([*node.bases, *node.keywords, *node.decorator_list, *rest])
+    attributes = Bindings()
+    for reading in methods.values():
+        attributes.include(reading.bound, attributes=True)
+    bases = frozenset(_last_name(base) for base in node.bases)
+    group = Group(node.name, body.unit(node.name, attributes), bases)
+    for part in node.body:
+        if isinstance(part, ast.ClassDef):
+            group.parts[part] = _group(part)
+        elif isinstance(part, _FUNCTIONS):
+            group.parts[part] = methods[part].unit(part.name, attributes)
+    return group
+
+
+@cache
+def _plan(kind: Any) -> tuple[Callable[[_Reading, Any], None] | None, tuple[str, ...]]:
+    """What reads a node of this kind, and its fields that hold what else is to be read."""
+    alone = kind in (ast.Constant, ast.MatchSingleton, ast.Global, ast.Nonlocal)
+    return _HANDLERS.get(kind), () if alone else tuple(name for name in kind._fields if name not in _LEAVES)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """A unit while it is read.
+
+    From what the variables are ``bound`` to it shows that some of those that are ``written`` to are no tensors; those
+    that are written to ``in_parts`` (``x[i] += 1``) may hold some. ``options`` are parameters that are said, or by
+    default, to be numbers.
+    """
+
+    node: ast.AST | None
+    mentions: set[str] = field(default_factory=set)
+    referred: set[str] = field(default_factory=set)
+    own: set[str] = field(default_factory=set)
+    strings: set[str] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)
+    local: set[str] = field(default_factory=set)
+    calls_parts: bool = False
+    loads: set[str] = field(default_factory=set)
+    imported: set[tuple[str, str]] = field(default_factory=set)
+    at_once: set[ast.AST] = field(default_factory=set)
+    passed: dict[ast.AST, str] = field(default_factory=dict)
+    given: set[tuple[str, str]] = field(default_factory=set)
+    harmless: set[ast.AST] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)
+    in_parts: set[str] = field(default_factory=set)
+    options: dict[str, int] = field(default_factory=dict)
+    bound: Bindings = field(default_factory=Bindings)
+    writes: bool = False
+    makes: bool = False
+    begins: bool = False
+    returns: bool = False
+    calls: int = 0
+
+    def unit(self, name: str, around: Bindings) -> Unit:
+        """What was read, where ``around`` it the variables of a module, or the attributes of ``self``, are bound."""
+        builds = name == "__init__"  # it computes nothing that is differentiated, and its options are numbers
+        for option, times in self.options.items() if builds else ():
+            self.bound.number(option, frozenset(), times)
+        tensors = {name for name in self.written if self.bound.is_tensor(name, around, not builds)}
+        tensors |= self.in_parts  # an element of a list may be a tensor
+        filled = only_filled(self.node, {name for name in tensors if self._new(name)})
+        return Unit(
+            name,
+            frozenset(self.mentions),
+            frozenset(self.own),
+            frozenset(self.strings),
+            frozenset(self.asked),
+            frozenset(self.referred),
+            frozenset(self.given),
+            self.calls_parts or any(self.bound.binds(name, around) for name in self.local),
+            self.writes or tensors > filled,
+            bool(filled),
+            self.makes,
+            self.begins,
+            self.returns,
+            self.calls,
+            frozenset(name for name in self.loads if not self.bound.counts[name, "any"]),
+            frozenset(self.imported),
+        )
+
+    def _new(self, name: str) -> bool:
+        """Whether a variable is bound to tensors alone that are made where it is."""
+        new = 0 if name.startswith(".") else self.bound.counts[name, "new"]
+        return new > 0 and new == self.bound.counts[name, "any"]
+
+
+def _read(nodes: list[ast.AST]) -> _Reading:
+    """All nodes, parents before their children. No ast.walk, which takes twice the time: most files cost this alone."""
+    reading = _Reading(nodes[0] if nodes else None)
+    while nodes:
+        node = nodes.pop()
+        kind: Any = type(node)
+        handler, fields = _plan(kind)
+        if handler is not None:
+            handler(reading, node)
+        for name in fields:
+            value = getattr(node, name)
+            if type(value) is list:
+                nodes += filter(None, value)
+            elif value is not None:
+                nodes.append(value)
+    return reading
+
+
+def _root(node: ast.expr) -> ast.expr:
+    """What an expression is a part of: the ``x`` of ``x.a[0].b``."""
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
+        node = node.value
+    return node
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _refer(r: _Reading, node: ast.AST, name: str) -> None:
+    if node in r.passed:
+        r.given.add((r.passed[node], name))
+    elif node not in r.at_once:
+        r.referred.add(name)
+
+
+def _name(r: _Reading, node: ast.Name) -> None:
+    r.mentions.add(node.id)
+    _refer(r, node, node.id)
+    if isinstance(node.ctx, ast.Store):
+        r.bound.bind(node.id)
+    elif node.id.endswith("_"):
+        r.loads.add(node.id)
+
+
+def _argument(r: _Reading, node: ast.arg) -> None:
+    r.bound.bind(node.arg)
+    if says_number(node.annotation):
+        r.options[node.arg] = r.options.get(node.arg, 0) + 1
+    r.makes = r.makes or node.arg == "inplace"
+
+
+def _attribute(r: _Reading, node: ast.Attribute) -> None:
+    name, owner = node.attr, _last_name(node.value)
+    (r.own if is_self(node.value) else r.mentions).add(name)
+    _refer(r, node, name)
+    if is_self(node.value) and isinstance(node.ctx, ast.Store):
+        r.bound.bind(f".{name}")
+    if owner == "init" or name == "reset_parameters":
+        r.begins = True
+    elif owner == "operator" and name[:1] == "i":  # operator.iadd
+        r.writes = True
+    elif name in _STEPS:
+        r.writes = r.writes or (name, owner) != ("data", "utils")  # torch.utils.data is a module
+    elif name.endswith("_") and not name.endswith("__") and name not in _HARMLESS and not is_new(node.value):
+        owned = variable(node.value) if node in r.at_once else ""
+        r.in_parts |= {owned} if owned else set()  # numbers and containers have no such methods
+        r.writes = r.writes or not owned
+        r.makes = r.makes or node not in r.at_once  # self.act = torch.relu_
+
+
+def _constant(r: _Reading, node: ast.Constant) -> None:
+    name = node.value
+    r.makes = r.makes or name == "inplace"  # {"inplace": True}
+    if isinstance(name, str) and name.isidentifier() and node not in r.harmless:  # getattr(self, "name")
+        r.strings.add(name)
+        r.referred.add(name)
+        r.bound.bind(f".{name}")  # register_buffer("name", ...)
+
+
+def _keyword(r: _Reading, node: ast.keyword) -> None:
+    if not isinstance(node.value, ast.Constant) or node.value.value:
+        r.writes = r.writes or node.arg == "out"
+        r.makes = r.makes or node.arg in ("inplace", "max_norm")
+
+
+def _call(r: _Reading, node: ast.Call) -> None:
+    func = node.func
+    r.at_once.add(func)
+    r.calls += not isinstance(func, ast.Name) or func.id not in _PLAIN
+    if any(isinstance(arg, ast.Constant) and arg.value is True for arg in node.args):
+        r.makes = r.makes or _last_name(func) not in _never_inplace()  # nn.ReLU(True)
+    if isinstance(func, ast.Name) and func.id == "hasattr":
+        r.harmless.update(node.args)
+    if isinstance(func, ast.Name) and func.id == "getattr" and any(map(_ends_inplace, node.args[1:])):
+        r.writes = True
+    if isinstance(func, ast.Attribute) and is_self(func.value):
+        r.asked.add(func.attr)
+    elif isinstance(root := _root(func), ast.Name):  # for block in self.blocks: x = block.act(block.norm(x))
+        r.local.add(root.id)
+    else:
+        r.calls_parts = True
+    if not isinstance(func, ast.Name) or func.id not in _PLAIN:
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        r.calls_parts = r.calls_parts or any(is_self(_root(arg)) for arg in given)
+    if isinstance(func, ast.Attribute) and func.attr == "apply":  # of a module: calls it for every module in it
+        r.at_once.update(node.args)
+    elif isinstance(func, ast.Attribute) and func.attr in _NOT_OF_TENSORS:
+        r.bound.counts[variable(func.value), "shown"] += 1
+    elif isinstance(func, ast.Name) and func.id == "self":
+        r.own |= {"forward", "__call__"}
+
+
+@cache
+def _never_inplace() -> frozenset[str]:
+    """Names of what does not work, or make something that works, in place where it is called with True."""
+    methods = (name for name in facts.tensor_methods() if f"{name}_" not in facts.inplace_methods())
+    return frozenset({"getattr", "get", "pop", "setdefault", *methods})
+
+
+def _ends_inplace(name: ast.expr) -> bool:
+    """Whether a name that is put together may be that of an in-place method: ``getattr(x, op + "_")``."""
+    if isinstance(name, ast.BinOp):
+        return _ends_inplace(name.right)
+    last = name.values[-1] if isinstance(name, ast.JoinedStr) and name.values else name
+    return isinstance(last, ast.Constant) and isinstance(last.value, str) and last.value.endswith("_")
+
+
+def _expression(r: _Reading, node: ast.Expr) -> None:
+    call = node.value if isinstance(node.value, ast.Call) else None
+    if call is not None and isinstance(call.func, ast.Attribute):  # x.clamp(0, 1)
+        r.writes = r.writes or f"{call.func.attr}_" in _confused()
+    elif call is not None and isinstance(call.func, ast.Name):  # named_apply(partial(init_weights, scale), self)
+        inside = (part for arg in (*call.args, *call.keywords) for part in ast.walk(arg))
+        r.passed.update((part, call.func.id) for part in inside if isinstance(part, (ast.Name, ast.Attribute)))
+
+
+@cache
+def _confused() -> frozenset[str]:
+    twins = facts.inplace_methods() - _OTHERS
+    return frozenset(name for name in twins if name[:-1] in facts.tensor_methods())
+
+
+def _assign(r: _Reading, node: ast.Assign | ast.AnnAssign) -> None:
+    value = node.value
+    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+        if _last_name(target) == "inplace" and value is not None:
+            r.makes = r.makes or not isinstance(value, ast.Constant) or bool(value.value)
+        name = variable(target)
+        if name:
+            r.bound.assign(name, value, alone=not isinstance(node, ast.Assign) or len(node.targets) == 1)
+        elif isinstance(value, (ast.Dict, ast.DictComp, ast.Lambda)) or is_text(value):
+            r.harmless.add(target)
+        elif isinstance(target, ast.Tuple) and value is not None:
+            _unpack(r, target, value)
+
+
+def _unpack(r: _Reading, target: ast.Tuple, value: ast.expr) -> None:
+    """``a, b = 0, 1``, or ``rows, columns = x.shape``."""
+    values = value.elts if isinstance(value, ast.Tuple) else [value] * len(target.elts)
+    sizes = isinstance(value, ast.Tuple) or _last_name(value) == "shape" or _method(value) == "size"
+    plain = sizes and not any(isinstance(one, ast.Starred) for one in (*target.elts, *values))
+    for name, one in zip(map(variable, target.elts), values, strict=False) if plain else ():
+        if name:
+            r.bound.assign(name, one)
+
+
+def _method(node: ast.expr) -> str:
+    return _last_name(node.func) if isinstance(node, ast.Call) else ""
+
+
+def _loop(r: _Reading, node: ast.For | ast.AsyncFor | ast.comprehension) -> None:
+    """``for i in range(...)``, ``for i, x in enumerate(...)``."""
+    _computes(r, node)
+    target, called = node.target, node.iter.func if isinstance(node.iter, ast.Call) else None
+    over = called.id if isinstance(called, ast.Name) else ""
+    if over == "enumerate" and isinstance(target, ast.Tuple):
+        target = target.elts[0]
+    if over in ("enumerate", "range") and isinstance(target, ast.Name):
+        r.bound.number(target.id, frozenset())
+
+
+def _parameters(r: _Reading, node: ast.arguments) -> None:
+    """An option that is a number by default is mostly one."""
+    places = [*node.posonlyargs, *node.args]
+    given = [*zip(places[len(places) - len(node.defaults) :], node.defaults, strict=True)]
+    given += [(arg, default) for arg, default in zip(node.kwonlyargs, node.kw_defaults, strict=True) if default]
+    for arg, default in given:
+        if arg.annotation is None and numeric(default) == frozenset():
+            r.options[arg.arg] = r.options.get(arg.arg, 0) + 1
+
+
+def _augment(r: _Reading, node: ast.AugAssign) -> None:
+    name = variable(node.target)
+    if name:
+        r.written.add(name)
+        r.bound.augment(name, node.value)
+    elif not is_container(node.value):
+        whole = variable(node.target.value) if isinstance(node.target, ast.Subscript) else ""
+        r.in_parts.add(whole)
+    r.harmless.add(node.target)
+
+
+def _subscript(r: _Reading, node: ast.Subscript) -> None:
+    if not isinstance(node.ctx, ast.Store) or node in r.harmless or is_text(node.slice):
+        return
+    name = variable(node.value)
+    if name:
+        r.written.add(name)
+    else:
+        r.writes = True
+
+
+def _import(r: _Reading, node: ast.ImportFrom) -> None:
+    module = node.module or ""
+    if module.partition(".")[0] == "torch":
+        r.imported.update((module, alias.asname or alias.name) for alias in node.names)
+        r.mentions.update(alias.name for alias in node.names if alias.name in MINDING)
+
+
+def _outer(r: _Reading, node: ast.Global) -> None:
+    for name in node.names:
+        r.bound.bind(name)
+
+
+def _return(r: _Reading, node: ast.Return) -> None:
+    r.returns = r.returns or node.value is not None
+
+
+def _computes(r: _Reading, node: ast.AST) -> None:
+    r.calls += 2
+
+
+_HANDLERS: dict[type, Callable[[_Reading, Any], None]] = {
+    **dict.fromkeys(_COMPUTES, _computes),
+    ast.Name: _name,
+    ast.arg: _argument,
+    ast.arguments: _parameters,
+    ast.For: _loop,
+    ast.AsyncFor: _loop,
+    ast.comprehension: _loop,
+    ast.Attribute: _attribute,
+    ast.Constant: _constant,
+    ast.keyword: _keyword,
+    ast.Call: _call,
+    ast.Expr: _expression,
+    ast.Assign: _assign,
+    ast.AnnAssign: _assign,
+    ast.AugAssign: _augment,
+    ast.Subscript: _subscript,
+    ast.ImportFrom: _import,
+    ast.Global: _outer,
+    ast.Return: _return,
+}

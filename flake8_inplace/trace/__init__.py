@@ -1,0 +1,1 @@
+"""What is happening: sites, frames, the call stack, budgets. Models and checkers are handed it; it knows neither."""

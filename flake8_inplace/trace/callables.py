@@ -1,0 +1,83 @@
+"""Callable values that the program does not define by ``def`` or ``class``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..heap.values import Callable_, Value
+from ..program.sealed import sealed
+from ..program.site import Site
+from .frames import Class, Function
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+
+@sealed(frozen=True, slots=True, eq=False)
+class Managed(Callable_):
+    """A context manager that a generator makes, before it is entered."""
+
+    function: Function
+    args: list[Value]
+    kwargs: dict[str, Value]
+    site: Site
+
+
+@sealed(frozen=True, slots=True)
+class Bound(Callable_):
+    """A function together with its receiver."""
+
+    function: Function
+    receiver: Value
+
+
+@sealed(frozen=True, slots=True)
+class Method(Callable_):
+    """A method of a value that no class of the file defines: ``x.add_``, ``items.append``."""
+
+    receiver: Value
+    name: str
+    node: cst.CSTNode
+
+
+@sealed(frozen=True, slots=True)
+class Super(Callable_):
+    """``super()``: the classes after ``owner``."""
+
+    owner: Class
+    receiver: Value
+
+
+@sealed(frozen=True, slots=True, eq=False)
+class Partial(Callable_):
+    function: Value
+    args: tuple[Value, ...]
+    kwargs: dict[str, Value]
+
+
+@sealed(frozen=True, slots=True, eq=False)
+class Transform(Callable_):
+    """A function that ``torch.func`` transformed: by ``vmap`` over the dimensions ``dims``, or by ``grad``."""
+
+    kind: str
+    function: Value
+    dims: Value
+
+
+@dataclass(frozen=True, slots=True)
+class GradMode(Callable_):
+    """A context manager or decorator that switches grad mode."""
+
+    on: bool
+    inference: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Packing(Callable_):
+    """A context manager that packs what is saved in it; autograd's version check is off then.
+
+    ``shares`` says that what is packed is the saved tensor itself.
+    """
+
+    shares: bool

@@ -1,0 +1,122 @@
+"""What a value holds: its tensors, submodules and unknown parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..heap.values import ITEMS, Choice, Dict, Grad, List, Object, Tensor, Tuple, Unknown, Value
+from .machine import Machine
+
+
+def reach(m: Machine, value: Value) -> Grad:
+    """The most that anything in ``value`` requires grad."""
+    return max((m.grad(item) for item in _parts(m, value)), default=Grad.NO)
+
+
+def _parts(m: Machine, value: Value) -> Iterator[Value]:
+    """What a value is, or what stands in it, in order; each sequence once, for it may stand in itself."""
+    value = m.see(value)
+    if not isinstance(value, (Tuple, List, Choice)):
+        yield value
+        return
+    todo: list[Value] = [value]
+    seen: dict[int, Value] = {}
+    while todo:
+        item = m.see(todo.pop())
+        if isinstance(item, Choice):
+            todo += [option for _, option in reversed(item.options)]
+        elif not isinstance(item, (Tuple, List)):
+            yield item
+        elif id(item) not in seen:
+            seen[id(item)] = item
+            todo += reversed(item.items if isinstance(item, Tuple) else m.state.get(item).items)
+
+
+def unknowns(m: Machine, value: Value) -> list[Unknown]:
+    """The unknown values that are, or stand in, a value."""
+    value = m.see(value)
+    if isinstance(value, Unknown):
+        return [value]
+    items = m.state.get(value).items if isinstance(value, List) else value.items if isinstance(value, Tuple) else ()
+    return [found for item in items if isinstance(found := m.see(item), Unknown)]
+
+
+def tensors_in(m: Machine, value: Value) -> Iterator[Tensor]:
+    """The tensors that are, or stand in, a value."""
+    return (item for item in _parts(m, value) if isinstance(item, Tensor))
+
+
+def parameters(m: Machine, value: Value) -> list[Tensor]:
+    """The tensors of a module and its submodules that require grad."""
+    return [tensor for tensor in held(m, value, set()) if m.grad(tensor)]
+
+
+def held(m: Machine, value: Value, seen: set[int]) -> list[Tensor]:
+    """Every tensor that a value holds, in itself or in what it is made of."""
+    return [tensor for _, tensor in named(m, value, "", seen)]
+
+
+def named(m: Machine, value: Value, prefix: str = "", seen: set[int] | None = None) -> list[tuple[str, Tensor]]:
+    """The tensors that a module holds, in itself or in its submodules, with their dotted names."""
+    value = m.see(value)
+    seen = set() if seen is None else seen
+    if id(value) in seen:
+        return []
+    seen.add(id(value))
+    if isinstance(value, Tensor):
+        return [(prefix, value)]
+    inside: list[tuple[Any, Value]] = []
+    if isinstance(value, Choice):
+        inside = [(prefix, option) for _, option in value.options]
+        return [found for name, item in inside for found in named(m, item, prefix, seen)]
+    if isinstance(value, (Tuple, List)):
+        inside = list(enumerate(value.items if isinstance(value, Tuple) else m.state.get(value).items))
+    elif isinstance(value, (Object, Dict)):
+        inside = list(m.state.get(value).items.items())
+    dot = f"{prefix}." if prefix else ""
+    return [
+        found for name, item in inside for found in named(m, item, prefix if name == ITEMS else f"{dot}{name}", seen)
+    ]
+
+
+def named_modules(
+    m: Machine, value: Value, prefix: str = "", seen: dict[int, Value] | None = None
+) -> list[tuple[str, Object]]:
+    """A module and every module in it, with their dotted names."""
+    value = m.see(value)
+    seen = {} if seen is None else seen
+    if id(value) in seen or not isinstance(value, (Tuple, List, Dict, Object)):
+        return []
+    seen[id(value)] = value
+    inside: list[tuple[Any, Value]]
+    if isinstance(value, (Tuple, List)):
+        inside = list(enumerate(value.items if isinstance(value, Tuple) else m.state.get(value).items))
+    else:
+        inside = list(m.state.get(value).items.items())
+    found = [(prefix, value)] if isinstance(value, Object) else []
+    dot = f"{prefix}." if prefix else ""
+    for name, item in inside:
+        found += named_modules(m, item, prefix if name == ITEMS else f"{dot}{name}", seen)
+    return found
+
+
+def submodules(m: Machine, value: Value) -> list[Object]:
+    """A module and every module in it."""
+    return [module for _, module in named_modules(m, value)]
+
+
+def named_children(m: Machine, module: Object) -> list[tuple[str, Object]]:
+    """The modules that stand directly in a module, with their names."""
+    found: dict[Object, str] = {}
+    for name, value in m.state.get(module).items.items():
+        value = m.see(value)
+        inside: Iterable[tuple[Any, Value]] = [(name, value)]
+        if isinstance(value, Dict):
+            inside = m.state.get(value).items.items()
+        elif isinstance(value, List):
+            inside = enumerate(m.state.get(value).items)
+        for key, item in inside:
+            if isinstance(item, Object):
+                found.setdefault(item, str(key))
+    return [(name, child) for child, name in found.items()]
