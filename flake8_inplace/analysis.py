@@ -40,12 +40,12 @@ def analyze(
     from .interpreter.schedule import analyse
     from .rules import findings
 
-    machine = analyse(file, extra)
+    trace = analyse(file, extra)
     problem = None
-    if machine.unreadable:
-        piece, reason = min(machine.unreadable.items(), key=lambda item: item[0].line)
+    if trace.text.unreadable:
+        piece, reason = min(trace.text.unreadable.items(), key=lambda item: item[0].line)
         problem = (Place(piece.line, 0), reason)
-    reveals = tuple((site.piece.tree.place(site.node).line, text) for site, text in machine.reveals)
-    result = Result(tuple(findings(machine.hazards.values(), machine.refusals)), reveals, problem)
-    machine.close()
+    reveals = tuple((site.piece.tree.place(site.node).line, text) for site, text in trace.reports.reveals)
+    result = Result(tuple(findings(trace.reports.hazards.values(), trace.reports.misuses)), reveals, problem)
+    trace.text.close()
     return result

@@ -25,7 +25,7 @@ from flake8_inplace import checker
 from flake8_inplace.checker import findings
 from flake8_inplace.cli import main
 from flake8_inplace.program.scan import scan
-from flake8_inplace.trace import machine
+from flake8_inplace.trace import budget
 
 TESTS = Path(__file__).parent
 
@@ -336,7 +336,7 @@ def test_a_file_without_end() -> None:
 
 def test_a_call_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """In which no statement is read."""
-    monkeypatch.setattr(machine, "SECONDS", 1)
+    monkeypatch.setattr(budget, "SECONDS", 1)
     layers = "d = torch.nn.ReLU()\n" + "d = torch.nn.Sequential(d, d)\n" * 40 + "y = d(torch.ones(1))\ny += 1\n"
     assert {finding.code for finding in findings(HAZARD + layers)} == {"TIP000"}
 

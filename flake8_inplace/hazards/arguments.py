@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..heap.values import NONE, Array, Dict, List, Object, Unknown, Value
-from ..trace.machine import Machine
-from .log import direct_tensors, given_tensors, since
+from ..trace.trace import Trace
+from .log import RETURNED, WRITES, direct_tensors, given_tensors, since
 
 
-def handed_back(m: Machine, args: Sequence[Value], result: Value, born: int) -> None:
+def handed_back(m: Trace, args: Sequence[Value], result: Value, born: int) -> None:
     """A function returns something that its caller uses.
 
     A tensor that it overwrote and returns has two names, where the caller gives it a new one. One that it converted,
     to return something else, is no more what the caller knew.
     """
-    if not m.events:
+    if not m.state[WRITES]:
         return
     results = direct_tensors(m, result)
     answers = bool(results) or isinstance(m.see(result), (Object, Dict, List, Unknown, Array))
@@ -31,28 +31,28 @@ def handed_back(m: Machine, args: Sequence[Value], result: Value, born: int) -> 
         converted = "converted" in made <= {"converted", "shifted"}
         for event in events:
             if (back or converted) and not event.filled:
-                m.state.set(m.returned, event, tensor)
+                m.state.set(m.state[RETURNED], event, tensor)
             if converted or (made == {"marked"} and not back):
-                m.state.set(m.returned, (event.made, event), tensor)
+                m.state.set(m.state[RETURNED], (event.made, event), tensor)
 
 
-def peeked(m: Machine, args: Sequence[Value], born: int) -> None:
+def peeked(m: Trace, args: Sequence[Value], born: int) -> None:
     """A function that is called as a statement may be meant to change its argument, but not by a name for its values.
 
     Who writes to ``values = x.detach()`` takes that for a copy; parameters are changed so on purpose.
     """
-    for tensor in [found for arg in args for found in direct_tensors(m, arg)] if m.events else ():
+    for tensor in [found for arg in args for found in direct_tensors(m, arg)] if m.state[WRITES] else ():
         state = m.cell(tensor)
         for event in since(m, tensor, born) if state.node is not None or not state.grad else ():
             by, inner = event.tensor, event.frames[-1]
             named = bool(event.name) and m.see(inner.vars.get(event.name, NONE)) is by
             if named and by.time > born and by.cell is not tensor.cell and by.view == tensor.view and event.made:
-                m.state.set(m.returned, event, tensor)
+                m.state.set(m.state[RETURNED], event, tensor)
 
 
-def announced(m: Machine, args: Iterable[Value], begin: int) -> None:
+def announced(m: Trace, args: Iterable[Value], begin: int) -> None:
     """The caller knows that what it called since ``begin`` overwrites these arguments."""
-    for tensor in [found for arg in args for found in direct_tensors(m, arg)] if m.events else ():
+    for tensor in [found for arg in args for found in direct_tensors(m, arg)] if m.state[WRITES] else ():
         for event in since(m, tensor, begin):
             for key in (event, ("converted", event), ("marked", event)):
-                m.state.set(m.returned, key, None)
+                m.state.set(m.state[RETURNED], key, None)

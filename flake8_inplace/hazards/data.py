@@ -5,21 +5,26 @@ from __future__ import annotations
 import libcst as cst
 
 from ..heap.autograd import graph
-from ..heap.values import Grad, Tensor, Value
+from ..heap.state import Declared, same_or_none
+from ..heap.values import Grad, Storage, Tensor, Value
 from ..program.site import Site
-from ..trace.machine import Machine
-from .log import since
+from ..trace.trace import Trace
+from .log import STORED, WRITES, since
+from .snapshots import updates
+
+RESCALED: Declared[Storage, Site | None] = Declared(same_or_none)
+"""Where a computed tensor was multiplied through ``.data``, by its storage."""
 
 
-def rescale(m: Machine, tensor: Tensor, site: Site) -> None:
+def rescale(m: Trace, tensor: Tensor, site: Site) -> None:
     """A result of the graph is multiplied through ``.data``: its gradient does not know of the factor.
 
     Other writes through ``.data``, such as rounding, may mean just that.
     """
     hidden, base = tensor.storage.hidden, tensor.cell.base
-    if hidden is None or base is None or not m.frames:
+    if hidden is None or base is None or not m.stack.frames:
         return
-    state, line, node = m.state.get(base), m.frames[-1].line, site.expression
+    state, line, node = m.state.get(base), m.stack.frames[-1].line, site.expression
     if isinstance(node, cst.AugAssign):
         scales = isinstance(node.operator, (cst.MultiplyAssign, cst.DivideAssign))
     elif isinstance(node, cst.Call):
@@ -28,21 +33,21 @@ def rescale(m: Machine, tensor: Tensor, site: Site) -> None:
         value = line.value if isinstance(line, cst.Assign) else None
         scales = isinstance(value, cst.BinaryOperation) and isinstance(value.operator, (cst.Multiply, cst.Divide))
     if scales and state.grad is Grad.YES and state.node is not None:
-        m.state.set(m.rescaled, (hidden,), site)
+        m.state.set(m.state[RESCALED], hidden, site)
 
 
-def cut_off(m: Machine, tensor: Tensor, sources: list[Tensor], site: Site) -> None:
+def cut_off(m: Trace, tensor: Tensor, sources: list[Tensor], site: Site) -> None:
     """A gradient that was made with ``create_graph=True`` is written through ``.data``, where its graph is lost."""
     hidden, base = tensor.storage.hidden, tensor.cell.base
     if hidden is None or base is None or m.state.get(base).node is None:
         return
     if any(node.op == "grad" for node in graph(*m.history(*sources))):
-        m.state.set(m.rescaled, (hidden,), site)
+        m.state.set(m.state[RESCALED], hidden, site)
 
 
-def differentiated(m: Machine, tensor: Tensor) -> None:
+def differentiated(m: Trace, tensor: Tensor) -> None:
     """Autograd records an operator of ``tensor``."""
-    site = m.rescaled.get((tensor.storage,))
+    site = m.state[RESCALED].get(tensor.storage)
     if site is not None and m.grad(tensor) is Grad.YES:
         m.refuse("rescaled", site)
     if tensor.view == "views" and m.grad(tensor) is Grad.YES:
@@ -51,7 +56,7 @@ def differentiated(m: Machine, tensor: Tensor) -> None:
                 m.refuse("base", event.site)
 
 
-def compared(m: Machine, one: Tensor, other: Tensor) -> None:
+def compared(m: Trace, one: Tensor, other: Tensor) -> None:
     """A parameter is compared with what ``.data`` or ``detach()`` kept of it before an update: with itself.
 
     Where ``to()`` or ``cpu()`` may have copied, it may be what it was.
@@ -63,12 +68,12 @@ def compared(m: Machine, one: Tensor, other: Tensor) -> None:
     begin, end = sorted(tensor.time for tensor in both)
     if begin == 0:  # the parameter itself, as it is now
         begin, end = end, m.tick()
-    for moment, site in m.updates.get("all", ()):
-        if 0 < begin < moment < end and site is not None:
-            m.refuse("read", site)
+    for update in updates(m):
+        if 0 < begin < update.time < end and update.site is not None:
+            m.refuse("read", update.site)
 
 
-def brought_back(m: Machine, tensor: Tensor, old: Tensor) -> None:
+def brought_back(m: Trace, tensor: Tensor, old: Tensor) -> None:
     """``x.data = old`` or ``x.copy_(old)``: what ``old = x.data`` kept is ``x`` itself, with all that was written.
 
     So is what ``x.detach()`` kept. Writes through ``old`` are what the program wants to have, and writes to other
@@ -77,16 +82,16 @@ def brought_back(m: Machine, tensor: Tensor, old: Tensor) -> None:
     memory = tensor.storage.hidden or tensor.storage
     sure = old.view == tensor.view == "" and old.origin not in ("maybe", "cast")
     detached = sure and old.storage is memory and 0 < old.time != tensor.time
-    same = (detached or old.storage.hidden is memory) and m.stored.get(("data", memory), 0) <= old.time
-    for (storage,) in list(m.events) if same else ():
+    same = (detached or old.storage.hidden is memory) and m.state[STORED].get(("data", memory), 0) <= old.time
+    for storage in list(m.state[WRITES]) if same else ():
         if memory in (storage, storage.hidden):
             for event in since(m, Tensor(storage), old.time):
                 if event.tensor is not old and (detached or storage is not old.storage):
                     m.refuse("read", event.site)
 
 
-def replaced(m: Machine, tensor: Tensor, value: Value) -> None:
+def replaced(m: Trace, tensor: Tensor, value: Value) -> None:
     """``x.data = value`` gives ``x`` other memory, or brings back its own."""
     if isinstance(value, Tensor):
         brought_back(m, tensor, value)
-    m.state.set(m.stored, ("data", tensor.storage.hidden or tensor.storage), m.tick())
+    m.state.set(m.state[STORED], ("data", tensor.storage.hidden or tensor.storage), m.tick())

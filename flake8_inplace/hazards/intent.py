@@ -8,14 +8,15 @@ import libcst as cst
 
 from ..heap.values import Choice
 from ..program.nodes import parts
+from ..program.scan import GRADIENTS
 from ..trace.frames import Frame
-from ..trace.machine import Machine
 from ..trace.reports import Refusal
+from ..trace.trace import Trace
 from .log import Event
 from .text import mentioned
 
 
-def is_meant(m: Machine, event: Event, name: str, frame: Frame) -> bool:
+def is_meant(m: Trace, event: Event, name: str, frame: Frame) -> bool:
     """Whether the program writes through the name that it reads, or has no name left for the old value.
 
     A name that stands for the old tensor on one path and for a copy on another shows that the program knows, and so
@@ -25,7 +26,7 @@ def is_meant(m: Machine, event: Event, name: str, frame: Frame) -> bool:
         written = frame.vars.get(event.name)
         if written is None or isinstance(written, Choice):
             return True
-        body = m.body(frame.function)[0] if frame.function is not None else None
+        body = m.text.body(frame.function)[0] if frame.function is not None else None
         if event.name in frame.elements and (body is None or event.form != "augmented" or _lists(body, name)):
             return True
         return body is not None and _tells_apart(body, event.name, name)
@@ -92,3 +93,14 @@ def _asks(node: cst.CSTNode) -> bool:
 
 def _says_inplace(node: cst.CSTNode) -> bool:
     return any("inplace" in name for name in mentioned(node))
+
+
+def settled_elsewhere(m: Trace, misuse: Refusal) -> bool:
+    """Whether an error that comes at once, wherever grad mode is on, is in a file that never asks for a gradient.
+
+    It would not have outlived the first such run: whoever calls the function does so with grad mode off. A method that
+    writes to a leaf may be new.
+    """
+    if not misuse.from_outside or misuse.kind not in ("out", "leaf", "leaf view"):
+        return False
+    return not m.text.file.mentions(GRADIENTS if misuse.kind == "out" else GRADIENTS | {"Parameter"})

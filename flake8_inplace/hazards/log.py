@@ -8,10 +8,12 @@ from typing import Any
 import libcst as cst
 
 from ..heap.autograd import compatible
-from ..heap.values import Array, Choice, Dict, Guard, List, Tensor, Tuple, Value
+from ..heap.state import Declared, in_order, latest, same_or_none
+from ..heap.values import Array, Choice, Dict, Guard, List, Object, Storage, Tensor, Tuple, Value
+from ..program.sealed import sealed
 from ..program.site import Site
 from ..trace.frames import Frame
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 
 FILLING = frozenset("zero_ fill_ copy_ normal_ uniform_ bernoulli_ exponential_ random_ set_".split())
 """In-place methods that replace all values without reading them."""
@@ -52,12 +54,34 @@ class Event:
     bound: int = 0
 
 
-def since(m: Machine, tensor: Tensor, time: int) -> list[Event]:
+@sealed(frozen=True, slots=True, eq=False)
+class Yielded:
+    """A value that a generator yielded: when, the frame of the generator, the value."""
+
+    time: int
+    frame: Frame
+    value: Value
+
+
+WRITES: Declared[Storage, tuple[Event, ...]] = Declared(in_order)
+"""The in-place writes to each storage, the last ``EVENTS`` of them."""
+STORED: Declared[Any, int] = Declared(latest)
+"""When a container took a tensor, by the container and the tensor's storage; when an attribute was bound, by the
+instance and its name; when ``x.data`` was given other memory, by "data" and that memory."""
+KEEPERS: Declared[tuple[Object, str], Frame | None] = Declared(same_or_none)
+"""The frame that bound an attribute of an instance last."""
+RETURNED: Declared[Any, Tensor | None] = Declared(same_or_none)
+"""The argument that a function overwrote and its caller goes on with, by the write."""
+YIELDS: Declared[Value, tuple[Yielded, ...]] = Declared(in_order)
+"""What a generator yielded, by the list that stands for its values."""
+
+
+def since(m: Trace, tensor: Tensor, time: int) -> list[Event]:
     """The writes to the memory of a tensor after a moment, as far as the present path has seen them.
 
     What was there before all values were replaced is not asked for any more.
     """
-    guard, events = m.state.guard(), m.events.get((tensor.storage,), ())
+    guard, events = m.state.guard(), m.state[WRITES].get(tensor.storage, ())
     found = [event for event in events if event.time > time and compatible(event.guard, guard)]
     filled = [event.time for event in found if event.guard <= guard and fills(event.site.expression)]
     return [event for event in found if event.time >= max(filled)] if filled else found
@@ -81,7 +105,7 @@ def _is_part(node: cst.CSTNode) -> bool:
 _PARTS = frozenset({"narrow", "select"})
 
 
-def again(m: Machine, event: Event, time: int) -> bool:
+def again(m: Trace, event: Event, time: int) -> bool:
     """Whether the function that wrote had written there before ``time`` too: it works in memory that it handed out.
 
     What is an argument of its own, its caller handed to it.
@@ -90,7 +114,7 @@ def again(m: Machine, event: Event, time: int) -> bool:
     given = [tensor.storage for value in frame.given for tensor in direct_tensors(m, value)]
     return (frame.function is not None and storage not in given) and any(
         before.time <= time and before.site.expression is event.site.expression
-        for before in m.events.get((storage,), ())
+        for before in m.state[WRITES].get(storage, ())
         if before.frames[-1] is not frame
     )
 
@@ -106,19 +130,19 @@ def array_backing(value: Value) -> Value:
     return value.whole if isinstance(value, Array) and value.whole is not None else value
 
 
-def given_tensors(m: Machine, value: Value, result: Value, depth: int = PLACES) -> list[Tensor]:
+def given_tensors(m: Trace, value: Value, result: Value, depth: int = PLACES) -> list[Tensor]:
     """The tensors that a caller gave, also in lists and dictionaries, but for one that it is given back."""
     value = m.see(value)
     if isinstance(value, (List, Dict)):
         if value is result or depth == 0:
             return []
-        items = m.state.get(value).items
-        inside = list(items.values() if isinstance(value, Dict) else items)[:ENTRIES]
+        every = m.state.get(value).items if isinstance(value, List) else m.state.get(value).items.values()
+        inside = list(every)[:ENTRIES]
         return [found for item in inside for found in given_tensors(m, item, result, depth - 1)]
     return direct_tensors(m, value)
 
 
-def direct_tensors(m: Machine, value: Value) -> list[Tensor]:
+def direct_tensors(m: Trace, value: Value) -> list[Tensor]:
     value = m.see(value)
     if isinstance(value, Choice):
         return [found for _, option in value.options for found in direct_tensors(m, option)]

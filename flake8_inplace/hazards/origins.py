@@ -7,25 +7,25 @@ import libcst as cst
 from ..heap.values import NONE, Array, Choice, Grad, Object, Tensor, Unknown, Value, is_number
 from ..program.site import Site
 from ..trace.frames import Frame
-from ..trace.machine import Machine
-from .log import EVENTS, Event, array_backing, fills, given_tensors
+from ..trace.trace import Trace
+from .log import EVENTS, WRITES, Event, array_backing, fills, given_tensors
 from .text import computed_with, mentioned, written_name
 
 
-def note(m: Machine, tensor: Tensor, form: str, site: Site) -> None:
+def note(m: Trace, tensor: Tensor, form: str, site: Site) -> None:
     """Remember that ``tensor`` is overwritten."""
-    if form in ("step", "renorm") or m.stepping is not None or not m.frames:
+    if form in ("step", "renorm") or m.stack.stepping is not None or not m.stack.frames:
         return
-    before = m.events.get((tensor.storage,), ())
-    inner = m.frames[-1]
+    before = m.state[WRITES].get(tensor.storage, ())
+    inner = m.stack.frames[-1]
     filled = form == "out" or fills(site.expression)
     filled = filled or any(event.filled and event.frames[-1] is inner for event in before)
     name = written_name(site.expression, inner) if form != "out" else ""
     made = "" if filled else _made(m, tensor, inner)
-    frames, guard = tuple(m.frames), m.state.guard()
+    frames, guard = tuple(m.stack.frames), m.state.guard()
     bound = _index_bound(site.expression, inner)
     event = Event(tensor, form, site, m.tick(), frames, name, inner.line, guard, filled, made, bound)
-    m.state.set(m.events, (tensor.storage,), (*before[1 - EVENTS :], event))
+    m.state.set(m.state[WRITES], tensor.storage, (*before[1 - EVENTS :], event))
 
 
 def _index_bound(node: cst.CSTNode, frame: Frame) -> int:
@@ -33,19 +33,19 @@ def _index_bound(node: cst.CSTNode, frame: Frame) -> int:
     return max((frame.times.get(name, frame.born) for name in names), default=0)
 
 
-def shown(m: Machine, array: Array, site: Site) -> None:
+def shown(m: Trace, array: Array, site: Site) -> None:
     """Remember that a numpy array is overwritten that shows a computed tensor; what was only made is there for that."""
     if array.whole is not None and array.whole.origin == "op":
         note(m, array.whole, "numpy", site)
 
 
-def _made(m: Machine, tensor: Tensor, frame: Frame) -> str:
+def _made(m: Trace, tensor: Tensor, frame: Frame) -> str:
     line = frame.line
     if isinstance(line, cst.AugAssign) and isinstance(line.operator, (cst.BitAndAssign, cst.BitOrAssign)):
         return ""  # a mask, which a second time changes nothing
-    if line not in m.mentions:
-        m.mentions[line] = tuple(computed_with(line)) if line is not None else ()
-    others = [array_backing(m.see(frame.vars[name])) for name in m.mentions[line] if name in frame.vars]
+    if line not in m.text.words:
+        m.text.words[line] = tuple(computed_with(line)) if line is not None else ()
+    others = [array_backing(m.see(frame.vars[name])) for name in m.text.words[line] if name in frame.vars]
     own = [other for other in others if _holds(m, other, tensor)]
     strange = any(isinstance(other, Unknown) and not other.scalar for other in others)
     rest = [other for other in others if isinstance(other, Tensor) and other not in own]
@@ -54,13 +54,13 @@ def _made(m: Machine, tensor: Tensor, frame: Frame) -> str:
     return "marked" if m.grad(tensor) is Grad.NO and _marks(m, frame) else ""
 
 
-def _constant(m: Machine, values: list[Tensor], frame: Frame) -> bool:
+def _constant(m: Trace, values: list[Tensor], frame: Frame) -> bool:
     """Whether tensors were made of numbers, and not given to the function: the mean and the deviation of a dataset."""
     given = [tensor.storage for value in frame.given for tensor in given_tensors(m, value, NONE)]
     return all(value.origin == "blank" and not m.grad(value) and value.storage not in given for value in values)
 
 
-def _marks(m: Machine, frame: Frame) -> bool:
+def _marks(m: Trace, frame: Frame) -> bool:
     """Whether a statement is ``x[mask] = number``, or calls ``masked_fill_``."""
     line = frame.line
     target = line.targets[0].target if isinstance(line, cst.Assign) and len(line.targets) == 1 else None
@@ -78,7 +78,7 @@ def _marks(m: Machine, frame: Frame) -> bool:
     return isinstance(func, cst.Attribute) and func.attr.value == "masked_fill_"
 
 
-def _holds(m: Machine, value: Value, tensor: Tensor) -> bool:
+def _holds(m: Trace, value: Value, tensor: Tensor) -> bool:
     """Whether a value is, or may be, a tensor in the memory of another."""
     options = [option for _, option in value.options] if isinstance(value, Choice) else [value]
     return any(isinstance(option, Tensor) and option.storage is tensor.storage for option in options)

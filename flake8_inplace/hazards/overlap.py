@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import libcst as cst
 
+from ..heap.state import Declared, same_or_none
 from ..heap.values import NONE, Tensor, Tuple, Value
 from ..program.nodes import parts
 from ..program.site import Site
 from ..trace.frames import Frame
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .log import Event, since
 from .text import mentioned
 
 
-def shift(m: Machine, target: cst.CSTNode, source: cst.CSTNode, base: Value, site: Site) -> None:
+def shift(m: Trace, target: cst.CSTNode, source: cst.CSTNode, base: Value, site: Site) -> None:
     """``x[:, n:] = x[:, :-n]`` reads elements that it has overwritten before.
 
     Measured: torch refuses it in the first dimension of contiguous memory, and in others says nothing and gets a move
@@ -49,7 +50,7 @@ ELEMENTWISE = frozenset("add_ sub_ mul_ div_ subtract_ multiply_ divide_ true_di
 """Arithmetic of each element with one of an operand. What a copy overwrites with itself stays as it is."""
 
 
-def spread(m: Machine, target: cst.CSTNode, source: cst.CSTNode, base: Value, site: Site) -> None:
+def spread(m: Trace, target: cst.CSTNode, source: cst.CSTNode, base: Value, site: Site) -> None:
     """``x -= x[:, :1]`` reads a part of ``x`` for all the others, and goes on to after it was overwritten.
 
     Measured: torch refuses a part of the first dimension of contiguous memory, and says nothing of those of others.
@@ -84,9 +85,7 @@ def _takes_one(index: cst.BaseSlice) -> bool:
     return upper is not None and (index.lower is None or lower is not None) and upper - (lower or 0) == 1
 
 
-def swap(
-    m: Machine, left: list[cst.BaseExpression], right: list[cst.BaseExpression], values: Tuple, site: Site
-) -> None:
+def swap(m: Trace, left: list[cst.BaseExpression], right: list[cst.BaseExpression], values: Tuple, site: Site) -> None:
     """``x[i], x[j] = x[j], x[i]``: the right side are views, and the first assignment changes the second."""
     views = [item.storage for item in map(m.see, values.items) if isinstance(item, Tensor) and item.view]
     crossed = len(left) == len(right) == len(views) == 2 and views[0] is views[1]
@@ -94,22 +93,25 @@ def swap(
         m.refuse("read", site)
 
 
-def remember(m: Machine, target: cst.CSTNode, source: cst.CSTNode, frame: Frame) -> None:
+def remember(m: Trace, target: cst.CSTNode, source: cst.CSTNode, frame: Frame) -> None:
     """``half = x[:n]``: remember how the part that a variable stands for is spelled."""
     pairs = [(target, source)]
     if type(target) is cst.Tuple and type(source) is cst.Tuple:
         pairs = [(one.value, other.value) for one, other in zip(target.elements, source.elements, strict=False)]
     for one, other in pairs:
         if type(one) is cst.Name and type(other) is cst.Subscript:
-            m.parts[frame, one.value] = other, frame.times.get(one.value, 0)
+            m.state.set(m.state[PARTS], (frame, one.value), (other, frame.times.get(one.value, 0)))
 
 
-def turn(m: Machine, target: cst.CSTNode, source: cst.CSTNode, frame: Frame) -> None:
+PARTS: Declared[tuple[Frame, str], tuple[cst.Subscript, int] | None] = Declared(same_or_none)
+
+
+def turn(m: Trace, target: cst.CSTNode, source: cst.CSTNode, frame: Frame) -> None:
     """``x[:n] = a * c - b * s``, then ``x[n:] = b * c + a * s``, where ``a`` is ``x[:n]`` and overwritten by now."""
-    if not m.parts or type(target) is not cst.Subscript:
+    if not m.state[PARTS] or type(target) is not cst.Subscript:
         return
     for used in dict.fromkeys(mentioned(source)):
-        spelled, bound = m.parts.get((frame, used), (None, 0))
+        spelled, bound = m.state[PARTS].get((frame, used)) or (None, 0)
         value = m.see(frame.vars.get(used, NONE))
         if spelled is None or frame.times.get(used) != bound or not isinstance(value, Tensor) or not value.view:
             continue
@@ -124,7 +126,7 @@ def turn(m: Machine, target: cst.CSTNode, source: cst.CSTNode, frame: Frame) -> 
                 m.refuse("read", event.site)
 
 
-def blend(m: Machine, node: cst.Call, receiver: Value, site: Site) -> None:
+def blend(m: Trace, node: cst.Call, receiver: Value, site: Site) -> None:
     """``x.mul_(a).add_(x.flip(0))`` means to mix ``x`` with itself in another order, which was multiplied before."""
     chain = node.func.value if isinstance(node.func, cst.Attribute) else None
     name = chain
@@ -158,7 +160,7 @@ def _reordered(node: cst.CSTNode, name: cst.Name) -> bool:
 _REORDERING = frozenset({"flip", "fliplr", "flipud", "roll", "rot90"})
 
 
-def spared(m: Machine, node: cst.Subscript, frame: Frame) -> bool:
+def spared(m: Trace, node: cst.Subscript, frame: Frame) -> bool:
     """Whether ``x[~mask]`` reads nothing of what was written since ``x`` was bound: ``y = x; y[mask] = 0``."""
     name = node.value.value if isinstance(node.value, cst.Name) else ""
     value = m.see(frame.vars[name]) if name in frame.vars else None
@@ -168,7 +170,7 @@ def spared(m: Machine, node: cst.Subscript, frame: Frame) -> bool:
     return bool(events) and all(_elsewhere(m, node, value, event, frame) for event in events)
 
 
-def _elsewhere(m: Machine, read: cst.Subscript, value: Tensor, event: Event, frame: Frame) -> bool:
+def _elsewhere(m: Trace, read: cst.Subscript, value: Tensor, event: Event, frame: Frame) -> bool:
     """Whether a write was spelled with an index that has no element in common with that of ``read``."""
     node = event.site.expression
     if isinstance(node, cst.AugAssign):
@@ -187,7 +189,7 @@ def _elsewhere(m: Machine, read: cst.Subscript, value: Tensor, event: Event, fra
     return frame.times.get(node.value.value, frame.born) < event.time and any(disjoint(*pair) for pair in pairs)
 
 
-def _changed(m: Machine, name: str, time: int, frame: Frame) -> bool:
+def _changed(m: Trace, name: str, time: int, frame: Frame) -> bool:
     """Whether a variable that an index is made of is another since ``time``, or holds other values."""
     value = m.see(frame.vars.get(name, NONE))
     written = isinstance(value, Tensor) and any(event.name == name for event in since(m, value, time))

@@ -10,13 +10,13 @@ from ..heap.values import NONE, Bindings, Grad, Tensor, Value, constant
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace.holdings import tensors_in
-from ..trace.machine import Machine
+from ..trace.trace import BATCHED, Trace
 
 MIXING = frozenset("mm bmm mv matmul addmm addmv addbmm baddbmm".split())
 """Operators that make each element of many of every operand: ``out`` may be none of them, and torch never asks."""
 
 
-def in_its_way(m: Machine, op: facts.Op, out: Value, bound: Bindings, site: Site) -> None:
+def in_its_way(m: Trace, op: facts.Op, out: Value, bound: Bindings, site: Site) -> None:
     """``torch.mm(x, y, out=x)`` reads elements of ``x`` that it has overwritten; measured, with what is only added."""
     added = "input" if op.name.startswith(("add", "baddbmm")) else ""
     factors = [value for name, value in bound.items() if name != added]
@@ -50,23 +50,24 @@ def adds_up(site: Site) -> bool:
     return isinstance(node, cst.AugAssign) or name in ("add_", "sub_", "mul_", "div_", "square_")
 
 
-def style(m: Machine, tensor: Tensor, form: str, site: Site) -> None:
+def style(m: Trace, tensor: Tensor, form: str, site: Site) -> None:
     """What a team may want to ban, whether it is a hazard or not."""
-    if tensor in m.batched or any(function.compiled for function in m.active):
+    if m.state[BATCHED].get(tensor) or any(function.compiled for function in m.stack.functions):
         m.refuse("style compiled", site)
     elif form in ("op_", "inplace") or (form == "augmented" and m.grad(tensor)):
         m.refuse(f"style {form}", site)
 
 
-def unbatched(m: Machine, tensor: Tensor, sources: Iterable[Tensor], site: Site) -> bool:
+def unbatched(m: Trace, tensor: Tensor, sources: Iterable[Tensor], site: Site) -> bool:
     """Whether batched values are written to a tensor that has no place for the batch, which ``vmap`` refuses."""
-    if not m.batched or tensor in m.batched or m.batched.isdisjoint(sources):
+    batched = m.state[BATCHED]
+    if not batched or batched.get(tensor) or not any(map(batched.get, sources)):
         return False
     m.refuse("vmap", site)
     return True
 
 
-def refusal(m: Machine, tensor: Tensor, grad: Grad, form: str, whole: bool) -> str:
+def refusal(m: Trace, tensor: Tensor, grad: Grad, form: str, whole: bool) -> str:
     """Why torch refuses this in-place write, or an empty string."""
     state = m.cell(tensor)
     if tensor.view == "inference" and not m.state.modes.get("inference"):

@@ -7,11 +7,11 @@ import libcst as cst
 from ..heap.values import Tensor, Unknown, Value
 from ..program.site import Site
 from ..trace.frames import Function
-from ..trace.machine import Machine
-from .log import Event, since
+from ..trace.trace import Trace
+from .log import WRITES, Event, since
 
 
-def run_again(m: Machine, buffers: list[Tensor], begin: int) -> None:
+def run_again(m: Trace, buffers: list[Tensor], begin: int) -> None:
     """What was called at ``begin`` runs again in the backward of a checkpoint, and updates its buffers twice."""
     for tensor in buffers:
         for event in since(m, tensor, begin) if not m.grad(tensor) else ():
@@ -28,14 +28,14 @@ def _written_out(event: Event) -> bool:
     return isinstance(called, cst.Name) and called.value.endswith("_")
 
 
-def read_twice(m: Machine, getter: Function, instance: Value, site: Site) -> None:
+def read_twice(m: Trace, getter: Function, instance: Value, site: Site) -> None:
     """Read one element of a dataset twice: what the first reading converted in place, the second converts again."""
     mark, index = m.state.mark(), Unknown(scalar=True)
     begin = m.tick()
     m.run(getter, [instance, index], {}, site)
     again_from = m.tick()
     m.run(getter, [instance, index], {}, site)
-    for writes in list(m.events.values()):
+    for writes in list(m.state[WRITES].values()):
         first = {event.site.expression for event in writes if begin < event.time < again_from}
         again = [event for event in writes if event.time > again_from and event.site.expression in first]
         again = [event for event in again if event.tensor.origin != "cast"]  # which may have copied

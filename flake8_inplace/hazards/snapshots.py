@@ -2,45 +2,80 @@
 
 from __future__ import annotations
 
+from ..heap.state import Declared, in_order, same_or_none
 from ..heap.values import Choice, Object, Tensor, Unknown, Value
+from ..program.sealed import sealed
 from ..program.site import Site
 from ..trace.frames import Frame
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .log import EVENTS, since
 
 
-def snapshot(m: Machine, module: Value, site: Site) -> Value:
+@sealed(frozen=True, slots=True, eq=False)
+class Update:
+    """An update of parameters: when, and the optimizer step that made it, if it is in this file."""
+
+    time: int
+    site: Site | None
+
+
+@sealed(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """A ``state_dict()``, which holds the parameters themselves: of which module, where and when it was taken."""
+
+    module: Value
+    site: Site
+    time: int
+
+
+UPDATES: Declared[str, tuple[Update, ...]] = Declared(in_order)
+"""The updates of parameters, under the one key ``_ALL``."""
+_ALL = "all"
+SNAPSHOTS: Declared[Value, Snapshot | None] = Declared(same_or_none)
+"""The state dicts that were taken."""
+OVERTAKEN: Declared[tuple[Frame | Object, str], Site | None] = Declared(same_or_none)
+"""Variables and attributes that were to keep a module and are the module itself: where it was trained since."""
+
+
+def updates(m: Trace) -> tuple[Update, ...]:
+    """Return the updates of parameters so far."""
+    return m.state[UPDATES].get(_ALL, ())
+
+
+def snapshot(m: Trace, module: Value, site: Site) -> Value:
     """``module.state_dict()``: the parameters themselves, not copies of them."""
     taken_now = Unknown()
-    m.snapshots[taken_now] = (module, site, m.tick())
+    m.state.set(m.state[SNAPSHOTS], taken_now, Snapshot(module, site, m.tick()))
     return taken_now
 
 
-def updated(m: Machine, site: Site | None) -> None:
+def updated(m: Trace, site: Site | None) -> None:
     """Parameters are updated: by the optimizer step at ``site``, or after a backward, by code that this file hides."""
-    m.state.set(m.updates, "all", (*m.updates.get("all", ())[1 - EVENTS :], (m.tick(), site)))
+    m.state.set(m.state[UPDATES], _ALL, (*updates(m)[1 - EVENTS :], Update(m.tick(), site)))
 
 
-def update_since(m: Machine, time: int) -> Site | None:
+def update_since(m: Trace, time: int) -> Site | None:
     """The first update of parameters after a moment, that this file shows."""
-    return next((site for moment, site in m.updates.get("all", ()) if moment > time and site is not None), None)
+    return next((update.site for update in updates(m) if update.time > time and update.site is not None), None)
 
 
-def overtaken(m: Machine, owner: Frame | Object, name: str) -> None:
+def overtaken(m: Trace, owner: Frame | Object, name: str) -> None:
     """A variable or attribute is read that was to keep a module as it was, and is the module itself."""
-    update = m.overtaken.get((owner, name))
+    update = m.state[OVERTAKEN].get((owner, name))
     if update is not None:
         m.refuse("snapshot", update)
 
 
-def restored(m: Machine, module: Value, states: Value, parameters: list[Tensor]) -> None:
+def restored(m: Trace, module: Value, states: Value, parameters: list[Tensor]) -> None:
     """``module.load_state_dict(states)``: where the states are the parameters, nothing is brought back."""
     states = m.see(states)
     for option in [option for _, option in states.options] if isinstance(states, Choice) else [states]:
-        owner, site, time = m.snapshots.get(option, (None, None, 0))
-        since_then = [where for moment, where in m.updates.get("all", ()) if moment > time]
-        if site is not None and owner is module and since_then:
-            written = dict.fromkeys(event.site for tensor in parameters for event in since(m, tensor, time))
-            known = [where for where in since_then if where is not None][:1] or list(written) or [site]
+        taken = m.state[SNAPSHOTS].get(option)
+        if taken is None or taken.module is not module:
+            continue
+        since_then = [update.site for update in updates(m) if update.time > taken.time]
+        if since_then:
+            written = dict.fromkeys(event.site for tensor in parameters for event in since(m, tensor, taken.time))
+            known = [where for where in since_then if where is not None][:1] or list(written) or [taken.site]
             for where in known:
                 m.refuse("snapshot", where)

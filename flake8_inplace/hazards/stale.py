@@ -6,13 +6,26 @@ from collections.abc import Hashable, Iterable
 
 from ..heap.values import Choice, Dict, Grad, List, Object, Tensor, Tuple, Value
 from ..trace.frames import Frame
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .intent import is_meant
-from .log import PLACES, Event, again, array_backing, direct_tensors, since, whole
+from .log import (
+    KEEPERS,
+    PLACES,
+    RETURNED,
+    STORED,
+    WRITES,
+    YIELDS,
+    Event,
+    again,
+    array_backing,
+    direct_tensors,
+    since,
+    whole,
+)
 from .text import of_attribute
 
 
-def read_name(m: Machine, name: str, value: Value, frame: Frame) -> None:
+def read_name(m: Trace, name: str, value: Value, frame: Frame) -> None:
     """A variable is read: is what it stands for still what it was bound to?"""
     if not isinstance(value, Tensor):
         return
@@ -20,64 +33,64 @@ def read_name(m: Machine, name: str, value: Value, frame: Frame) -> None:
         if frame is event.frames[-1]:
             if event.name and whole(value, event) and not is_meant(m, event, name, frame):
                 m.refuse("read", event.site)
-        elif frame in event.frames and m.frames[-1] is frame:
+        elif frame in event.frames and m.stack.frames[-1] is frame:
             if was_given(m, value, event):
                 m.refuse("argument", event.site)
             elif value.view == "" and name in frame.times and again(m, event, frame.times[name]):
                 m.refuse("read", event.site)
 
 
-def read_part(m: Machine, value: Value, holder: Value | None = None) -> None:
+def read_part(m: Trace, value: Value, holder: Value | None = None) -> None:
     """A part of something that others hold is read: ``batch["labels"]``, after a function converted or marked it.
 
     What takes other values in may be meant to be found there: a tile that was blended with the one before. What has a
     name of its own, or stands in a list, may have been made to be marked.
     """
-    if m.events and isinstance(value, Tensor) and not m.unread:
-        frame = m.frames[-1]
-        held = m.stored.get((holder, value.storage), 0)
+    if m.state[WRITES] and isinstance(value, Tensor) and not m.unread:
+        frame = m.stack.frames[-1]
+        held = m.state[STORED].get((holder, value.storage), 0)
         made = holder.time if isinstance(holder, List) else 0
         for event in since(m, value, max(frame.born, held, made)):
             converted = event.made == "converted" and (was_given(m, value, event) or _has_part(m, value, event))
             meant = event.made == "marked" and isinstance(holder, List)
-            changed = value is m.returned.get((event.made, event)) and not meant
+            changed = value is m.state[RETURNED].get((event.made, event)) and not meant
             if frame in event.frames[:-1] and (converted or changed):
                 m.refuse("argument", event.site)
 
 
-def read_attribute(m: Machine, instance: Object, name: str, value: Value) -> None:
+def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     """What an instance keeps is read: is it still what was computed when it was kept?
 
     ``self.features = x`` says nothing of what ``x = relu_(x)`` or others do next. Who filled parts of it where it was
     kept, or has read it and so has a name for it, may mean to change it.
     """
-    time = m.stored.get((instance, name), 0)
+    time = m.state[STORED].get((instance, name), 0)
     if not time or m.unread or not isinstance(value, Tensor):
         return
-    keeper, state = m.keepers.get((instance, name)), m.cell(value)
+    keeper, state = m.state[KEEPERS].get((instance, name)), m.cell(value)
     parameter = state.grad is Grad.YES and state.leaf
     for event in since(m, value, time) if value.origin != "blank" and not parameter else ():
         elsewhere = event.frames[-1] is not keeper or event.form in ("inplace", "augmented")
         if elsewhere and event.name and whole(value, event) and not of_attribute(event.site.expression):
             m.refuse("read", event.site)
-    m.state.set(m.stored, (instance, name), 0)
+    m.state.set(m.state[STORED], (instance, name), 0)
 
 
-def _has_part(m: Machine, value: Tensor, event: Event) -> bool:
+def _has_part(m: Trace, value: Tensor, event: Event) -> bool:
     """Whether a function was given a part of a tensor, and nobody else has written to that tensor since."""
-    given = m.returned.get(event)
+    given = m.state[RETURNED].get(event)
     if given is None or value.view or not given.view or given.storage is not value.storage:
         return False
     return all(later.frames[-1] is event.frames[-1] for later in since(m, value, event.time))
 
 
-def was_given(m: Machine, value: Tensor, event: Event) -> bool:
+def was_given(m: Trace, value: Tensor, event: Event) -> bool:
     """Whether this is what was given to a function that overwrote it: the same view, or the same whole tensor."""
-    given = m.returned.get(event)
+    given = m.state[RETURNED].get(event)
     return given is not None and (value is given or value.view == given.view == "")
 
 
-def operand(m: Machine, value: Value, time: int) -> None:
+def operand(m: Trace, value: Value, time: int) -> None:
     """An operand was evaluated at ``time``; another one of the same expression may have overwritten it."""
     if isinstance(value, Tensor):
         for event in since(m, value, time):
@@ -85,7 +98,7 @@ def operand(m: Machine, value: Value, time: int) -> None:
                 m.refuse("read", event.site)
 
 
-def stored(m: Machine, container: List | Dict, value: Value) -> None:
+def stored(m: Trace, container: List | Dict, value: Value) -> None:
     """A container takes a value.
 
     A parameter is put there to be found, not to be kept as it is now, and so is memory that nothing was written to yet.
@@ -93,21 +106,21 @@ def stored(m: Machine, container: List | Dict, value: Value) -> None:
     value = array_backing(m.see(value))
     for item in value.items if isinstance(value, Tuple) and isinstance(container, List) else ():
         stored(m, container, item)
-    if not isinstance(value, Tensor) or (value.origin == "blank" and (value.storage,) not in m.events):
+    if not isinstance(value, Tensor) or (value.origin == "blank" and value.storage not in m.state[WRITES]):
         return
     state = m.cell(value)
     if state.grad is Grad.YES and state.leaf:
         return
-    before = m.stored.get((container, value.storage))
+    before = m.state[STORED].get((container, value.storage))
     if not before or isinstance(container, Dict) or not since(m, value, before):
-        m.state.set(m.stored, (container, value.storage), m.tick())
+        m.state.set(m.state[STORED], (container, value.storage), m.tick())
 
 
-def appended(m: Machine, container: List, value: Value) -> None:
+def appended(m: Trace, container: List, value: Value) -> None:
     """A list takes a tensor, or a record of some, once more: both elements show what was written since."""
     for key, item in _entries(m, array_backing(m.see(value))).items():
         part = array_backing(m.see(item))
-        time = m.stored.get((container, part.storage)) if isinstance(part, Tensor) else None
+        time = m.state[STORED].get((container, part.storage)) if isinstance(part, Tensor) else None
         if isinstance(part, Tensor) and time:
             events = [event for event in since(m, part, time) if whole(part, event)]
             others = (_entries(m, m.see(other)) for other in m.state.get(container).items) if events else ()
@@ -117,7 +130,7 @@ def appended(m: Machine, container: List, value: Value) -> None:
         stored(m, container, part)
 
 
-def _entries(m: Machine, value: Value, place: tuple[Hashable, ...] = ()) -> dict[tuple[Hashable, ...], Value]:
+def _entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[tuple[Hashable, ...], Value]:
     """A value by itself, or what a tuple, a dictionary or a dataclass holds, by its place there."""
     inside: Iterable[tuple[Hashable, Value]] = ()
     if len(place) < PLACES:
@@ -133,50 +146,50 @@ def _entries(m: Machine, value: Value, place: tuple[Hashable, ...] = ()) -> dict
     return found
 
 
-def passed_on(m: Machine, source: Value, container: List | Dict, values: Iterable[Value]) -> None:
+def passed_on(m: Trace, source: Value, container: List | Dict, values: Iterable[Value]) -> None:
     """A container takes over what another one holds, as it was when that one took it."""
     source = m.see(source)
-    for value in map(m.see, values) if m.stored else ():
-        if isinstance(value, Tensor) and (time := m.stored.get((source, value.storage))):
-            m.state.set(m.stored, (container, value.storage), time)
+    for value in map(m.see, values) if m.state[STORED] else ():
+        if isinstance(value, Tensor) and (time := m.state[STORED].get((source, value.storage))):
+            m.state.set(m.state[STORED], (container, value.storage), time)
 
 
-def named(m: Machine, container: Dict, key: Hashable, value: Value) -> None:
+def named(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
     """A dictionary is given a value under a second key: if a part was overwritten before, under the first one too."""
     value = m.see(value)
-    if not isinstance(value, Tensor) or not m.events or not m.frames:
+    if not isinstance(value, Tensor) or not m.state[WRITES] or not m.stack.frames:
         return
     held = m.state.get(container).items
     others = [m.see(item) for name, item in held.items() if name != key]
     if value in others:
-        for event in since(m, value, max(m.frames[-1].born, m.stored.get((container, value.storage), 0))):
+        for event in since(m, value, max(m.stack.frames[-1].born, m.state[STORED].get((container, value.storage), 0))):
             if event.form == "subscript" and whole(value, event):
                 m.refuse("read", event.site)
 
 
-def taken(m: Machine, container: List | Dict, value: Value, known: bool = True) -> None:
+def taken(m: Trace, container: List | Dict, value: Value, known: bool = True) -> None:
     """An element of a container is read; who has a name for it, may from now on overwrite it on purpose."""
     value = array_backing(value)
-    if isinstance(value, Tuple) and m.stored:
+    if isinstance(value, Tuple) and m.state[STORED]:
         for item in map(m.see, value.items):
             taken(m, container, item, known)
         return
     read_part(m, value, container)
     options = [array_backing(option) for _, option in value.options] if isinstance(value, Choice) else [value]
-    for option in options if m.stored else ():
+    for option in options if m.state[STORED] else ():
         if not isinstance(option, Tensor):
             continue
-        time = m.stored.get((container, option.storage), 0)
+        time = m.state[STORED].get((container, option.storage), 0)
         for event in since(m, option, time) if option is value else ():
             if time and was_given(m, option, event):
                 m.refuse("argument", event.site)
             elif known and time and (_same_part(option, event, time) or _as_it_was(m, option, event, time)):
                 m.refuse("read", event.site)
         if time and known:
-            m.state.set(m.stored, (container, option.storage), 0)
+            m.state.set(m.state[STORED], (container, option.storage), 0)
 
 
-def _as_it_was(m: Machine, value: Tensor, event: Event, time: int) -> bool:
+def _as_it_was(m: Trace, value: Tensor, event: Event, time: int) -> bool:
     """Whether a whole tensor that was kept at ``time`` was kept to stay as it was."""
     return value.origin in ("op", "blank") and whole(value, event) and _unaware(m, event, time)
 
@@ -195,14 +208,14 @@ def _same_part(value: Tensor, event: Event, time: int) -> bool:
     return event.form == "subscript" and value.spelled.deep_equals(event.site.expression)
 
 
-def dropped(m: Machine, container: List | Dict, value: Value) -> None:
+def dropped(m: Trace, container: List | Dict, value: Value) -> None:
     """An element leaves a container."""
     value = array_backing(m.see(value))
-    if isinstance(value, Tensor) and (container, value.storage) in m.stored:
-        m.state.set(m.stored, (container, value.storage), 0)
+    if isinstance(value, Tensor) and (container, value.storage) in m.state[STORED]:
+        m.state.set(m.state[STORED], (container, value.storage), 0)
 
 
-def rebound(m: Machine, value: Value, time: int) -> None:
+def rebound(m: Trace, value: Value, time: int) -> None:
     """A variable is given, under a condition, the very tensor that it stands for since ``time``.
 
     Where a function overwrote it and handed it back, there is no old value left to stay with: ``if better: x = y``.
@@ -215,18 +228,19 @@ def rebound(m: Machine, value: Value, time: int) -> None:
             m.refuse("argument", event.site)
 
 
-def outlived(m: Machine, source: Value, begin: int) -> None:
+def outlived(m: Trace, source: Value, begin: int) -> None:
     """What a loop over a generator has kept since ``begin``, it kept before the generator went on to overwrite it."""
-    for time, frame, value in m.handed.get(source, ()) if m.handed and isinstance(source, List) else ():
+    for yielded in m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ():
+        time, frame, value = yielded.time, yielded.frame, yielded.value
         for tensor in direct_tensors(m, array_backing(m.see(value))):
             if any(frame in event.frames for event in since(m, tensor, time)):
-                for key, moment in list(m.stored.items()):
+                for key, moment in list(m.state[STORED].items()):
                     if key[1] is tensor.storage and moment > begin and not isinstance(key[0], str):
-                        m.state.set(m.stored, key, time)
+                        m.state.set(m.state[STORED], key, time)
 
 
-def _unaware(m: Machine, event: Event, time: int) -> bool:
+def _unaware(m: Trace, event: Event, time: int) -> bool:
     """Whether who wrote did not mean the element of the container: it has filled parts of it where it put it there."""
-    if event.form == "subscript" and event.frames[-1] is m.frames[-1]:
+    if event.form == "subscript" and event.frames[-1] is m.stack.frames[-1]:
         return False
     return bool(event.name) or again(m, event, time)

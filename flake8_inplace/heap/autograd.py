@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from ..program.sealed import sealed
+from ..program.site import Site
 from .values import Guard, Node, Unknown
 
 ROUTES = 4
@@ -17,9 +17,9 @@ class Write:
     """An overwriting of a storage: its form ("op_", "inplace", "augmented", ...), where, and by which calls."""
 
     form: str
-    place: Any
+    place: Site
     guard: Guard
-    calls: tuple[Any, ...] = ()
+    calls: tuple[Site, ...] = ()
 
 
 def graph(*nodes: Node | None) -> Iterator[Node]:

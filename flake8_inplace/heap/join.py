@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, TypeVar
 
 from .autograd import compatible, phi
 from .values import Attributes, CellState, Choice, Const, Guard, Items, Unknown, Value
+
+V = TypeVar("V")
+Options = list[tuple[Guard, V]]
+"""What several paths have, each with the guard of its path."""
 
 ASSUMPTIONS = 64
 """The most that one point or one value is taken to hang on: a function of a thousand branches is read all the same."""
@@ -14,8 +18,8 @@ CHOICES = 6
 """Most alternatives that a value is followed through; what goes beyond is forgotten."""
 
 
-def join(options: list[tuple[Guard, Any]]) -> Any:
-    """The value or object state that stands for all of these, each reached under its guard."""
+def join_state(options: Options[Any]) -> Any:
+    """The state of an object, or the value of an unknown one, that stands for all of these."""
     first = options[0][1]
     if _same(options):
         return first
@@ -28,17 +32,10 @@ def join(options: list[tuple[Guard, Any]]) -> Any:
         return _join_items(options)
     if isinstance(first, Attributes):
         return _join_attributes(options)
-    if isinstance(first, Value):
-        return choose(options)
-    if isinstance(first, tuple):  # writes that were made to one memory
-        return tuple(dict.fromkeys(event for _, events in options for event in events))
-    if type(first) is int:  # moments; 0 stands for none
-        moments = [moment for _, moment in options]
-        return max(moments) if all(moments) else 0
-    return first
+    return choose(options)
 
 
-def _same(options: list[tuple[Guard, Any]]) -> bool:
+def _same(options: Options[Any]) -> bool:
     first = options[0][1]
     for _, value in options:  # noqa: SIM110 - a generator costs more than what it is asked
         if value is not first:
@@ -46,7 +43,7 @@ def _same(options: list[tuple[Guard, Any]]) -> bool:
     return True
 
 
-def _join_items(options: list[tuple[Guard, Items]]) -> Items:
+def _join_items(options: Options[Items]) -> Items:
     longest = max(len(state.items) for _, state in options)
     items = []
     for index in range(longest):
@@ -56,14 +53,14 @@ def _join_items(options: list[tuple[Guard, Items]]) -> Items:
     return Items(tuple(items), not same)
 
 
-def _join_attributes(options: list[tuple[Guard, Attributes]]) -> Attributes:
+def _join_attributes(options: Options[Attributes]) -> Attributes:
     items: dict[Hashable, Value] = {}
     for name in dict.fromkeys(name for _, s in options for name in s.items):
         items[name] = choose([(guard, s.items[name]) for guard, s in options if name in s.items])
     return Attributes(items, any(s.open for _, s in options))
 
 
-def choose(options: list[tuple[Guard, Value]], partial: bool = False) -> Value:
+def choose(options: Options[Value], partial: bool = False) -> Value:
     """A value that is one of several; ``partial`` where on other paths there is none."""
     if options and not partial and _same(options):
         return options[0][1]

@@ -1,16 +1,63 @@
-"""The state of the program at one point, with a journal to go back by."""
+"""The state of the program at one point: tables of what changed, and a journal to go back by.
+
+Everything that can change while the program is read stands in a `Table`. A table says how its entries are joined where
+paths meet. Rolling back, merging and starting an entry afresh are one mechanism for all of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
-from .join import ASSUMPTIONS, join
+from .join import ASSUMPTIONS, Options, choose, join_state
 from .values import NONE, Choice, Guard, Unknown, Value
 
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+S_co = TypeVar("S_co", covariant=True)
+
 _MISSING: Final = object()
-Delta = dict[tuple[int, Hashable], tuple[dict[Any, Any], Hashable, Any]]
+
+
+class Table(dict[K, V], Generic[K, V]):
+    """A dictionary that a journal can restore. ``join`` makes one entry of those that several paths have for a key.
+
+    ``absent`` is what a path without an entry has for a key; by default it takes no part in the join.
+    """
+
+    __slots__ = ("absent", "join")
+
+    def __init__(
+        self,
+        join: Callable[[Options[V]], V],
+        items: Mapping[K, V] | None = None,
+        absent: Callable[[Any], Any] | None = None,
+    ) -> None:
+        super().__init__(items or {})
+        self.join = join
+        self.absent = absent
+
+
+class Declared(Generic[K, V]):
+    """A table that every state has: see `State.__getitem__`. Declare it once, at the top of a module."""
+
+    all: list[Declared[Any, Any]] = []  # noqa: RUF012 - the register of all declarations
+
+    def __init__(self, join: Callable[[Options[V]], V]) -> None:
+        self.join = join
+        self.index = len(Declared.all)
+        Declared.all.append(self)
+
+
+class Mutable(Protocol[S_co]):
+    """An object whose state the store keeps; ``initial`` is its state as long as nothing has changed it."""
+
+    @property
+    def initial(self) -> S_co: ...
+
+
+Delta = dict[tuple[int, Hashable], tuple[Table[Any, Any], Hashable, Any]]
 
 
 @dataclass(slots=True)
@@ -22,21 +69,94 @@ class Exit:
     value: Value = NONE
 
 
-@dataclass(slots=True)
+def _join_modes(options: Options[Any]) -> Any:
+    """A mode is on if it may be on. Hooks that may copy hide what is saved, so no such save is followed."""
+    values = [value for _, value in options]
+    if any(isinstance(value, str) for value in values):
+        return "share" if set(values) == {"share"} else "copy"
+    return any(values)
+
+
+def _mode_at_first(name: str) -> bool | None:
+    return True if name == "grad" else None
+
+
+def _initial(thing: Any) -> Any:
+    return getattr(thing, "initial", _MISSING)
+
+
+def variables(items: Mapping[str, Value] | None = None) -> Table[str, Value]:
+    """The variables of a frame, or the members of a class."""
+    return Table(choose, items)
+
+
+def moments() -> Table[str, int]:
+    """Moments at which something happened, by name."""
+    return Table(latest)
+
+
+def latest(options: Options[int]) -> int:
+    """The last of several moments; 0, which stands for none, wins."""
+    found = [moment for _, moment in options]
+    return max(found) if all(found) else 0
+
+
+def union(options: Options[frozenset[V]]) -> frozenset[V]:
+    """All that is in any of several sets."""
+    return frozenset[V]().union(*(value for _, value in options))
+
+
+def in_order(options: Options[tuple[V, ...]]) -> tuple[V, ...]:
+    """All events of several logs, each once, in the order in which they happened: each has a ``time``."""
+    every = dict.fromkeys(event for _, events in options for event in events)
+    return tuple(sorted(every, key=lambda event: cast("Any", event).time))
+
+
+def same_or_none(options: Options[V | None]) -> V | None:
+    """What all paths agree on, or None."""
+    first = options[0][1]
+    return first if all(value is first or value == first for _, value in options) else None
+
+
 class State:
     """The state of the program at one point, changed in place, with a journal to go back by.
 
-    ``store`` holds what changed about objects, ``path`` the assumptions under which this point is reached.
+    - ``store``: what changed about objects.
+    - ``path``: the assumptions under which this point is reached.
+    - ``modes``: what is switched on and off. "grad": operators are recorded; absent, they are. "inference": inference
+      mode. "expecting": an error may be what the program is after. "packing": what saved-tensor hooks do with what they
+      are given, "share" or "copy". "backward": gradients have been computed.
+
+    Whoever needs another table declares it.
     """
 
-    store: dict[Any, Any] = field(default_factory=dict)
-    path: dict[Unknown, bool] = field(default_factory=dict)
-    modes: dict[str, Any] = field(default_factory=dict)
-    journal: list[tuple[dict[Any, Any], Hashable, Any]] = field(default_factory=list)
-    _guard: Guard | None = None
+    __slots__ = ("_guard", "_tables", "journal", "modes", "path", "store")
 
-    def set(self, where: dict[Any, Any], key: Hashable, value: Any) -> None:
-        """Change one entry of one dictionary of the state, so that ``rollback`` can undo it."""
+    def __init__(self, store: Mapping[Any, Any] | None = None, path: Mapping[Unknown, bool] | None = None) -> None:
+        self.store: Table[Any, Any] = Table(join_state, store, _initial)
+        self.path: Table[Unknown, bool] = Table(_no_join, path)
+        self.modes: Table[str, Any] = Table(_join_modes, None, _mode_at_first)
+        self.journal: list[tuple[Table[Any, Any], Hashable, Any]] = []
+        self._tables: list[Table[Any, Any]] = [Table(declared.join) for declared in Declared.all]
+        self._guard: Guard | None = None
+
+    def __getitem__(self, declared: Declared[K, V]) -> Table[K, V]:
+        """The table of this state that was declared as ``declared``."""
+        return self._tables[declared.index]
+
+    def tables(self) -> list[Table[Any, Any]]:
+        """Every table but the variables of frames."""
+        return [self.store, self.path, self.modes, *self._tables]
+
+    def copy(self) -> State:
+        """A state in which everything is as it is in this one, with a journal of its own."""
+        other = State()
+        for mine, theirs in zip(self.tables(), other.tables(), strict=True):
+            theirs.update(mine)
+        return other
+
+    def set(self, where: Table[K, V], key: K, value: V) -> None:
+        """Change one entry of one table, so that ``rollback`` can undo it."""
         old = where.get(key, _MISSING)
         if old is not value:
             self.journal.append((where, key, old))
@@ -44,10 +164,12 @@ class State:
             if where is self.path:
                 self._guard = None
 
-    def get(self, thing: Any) -> Any:
-        return self.store.get(thing, thing.initial)
+    def get(self, thing: Mutable[S_co]) -> S_co:
+        """The present state of an object."""
+        return cast("S_co", self.store.get(thing, thing.initial))
 
-    def put(self, thing: Any, state: Any) -> None:
+    def put(self, thing: Mutable[S_co], state: S_co) -> None:  # type: ignore[misc]
+        """Change the state of an object."""
         self.set(self.store, thing, state)
 
     def guard(self) -> Guard:
@@ -57,6 +179,7 @@ class State:
         return self._guard
 
     def assume(self, guard: Guard) -> None:
+        """Go on under these assumptions, as far as there are not too many already."""
         for symbol, truth in guard:
             if len(self.path) < ASSUMPTIONS or symbol in self.path:
                 self.set(self.path, symbol, truth)
@@ -70,6 +193,7 @@ class State:
         return True
 
     def mark(self) -> int:
+        """Where the journal stands, to come back to by ``rollback`` or ``merge``."""
         return len(self.journal)
 
     def changes(self, mark: int) -> Delta:
@@ -80,6 +204,7 @@ class State:
         return delta
 
     def rollback(self, mark: int) -> None:
+        """Undo what changed since ``mark``."""
         undone = self.journal[mark:]
         if not undone:
             return
@@ -108,14 +233,22 @@ class State:
                     self.set(where, name, new)
                 continue
             base = where.get(name, _MISSING)
-            unchanged = (where, name, getattr(name, "initial", _MISSING) if base is _MISSING else base)
+            if base is _MISSING and where.absent is not None:
+                base = where.absent(name)
             options = []
             for way in exits:
-                value = way.delta.get(key, unchanged)[2]
+                value = way.delta[key][2] if key in way.delta else base
                 if value is not _MISSING:
                     options.append((way.guard, value))
             if options:
-                self.set(where, name, join(options))
+                first = options[0][1]
+                alike = all(value is first for _, value in options)
+                self.set(where, name, first if alike else where.join(options))
+
+
+def _no_join(options: Options[bool]) -> bool:
+    """Assumptions are not joined: `State.merge` leaves out those that the paths do not share."""
+    raise AssertionError(options)
 
 
 def resolve(value: Value, state: State) -> Value:

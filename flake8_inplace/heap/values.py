@@ -12,6 +12,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from ..program.sealed import sealed
+from ..program.site import Site
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -271,9 +272,9 @@ class Saved:
     op: str
     slot: str
     storage: Storage
-    place: Any
+    place: Site
     guard: Guard
-    calls: tuple[Any, ...] = ()
+    calls: tuple[Site, ...] = ()
     hooked: bool = False
     possible: bool = False
     needs: frozenset[Cell] = frozenset()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import libcst as cst
 
-from ..hazards import overlap
+from ..hazards import overlap, saved
 from ..heap.values import NONE, Array, Tensor, Tuple, Unknown, Value
 from ..models import arithmetic, containers, indexing
 from ..program.site import Site
 from ..trace.frames import Frame
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .annotations import annotation
 from .binding import bind, set_item, split
 from .dispatch import evaluate, runs
@@ -19,16 +19,16 @@ from .subscripts import index_of, subscript
 
 
 @runs(cst.Expr)
-def _expression(m: Machine, node: cst.Expr, frame: Frame) -> bool:
+def _expression(m: Trace, node: cst.Expr, frame: Frame) -> bool:
     value = evaluate(m, node.value, frame)
     if isinstance(value, Unknown) and value.node is not None and isinstance(node.value, cst.Call):
         m.state.set(m.state.modes, "backward", True)
-        m.release_nodes(value.node.parents)  # code not shown here may have run the backward: accelerator.backward(loss)
+        saved.free_graph(m, *value.node.parents)  # code not shown may have run it: accelerator.backward(loss)
     return True
 
 
 @runs(cst.Assign)
-def _assign(m: Machine, node: cst.Assign, frame: Frame) -> bool:
+def _assign(m: Trace, node: cst.Assign, frame: Frame) -> bool:
     value = evaluate(m, node.value, frame)
     for target in node.targets:
         _shift(m, target.target, node.value, frame)
@@ -39,7 +39,7 @@ def _assign(m: Machine, node: cst.Assign, frame: Frame) -> bool:
     return True
 
 
-def _shift(m: Machine, target: cst.BaseExpression, source: cst.BaseExpression, frame: Frame) -> None:
+def _shift(m: Trace, target: cst.BaseExpression, source: cst.BaseExpression, frame: Frame) -> None:
     if type(target) is not cst.Subscript:
         return
     site = Site(frame.piece, target.lbracket, target)
@@ -51,14 +51,14 @@ def _shift(m: Machine, target: cst.BaseExpression, source: cst.BaseExpression, f
             m.refuse("overlap", site)
 
 
-def _spread(m: Machine, node: cst.AugAssign, frame: Frame) -> None:
+def _spread(m: Trace, node: cst.AugAssign, frame: Frame) -> None:
     new = type(node.operator) is cst.MatrixMultiplyAssign  # which makes a tensor, and binds the name to it
     if type(node.value) is cst.Subscript and type(node.target) is not cst.Subscript and not new:
         base = m.see(quietly(m, node.target, frame))
         overlap.spread(m, node.target, node.value, base, Site(frame.piece, node.operator, node))
 
 
-def _swap(m: Machine, target: cst.BaseExpression, source: cst.BaseExpression, value: Value, frame: Frame) -> None:
+def _swap(m: Trace, target: cst.BaseExpression, source: cst.BaseExpression, value: Value, frame: Frame) -> None:
     if type(target) is cst.Tuple and type(source) is cst.Tuple and isinstance(value, Tuple):
         left, right = ([element.value for element in side.elements] for side in (target, source))
         owners = [m.see(quietly(m, one.value, frame)) for one in left if type(one) is cst.Subscript]
@@ -67,7 +67,7 @@ def _swap(m: Machine, target: cst.BaseExpression, source: cst.BaseExpression, va
 
 
 @runs(cst.AnnAssign)
-def _annotated(m: Machine, node: cst.AnnAssign, frame: Frame) -> bool:
+def _annotated(m: Trace, node: cst.AnnAssign, frame: Frame) -> bool:
     if node.value is not None:
         value = evaluate(m, node.value, frame)
         if annotation(node.annotation) in ("tensor", "parameter"):
@@ -77,7 +77,7 @@ def _annotated(m: Machine, node: cst.AnnAssign, frame: Frame) -> bool:
 
 
 @runs(cst.AugAssign)
-def _augmented(m: Machine, node: cst.AugAssign, frame: Frame) -> bool:
+def _augmented(m: Trace, node: cst.AugAssign, frame: Frame) -> bool:
     name = AUGMENTED[type(node.operator)]
     site = Site(frame.piece, node.operator, node)
     target = node.target
@@ -114,7 +114,7 @@ def _augmented(m: Machine, node: cst.AugAssign, frame: Frame) -> bool:
 
 
 @runs(cst.Del)
-def _delete(m: Machine, node: cst.Del, frame: Frame) -> bool:
+def _delete(m: Trace, node: cst.Del, frame: Frame) -> bool:
     targets = node.target.elements if isinstance(node.target, cst.Tuple) else ()
     for target in (element.value for element in targets):
         if isinstance(target, cst.Subscript):
@@ -123,5 +123,5 @@ def _delete(m: Machine, node: cst.Del, frame: Frame) -> bool:
     return True
 
 
-def _remove(m: Machine, owner: Value, index: Value) -> None:
+def _remove(m: Trace, owner: Value, index: Value) -> None:
     split(m, owner, lambda option: containers.remove(m, option, index))

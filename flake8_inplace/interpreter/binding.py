@@ -6,29 +6,31 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from ..hazards import data, origins, stale
+from ..hazards import data, origins, saved, stale
+from ..hazards.log import WRITES
+from ..hazards.snapshots import OVERTAKEN
 from ..heap.values import ITEMS, NONE, Array, Choice, Object, Tensor, Unknown, Value
 from ..models import classes, containers, indexing, iteration, lineage, tensors
 from ..program.site import Site
 from ..trace.frames import Class, Frame, Function
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .conditions import condition
 from .dispatch import evaluate
 from .names import quietly
 from .subscripts import index_of
 
 
-def bind(m: Machine, target: cst.BaseExpression, value: Value, frame: Frame) -> None:
+def bind(m: Trace, target: cst.BaseExpression, value: Value, frame: Frame) -> None:
     """``target = value`` for every kind of target."""
     if type(target) is cst.Name:
         scope = frame
         if target.value in frame.outer:
             while scope.parent is not None and (scope is frame or target.value not in scope.vars):
                 scope = scope.parent
-        if m.events and scope.vars.get(target.value) is value:
+        if m.state[WRITES] and scope.vars.get(target.value) is value:
             stale.rebound(m, value, scope.times.get(target.value, scope.born))
-        if m.overtaken:
-            m.state.set(m.overtaken, (scope, target.value), None)
+        if m.state[OVERTAKEN]:
+            m.state.set(m.state[OVERTAKEN], (scope, target.value), None)
         m.state.set(scope.vars, target.value, value)
         m.state.set(scope.times, target.value, m.tick())
     elif type(target) is cst.Tuple or type(target) is cst.List:
@@ -47,7 +49,7 @@ def bind(m: Machine, target: cst.BaseExpression, value: Value, frame: Frame) -> 
         bind(m, target.value, value, frame)
 
 
-def set_attribute(m: Machine, owner: Value, name: str, value: Value, site: Site) -> None:
+def set_attribute(m: Trace, owner: Value, name: str, value: Value, site: Site) -> None:
     if isinstance(owner, Object):
         classes.set_attribute(m, owner, name, value, site)
     elif isinstance(owner, Tensor) and name == "requires_grad":
@@ -63,12 +65,12 @@ def set_attribute(m: Machine, owner: Value, name: str, value: Value, site: Site)
         split(m, owner, lambda option: set_attribute(m, option, name, value, site))
 
 
-def set_item(m: Machine, owner: Value, index: Value, value: Value, site: Site, form: str = "subscript") -> None:
+def set_item(m: Trace, owner: Value, index: Value, value: Value, site: Site, form: str = "subscript") -> None:
     owner = m.see(owner)
     if isinstance(owner, Tensor):
         indexing.assign_subscript(m, owner, index, value, site, form)
     elif isinstance(owner, Array):
-        m.write(owner.storage, "numpy", site)
+        saved.write(m, owner.storage, "numpy", site)
         origins.shown(m, owner, site)
     elif isinstance(owner, Choice):
         split(m, owner, lambda option: set_item(m, option, index, value, site, form))
@@ -80,7 +82,7 @@ def set_item(m: Machine, owner: Value, index: Value, value: Value, site: Site, f
         elif ITEMS in contents:
             set_item(m, contents[ITEMS], index, value, site, form)
     elif isinstance(owner, Unknown) and (shared := tensors.made_of(m, owner)):
-        m.write(shared.storage, "numpy", site)
+        saved.write(m, shared.storage, "numpy", site)
     elif isinstance(owner, Unknown):
         key = iteration.key_of(m.see(index))
         if key is not None:
@@ -89,7 +91,7 @@ def set_item(m: Machine, owner: Value, index: Value, value: Value, site: Site, f
         containers.set_item(m, owner, index, value)
 
 
-def split(m: Machine, value: Value, then: Callable[[Value], None]) -> None:
+def split(m: Trace, value: Value, then: Callable[[Value], None]) -> None:
     """Do something under each option of a value."""
 
     def act(options: list[Value]) -> Value:

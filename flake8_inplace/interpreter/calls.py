@@ -5,13 +5,14 @@ from __future__ import annotations
 import libcst as cst
 
 from ..hazards import overlap, stale, text
+from ..hazards.log import STORED, WRITES
 from ..heap.values import NONE, Dict, Object, Tensor, Unknown, Value, constant
 from ..models import calls, classes, iteration, records
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace.callables import Method, Super
 from ..trace.frames import Frame
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from . import reveal
 from .dispatch import evaluate, evaluates, site_of
 from .literals import unchanged
@@ -19,7 +20,7 @@ from .names import attribute, lookup, quietly
 
 
 @evaluates(cst.Call)
-def _call(m: Machine, node: cst.Call, frame: Frame) -> Value:
+def _call(m: Trace, node: cst.Call, frame: Frame) -> Value:
     if type(node.func) is cst.Name and node.func.value in ("super", "reveal", "getattr", "setattr", "vars"):
         special = _special_call(m, node, node.func.value, frame)
         if special is not None:
@@ -39,7 +40,7 @@ def _call(m: Machine, node: cst.Call, frame: Frame) -> Value:
     return calls.call(m, callee, args, kwargs, site_of(node, frame))
 
 
-def _discarded(m: Machine, node: cst.Call, callee: Method, frame: Frame) -> None:
+def _discarded(m: Trace, node: cst.Call, callee: Method, frame: Frame) -> None:
     """``x.clamp(0, 1)`` as a statement changes nothing; where an error is expected it is the error that is meant."""
     name, func = callee.name, node.func
     if frame.tries or m.state.modes.get("expecting") or name == "requires_grad" or not isinstance(func, cst.Attribute):
@@ -50,7 +51,7 @@ def _discarded(m: Machine, node: cst.Call, callee: Method, frame: Frame) -> None
         m.refuse("discarded", Site(frame.piece, func.attr, node))
 
 
-def arguments(m: Machine, node: cst.Call, frame: Frame) -> tuple[list[Value], dict[str, Value]]:
+def arguments(m: Trace, node: cst.Call, frame: Frame) -> tuple[list[Value], dict[str, Value]]:
     args: list[Value] = []
     kwargs: dict[str, Value] = {}
     quiet = type(node.func) is cst.Name and node.func.value in text.QUIET
@@ -62,7 +63,7 @@ def arguments(m: Machine, node: cst.Call, frame: Frame) -> tuple[list[Value], di
             args.extend(iteration.elements(m, value)[0])
         elif arg.star == "**":
             given = {str(key): item for key, item in records.entries(m, value).items.items()}
-            if (m.events or m.stored) and isinstance(table := m.see(value), Dict):
+            if (len(m.state[WRITES]) or len(m.state[STORED])) and isinstance(table := m.see(value), Dict):
                 for item in given.values():
                     stale.taken(m, table, m.see(item), known=False)
             kwargs |= given
@@ -75,7 +76,7 @@ def arguments(m: Machine, node: cst.Call, frame: Frame) -> tuple[list[Value], di
     return args, kwargs
 
 
-def _special_call(m: Machine, node: cst.Call, name: str, frame: Frame) -> Value | None:
+def _special_call(m: Trace, node: cst.Call, name: str, frame: Frame) -> Value | None:
     if name == "super":
         scope: Frame | None = frame
         while scope is not None and scope.owner is None:
@@ -85,7 +86,7 @@ def _special_call(m: Machine, node: cst.Call, name: str, frame: Frame) -> Value 
         return Super(scope.owner, scope.receiver)
     if name == "reveal" and lookup(m, name, frame) is None and node.args:
         value = evaluate(m, node.args[0].value, frame)
-        m.reveals.append((site_of(node, frame), reveal.describe(m, value)))
+        m.reports.reveals.append((site_of(node, frame), reveal.describe(m, value)))
         return NONE
     if name in ("getattr", "setattr") and len(node.args) >= 2:
         owner = m.see(evaluate(m, node.args[0].value, frame))

@@ -8,7 +8,7 @@ from ..heap.values import NONE, Choice, Condition, Const, Dict, List, Object, Te
 from ..models import arithmetic
 from ..program.site import Site
 from ..trace.frames import Frame
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .dispatch import evaluate, evaluates
 from .names import quietly
 
@@ -19,7 +19,7 @@ _COMPARISON = {
 
 
 @evaluates(cst.Comparison)
-def _comparison(m: Machine, node: cst.Comparison, frame: Frame) -> Value:
+def _comparison(m: Trace, node: cst.Comparison, frame: Frame) -> Value:
     same = all(type(target.operator) in (cst.Is, cst.IsNot) for target in node.comparisons)
     read = quietly if same else evaluate
     left = m.see(read(m, node.left, frame))
@@ -43,7 +43,7 @@ def _comparison(m: Machine, node: cst.Comparison, frame: Frame) -> Value:
     return result if len(node.comparisons) == 1 else Unknown(scalar=True)
 
 
-def _contains(m: Machine, item: Value, whole: Value) -> bool | None:
+def _contains(m: Trace, item: Value, whole: Value) -> bool | None:
     """Whether ``item in whole``, for strings and for containers of constants."""
     if not isinstance(item, Const):
         return None
@@ -59,7 +59,7 @@ def _contains(m: Machine, item: Value, whole: Value) -> bool | None:
     return None
 
 
-def _identity(m: Machine, left: Value, right: Value, positive: bool) -> Value:
+def _identity(m: Trace, left: Value, right: Value, positive: bool) -> Value:
     if isinstance(left, Choice) or isinstance(right, Choice):
         return m.split([left, right], lambda v: _identity(m, v[0], v[1], positive))
     if right == NONE and not isinstance(left, (Unknown, Const)):

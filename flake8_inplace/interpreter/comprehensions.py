@@ -7,18 +7,20 @@ from typing import Any
 
 import libcst as cst
 
+from ..hazards.log import YIELDS, Yielded
+from ..heap.state import variables
 from ..heap.values import NONE, Const, Dict, Items, List, Unknown, Value
 from ..models import iteration
 from ..trace.frames import Frame, Function
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .conditions import condition
 from .dispatch import evaluate, evaluates
 
 
 @evaluates(cst.Lambda)
-def _lambda(m: Machine, node: cst.Lambda, frame: Frame) -> Value:
+def _lambda(m: Trace, node: cst.Lambda, frame: Frame) -> Value:
     defaults = {p.name.value: evaluate(m, p.default, frame) for p in node.params.params if p.default is not None}
-    m.scopes.append(frame)
+    m.text.scopes.append(frame)
     return Function("lambda", node, frame.piece, frame, defaults=defaults)
 
 
@@ -32,16 +34,16 @@ class _Made:
 
 
 @evaluates(cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
-def _comprehension(m: Machine, node: Any, frame: Frame) -> Value:
+def _comprehension(m: Trace, node: Any, frame: Frame) -> Value:
     """Comprehensions run in a frame of their own, as many rounds as their loops are read."""
-    inner, made = Frame({}, frame.piece, frame, loops=frame.loops), _Made()
+    inner, made = Frame(variables(), frame.piece, frame, loops=frame.loops), _Made()
     exact = _rounds(m, node, node.for_in, frame, inner, made)
-    for source in made.sources if m.handed and not isinstance(node, cst.GeneratorExp) else ():
+    for source in made.sources if m.state[YIELDS] and not isinstance(node, cst.GeneratorExp) else ():
         iteration.collected(m, source, [*made.rows, *made.pairs.values()])
     return Dict(made.pairs, not exact) if isinstance(node, cst.DictComp) else List(made.rows, not exact, m.clock)
 
 
-def _rounds(m: Machine, node: Any, part: cst.CompFor, frame: Frame, inner: Frame, made: _Made) -> bool:
+def _rounds(m: Trace, node: Any, part: cst.CompFor, frame: Frame, inner: Frame, made: _Made) -> bool:
     """The rounds of one ``for`` of a comprehension, and of those in it; whether these are all."""
     source = evaluate(m, part.iter, frame)
     made.sources.append(source)
@@ -63,19 +65,19 @@ def _rounds(m: Machine, node: Any, part: cst.CompFor, frame: Frame, inner: Frame
 
 
 @evaluates(cst.NamedExpr)
-def _walrus(m: Machine, node: cst.NamedExpr, frame: Frame) -> Value:
+def _walrus(m: Trace, node: cst.NamedExpr, frame: Frame) -> Value:
     value = evaluate(m, node.value, frame)
     m.bind(node.target, value, frame)
     return value
 
 
 @evaluates(cst.Await)
-def _await(m: Machine, node: cst.Await, frame: Frame) -> Value:
+def _await(m: Trace, node: cst.Await, frame: Frame) -> Value:
     return evaluate(m, node.expression, frame)
 
 
 @evaluates(cst.Yield)
-def _yield(m: Machine, node: cst.Yield, frame: Frame) -> Value:
+def _yield(m: Trace, node: cst.Yield, frame: Frame) -> Value:
     if isinstance(node.value, cst.From):
         value = evaluate(m, node.value.item, frame)
         items = iteration.elements(m, value)[0]
@@ -89,5 +91,6 @@ def _yield(m: Machine, node: cst.Yield, frame: Frame) -> Value:
         frame.yields = List(open=True)
     contents = m.state.get(frame.yields)
     m.state.put(frame.yields, Items((*contents.items, *items), True))
-    m.handed.setdefault(frame.yields, []).extend((m.tick(), frame, item) for item in items)
+    earlier, now = m.state[YIELDS].get(frame.yields, ()), [Yielded(m.tick(), frame, item) for item in items]
+    m.state.set(m.state[YIELDS], frame.yields, (*earlier, *now))
     return Unknown()

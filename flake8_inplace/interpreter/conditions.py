@@ -10,12 +10,12 @@ from ..heap.join import choose
 from ..heap.state import Exit
 from ..heap.values import ALWAYS, Choice, Condition, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value
 from ..trace.frames import Class, Frame, Function
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .dispatch import evaluate, evaluates
 
 
 @evaluates(cst.BooleanOperation)
-def _boolean(m: Machine, node: cst.BooleanOperation, frame: Frame) -> Value:
+def _boolean(m: Trace, node: cst.BooleanOperation, frame: Frame) -> Value:
     left = m.see(evaluate(m, node.left, frame))
     test = condition(m, left)
     conjunction = isinstance(node.operator, cst.And)
@@ -45,7 +45,7 @@ def _plain(value: Value) -> bool:
     return isinstance(value, (Condition, Unknown))
 
 
-def both(m: Machine, kind: str, left: Condition, right: Condition) -> Condition:
+def both(m: Trace, kind: str, left: Condition, right: Condition) -> Condition:
     """Whether two conditions hold; where they do not, it is known only that this very test came out so."""
     if left.false == right.false:
         return Condition(left.true | right.true, left.false)
@@ -53,7 +53,7 @@ def both(m: Machine, kind: str, left: Condition, right: Condition) -> Condition:
     return Condition(left.true | right.true | {(failed, False)}, frozenset({(failed, True)}))
 
 
-def condition(m: Machine, value: Value) -> bool | Condition:
+def condition(m: Trace, value: Value) -> bool | Condition:
     """What is known about the truth of a value."""
     value = m.see(value)
     if isinstance(value, Condition):
@@ -93,7 +93,7 @@ def condition(m: Machine, value: Value) -> bool | Condition:
     return Condition(frozenset({(symbol, True)}), frozenset({(symbol, False)}))
 
 
-def branch(m: Machine, value: Value, arms: tuple[Callable[[], Value], Callable[[], Value]]) -> Value:
+def branch(m: Trace, value: Value, arms: tuple[Callable[[], Value], Callable[[], Value]]) -> Value:
     """Evaluate one of two expressions, or both where the test is not known."""
     test = condition(m, value)
     if isinstance(test, bool):
@@ -109,6 +109,6 @@ def branch(m: Machine, value: Value, arms: tuple[Callable[[], Value], Callable[[
 
 
 @evaluates(cst.IfExp)
-def _conditional(m: Machine, node: cst.IfExp, frame: Frame) -> Value:
+def _conditional(m: Trace, node: cst.IfExp, frame: Frame) -> Value:
     test = evaluate(m, node.test, frame)
     return branch(m, test, (lambda: evaluate(m, node.body, frame), lambda: evaluate(m, node.orelse, frame)))

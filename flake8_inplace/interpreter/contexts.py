@@ -10,18 +10,18 @@ from ..heap.values import NONE, Value
 from ..models import classes
 from ..trace.callables import GradMode, Managed, Packing
 from ..trace.frames import Frame
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .binding import bind
 from .dispatch import evaluate, runs, site_of, suite
 from .functions import run
 
 
 @runs(cst.With)
-def _with(m: Machine, node: cst.With, frame: Frame) -> bool:
+def _with(m: Trace, node: cst.With, frame: Frame) -> bool:
     return _enter(m, list(node.items), node.body, frame)
 
 
-def _enter(m: Machine, items: list[cst.WithItem], body: cst.BaseSuite, frame: Frame) -> bool:
+def _enter(m: Trace, items: list[cst.WithItem], body: cst.BaseSuite, frame: Frame) -> bool:
     """Enter context managers one after the other, run the body, leave them."""
     if not items:
         return suite(m, body, frame)
@@ -48,20 +48,20 @@ def _enter(m: Machine, items: list[cst.WithItem], body: cst.BaseSuite, frame: Fr
     return alive
 
 
-def _managed(m: Machine, value: Managed, items: list[cst.WithItem], body: cst.BaseSuite, frame: Frame) -> bool:
+def _managed(m: Trace, value: Managed, items: list[cst.WithItem], body: cst.BaseSuite, frame: Frame) -> bool:
     """A generator under ``contextlib.contextmanager``: the body runs where it yields."""
-    outside = list(m.frames), list(m.calling), list(m.active)
+    outside = list(m.stack.frames), list(m.stack.calls), list(m.stack.functions)
     came: list[bool] = []
 
     def resume(yielded: Value) -> None:
         if came:
             return
-        inside = m.frames, m.calling, m.active
-        m.frames, m.calling, m.active = outside
+        inside = m.stack.frames, m.stack.calls, m.stack.functions
+        m.stack.frames, m.stack.calls, m.stack.functions = outside
         if items[0].asname is not None:
             bind(m, items[0].asname.name, yielded, frame)
         came.append(_enter(m, items[1:], body, frame))
-        m.frames, m.calling, m.active = inside
+        m.stack.frames, m.stack.calls, m.stack.functions = inside
 
     run(m, replace(value.function, managed=False, resume=resume), value.args, value.kwargs, value.site)
     return came[0] if came else _enter(m, items[1:], body, frame)

@@ -6,32 +6,33 @@ from dataclasses import replace
 
 import libcst as cst
 
+from ..heap.state import variables
 from ..heap.values import NONE, Object, Ref, Value
 from ..models import calls
 from ..models.lineage import NAMED_TUPLE
 from ..program.site import Site
 from ..trace.callables import Bound, Partial
 from ..trace.frames import Class, Frame, Function
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .annotations import TENSORS, annotation, dotted
 from .binding import bind
 from .dispatch import evaluate, runs, statement
 
 
 @runs(cst.FunctionDef)
-def _function(m: Machine, node: cst.FunctionDef, frame: Frame) -> bool:
+def _function(m: Trace, node: cst.FunctionDef, frame: Frame) -> bool:
     m.state.set(frame.vars, node.name.value, _decorated(m, node, make_function(m, node, frame, None), frame))
     return True
 
 
-def _decorated(m: Machine, node: cst.FunctionDef, function: Function, frame: Frame) -> Function:
+def _decorated(m: Trace, node: cst.FunctionDef, function: Function, frame: Frame) -> Function:
     """A function after the decorators of this file: they may wrap it, or put it into a table of the module."""
     made = _decorate(m, node, function, frame)
     known = isinstance(made, (Function, Bound, Partial)) or (isinstance(made, Object) and isinstance(made.cls, Class))
     return replace(function, wrapped=made) if known and made is not function else function
 
 
-def _decorate(m: Machine, node: cst.FunctionDef | cst.ClassDef, made: Value, frame: Frame) -> Value:
+def _decorate(m: Trace, node: cst.FunctionDef | cst.ClassDef, made: Value, frame: Frame) -> Value:
     for decorator in reversed(node.decorators):
         inner = decorator.decorator
         callee = m.see(evaluate(m, inner.func if isinstance(inner, cst.Call) else inner, frame))
@@ -43,7 +44,7 @@ def _decorate(m: Machine, node: cst.FunctionDef | cst.ClassDef, made: Value, fra
     return made
 
 
-def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class | None) -> Function:
+def make_function(m: Trace, node: cst.FunctionDef, frame: Frame, owner: Class | None) -> Function:
     kind, grad, inference, compiled, managed = "", None, False, False, False
     for decorator in node.decorators:
         inner = decorator.decorator
@@ -71,7 +72,7 @@ def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class 
     text = frame.piece.tree.heads.get(node)
     given = (*node.params.posonly_params, *node.params.params)
     said_tensors = tuple(param.name.value for param in given if annotation(param.annotation) in TENSORS)
-    m.scopes.append(frame)
+    m.text.scopes.append(frame)
     return Function(
         node.name.value,
         node,
@@ -90,12 +91,12 @@ def make_function(m: Machine, node: cst.FunctionDef, frame: Frame, owner: Class 
 
 
 @runs(cst.ClassDef)
-def _class(m: Machine, node: cst.ClassDef, frame: Frame) -> bool:
+def _class(m: Trace, node: cst.ClassDef, frame: Frame) -> bool:
     bases = tuple(m.see(evaluate(m, arg.value, frame)) for arg in node.bases)
     generated = (
         bool(node.decorators) or NAMED_TUPLE in bases or any(isinstance(b, Class) and b.generated for b in bases)
     )
-    cls = Class(node.name.value, node, frame.piece, bases, {}, _fields(node), generated)
+    cls = Class(node.name.value, node, frame.piece, bases, variables(), _fields(node), generated)
     body = Frame(cls.members, frame.piece, frame, owner=cls)
     for part in node.body.body:
         if isinstance(part, cst.FunctionDef):
@@ -117,7 +118,7 @@ def _fields(node: cst.ClassDef) -> tuple[str, ...]:
 
 
 @runs(cst.Import)
-def _import(m: Machine, node: cst.Import, frame: Frame) -> bool:
+def _import(m: Trace, node: cst.Import, frame: Frame) -> bool:
     for alias in node.names:
         full = dotted(alias.name)
         if alias.asname is not None:
@@ -129,7 +130,7 @@ def _import(m: Machine, node: cst.Import, frame: Frame) -> bool:
 
 
 @runs(cst.ImportFrom)
-def _import_from(m: Machine, node: cst.ImportFrom, frame: Frame) -> bool:
+def _import_from(m: Trace, node: cst.ImportFrom, frame: Frame) -> bool:
     if isinstance(node.names, cst.ImportStar):
         return True
     module = "." * len(node.relative) + (dotted(node.module) if node.module is not None else "")
@@ -141,6 +142,6 @@ def _import_from(m: Machine, node: cst.ImportFrom, frame: Frame) -> bool:
 
 
 @runs(cst.Global, cst.Nonlocal)
-def _outer(m: Machine, node: cst.Global | cst.Nonlocal, frame: Frame) -> bool:
+def _outer(m: Trace, node: cst.Global | cst.Nonlocal, frame: Frame) -> bool:
     frame.outer |= {item.name.value for item in node.names}
     return True

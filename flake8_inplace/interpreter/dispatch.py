@@ -12,7 +12,7 @@ from ..heap.values import Unknown, Value
 from ..program.nodes import parts
 from ..program.site import Site
 from ..trace.frames import Frame
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 
 
 def site_of(node: cst.CSTNode, frame: Frame) -> Site:
@@ -27,13 +27,13 @@ def site_of(node: cst.CSTNode, frame: Frame) -> Site:
     return Site(frame.piece, token, node)
 
 
-def evaluate(m: Machine, node: cst.BaseExpression, frame: Frame) -> Value:
+def evaluate(m: Trace, node: cst.BaseExpression, frame: Frame) -> Value:
     """The value of an expression; its side effects happen."""
     handler = _HANDLERS.get(type(node))
     return handler(m, node, frame) if handler is not None else Unknown()
 
 
-_HANDLERS: dict[type, Callable[[Machine, Any, Frame], Value]] = {}
+_HANDLERS: dict[type, Callable[[Trace, Any, Frame], Value]] = {}
 
 
 def evaluates(*kinds: type) -> Callable[[Any], Any]:
@@ -46,7 +46,7 @@ def evaluates(*kinds: type) -> Callable[[Any], Any]:
     return register
 
 
-def block(m: Machine, body: Sequence[cst.CSTNode], frame: Frame) -> bool:
+def block(m: Trace, body: Sequence[cst.CSTNode], frame: Frame) -> bool:
     """Run statements in order; False when control does not reach the end."""
     for index, node in enumerate(body):
         if not statement(m, node, frame):
@@ -57,31 +57,29 @@ def block(m: Machine, body: Sequence[cst.CSTNode], frame: Frame) -> bool:
     return True
 
 
-def statement(m: Machine, node: cst.CSTNode, frame: Frame) -> bool:
-    m.steps += 1
-    m.entry_steps += 1
-    if m.steps % 16 == 0:
-        m.go_on()
+def statement(m: Trace, node: cst.CSTNode, frame: Frame) -> bool:
+    m.budget.statement()
     handler = _STATEMENTS.get(type(node))
     if type(node) in _LINES:
         frame.line = node
+        frame.discarded = node.value if type(node) is cst.Expr else None
     return handler(m, node, frame) if handler is not None else True
 
 
 _LINES = frozenset({cst.Expr, cst.Assign, cst.AnnAssign, cst.AugAssign, cst.Return})
 
 
-def suite(m: Machine, body: cst.BaseSuite, frame: Frame) -> bool:
+def suite(m: Trace, body: cst.BaseSuite, frame: Frame) -> bool:
     return block(m, body.body, frame)
 
 
-def skip(m: Machine, why: cst.CSTNode, arm: cst.CSTNode | None) -> None:
+def skip(m: Trace, why: cst.CSTNode, arm: cst.CSTNode | None) -> None:
     """An arm is not read. Where that hangs on an attribute, which others may set, they may come to what it calls."""
-    if arm is None or arm in m.skipped:
+    if arm is None or arm in m.text.skipped:
         return
-    m.skipped.add(arm)
+    m.text.skipped.add(arm)
     if _asks_attribute(why):
-        m.asked.update(name for name in text.mentioned(arm) if name.startswith("_"))
+        m.work.private.update(name for name in text.mentioned(arm) if name.startswith("_"))
 
 
 def _asks_attribute(node: cst.CSTNode) -> bool:
@@ -90,7 +88,7 @@ def _asks_attribute(node: cst.CSTNode) -> bool:
     return any(_asks_attribute(child) for child in parts(node))
 
 
-_STATEMENTS: dict[type, Callable[[Machine, Any, Frame], bool]] = {}
+_STATEMENTS: dict[type, Callable[[Trace, Any, Frame], bool]] = {}
 
 
 def runs(*kinds: type) -> Callable[[Any], Any]:

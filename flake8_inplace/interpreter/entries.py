@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import libcst as cst
 
-from ..hazards import replay
-from ..heap.state import State
+from ..hazards import replay, saved
 from ..heap.values import NONE, Cell, Const, Grad, List, Object, Tensor, Unknown, Value
 from ..models import classes, custom, lineage
 from ..program.site import Site
 from ..trace.frames import Class, Function
-from ..trace.machine import Machine, Start
+from ..trace.trace import Trace
+from ..trace.worklist import Start
 from .annotations import annotation
 from .functions import joined, positional, run
 
 
-def entry_argument(m: Machine, function: Function, param: cst.Param, first: bool, forward: bool) -> Value:
+def entry_argument(m: Trace, function: Function, param: cst.Param, first: bool, forward: bool) -> Value:
     """What a caller outside this file may pass for a parameter."""
     said = annotation(param.annotation)
     default = function.defaults.get(param.name.value)
@@ -44,7 +44,7 @@ def entry_argument(m: Machine, function: Function, param: cst.Param, first: bool
     return Unknown(Grad.MAYBE, likely=forward)
 
 
-def call_entry(m: Machine, function: Function, receiver: Value | None) -> None:
+def call_entry(m: Trace, function: Function, receiver: Value | None) -> None:
     """Read a function as if somebody outside the file called it; what it hands out may be backpropagated."""
     m.state.journal.clear()
     params = function.node.params
@@ -58,27 +58,27 @@ def call_entry(m: Machine, function: Function, receiver: Value | None) -> None:
     kwargs = {p.name.value: entry_argument(m, function, p, False, forward) for p in params.kwonly_params}
     site = Site(function.piece, function.node, function.node)
     result = run(m, function, args, kwargs, site)
-    m.want(result, *lineage.kept(m, receiver))
+    saved.backward_may_start_from(m, result, *lineage.kept(m, receiver))
 
 
-def call_class(m: Machine, cls: Class) -> None:
+def call_class(m: Trace, cls: Class) -> None:
     """Read the methods of a class that nothing else in the file called, on an instance made with its defaults."""
     members = sorted(cls.members.items(), key=_likely_caller)
     if not any(worth(m, member) for _, member in members if isinstance(member, Function)):
         return
     if lineage.inherits(cls, lineage.FUNCTION):
-        if not any(getattr(cls.members.get(name), "node", None) in m.reached for name in ("forward", "backward")):
+        if not any(getattr(cls.members.get(name), "node", None) in m.work.reached for name in ("forward", "backward")):
             call_custom(m, cls)
         return
     for name, member in members:
-        if not isinstance(member, Function) or member.node in m.reached or not worth(m, member):
+        if not isinstance(member, Function) or member.node in m.work.reached or not worth(m, member):
             continue
         if name != "step" and lineage.optimizes(cls):
             member = replace(member, grad=False)  # what a step calls, with the parameters and their gradients
         if name == "__init__":
-            m.want(instance_entry(m, cls))
+            saved.backward_may_start_from(m, instance_entry(m, cls))
         elif member.kind in ("static", "class"):
-            fresh_entry(m)
+            m.fresh_entry()
             call_entry(m, member, cls if member.kind == "class" else None)
         else:
             call_entry(m, member, instance_entry(m, cls))
@@ -87,7 +87,7 @@ def call_class(m: Machine, cls: Class) -> None:
         replay.read_twice(m, getter, instance_entry(m, cls), Site(getter.piece, getter.node, getter.node))
 
 
-def worth(m: Machine, function: Function) -> bool:
+def worth(m: Trace, function: Function) -> bool:
     """Whether a function is to be read as an entry: see `reach`.
 
     A private one that is spelled in what was read, but only where no reading came, or where no gradient is recorded, is
@@ -96,7 +96,7 @@ def worth(m: Machine, function: Function) -> bool:
     if function.text is not None and not function.text.worth:
         return False
     name = function.name
-    return not name.startswith("_") or name.endswith("_") or name in m.asked or name not in m.spelled
+    return not name.startswith("_") or name.endswith("_") or name in m.work.private or name not in m.work.mentioned
 
 
 def _likely_caller(item: tuple[str, Value]) -> tuple[bool, bool]:
@@ -104,31 +104,31 @@ def _likely_caller(item: tuple[str, Value]) -> tuple[bool, bool]:
     return item[0] not in ("forward", "__call__"), item[0].startswith("_")
 
 
-def call_custom(m: Machine, cls: Class) -> None:
+def call_custom(m: Trace, cls: Class) -> None:
     """Read a custom autograd function as if somebody outside the file applied it."""
-    fresh_entry(m)
+    m.fresh_entry()
     forward = lineage.member(cls, "forward")
     args: list[Value] = []
     if isinstance(forward, Function):
         with_context = lineage.member(cls, "setup_context") is None
         params = positional(forward.node.params)[with_context:]
         args = [entry_argument(m, forward, param, index == 0, False) for index, param in enumerate(params)]
-    m.want(custom.apply(m, cls, args, {}, Site(cls.piece, cls.node, cls.node)))
+    saved.backward_may_start_from(m, custom.apply(m, cls, args, {}, Site(cls.piece, cls.node, cls.node)))
 
 
-def instance_entry(m: Machine, cls: Class) -> Value:
+def instance_entry(m: Trace, cls: Class) -> Value:
     """Start an entry from the state in which an instance has just been made; its ``__init__`` is read once a class."""
-    fresh_entry(m)
-    if cls not in m.strangers:
+    m.fresh_entry()
+    if cls not in m.work.receivers:
         instance = stranger(m, cls)
-        m.strangers[cls] = Start(instance, m.state.store, m.state.path, dict(m.symbols), dict(m.promoted))
-    start = m.strangers[cls]
-    m.state = State(store=dict(start.store), path=dict(start.path))
-    m.symbols, m.promoted = dict(start.symbols), dict(start.promoted)
+        m.work.receivers[cls] = Start(instance, m.state.copy(), dict(m.symbols), dict(m.tensors))
+    start = m.work.receivers[cls]
+    m.state = start.state.copy()
+    m.symbols, m.tensors = dict(start.symbols), dict(start.tensors)
     return start.instance
 
 
-def stranger(m: Machine, cls: Class) -> Value:
+def stranger(m: Trace, cls: Class) -> Value:
     """An instance made by somebody outside the file."""
     init = lineage.member(cls, "__init__")
     if not isinstance(init, Function):
@@ -147,12 +147,3 @@ def _option(init: Function, param: cst.Param) -> Value:
     default = init.defaults.get(param.name.value)
     scalar = annotation(param.annotation) == "scalar" or (isinstance(default, Const) and default != NONE)
     return Unknown(scalar=scalar, default=default)
-
-
-def fresh_entry(m: Machine) -> None:
-    m.state = State(store=dict(m.base))
-    m.pending = {}
-    m.entry_steps = m.recursive = 0
-    m.symbols, m.promoted = {}, {}
-    m.events, m.stored, m.returned, m.rescaled, m.updates, m.handed, m.parts = {}, {}, {}, {}, {}, {}, {}
-    m.overtaken, m.keepers = {}, {}

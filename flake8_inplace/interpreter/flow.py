@@ -7,12 +7,15 @@ from collections.abc import Callable
 import libcst as cst
 
 from ..hazards import snapshots
+from ..hazards.log import STORED
+from ..hazards.snapshots import OVERTAKEN, UPDATES
+from ..heap.join import choose
 from ..heap.state import Exit
 from ..heap.values import NONE, Choice, Guard, Object, Unknown, Value
 from ..models import lineage
 from ..program.site import Site
 from ..trace.frames import Frame, Loop
-from ..trace.machine import Machine
+from ..trace.trace import MODULES, Trace
 from .binding import bind
 from .conditions import condition
 from .dispatch import block, evaluate, runs, skip, statement, suite
@@ -23,12 +26,12 @@ EXITS = 64
 
 
 @runs(cst.SimpleStatementLine)
-def _simple_line(m: Machine, node: cst.SimpleStatementLine, frame: Frame) -> bool:
+def _simple_line(m: Trace, node: cst.SimpleStatementLine, frame: Frame) -> bool:
     return block(m, node.body, frame)
 
 
 @runs(cst.If)
-def _if(m: Machine, node: cst.If, frame: Frame) -> bool:
+def _if(m: Trace, node: cst.If, frame: Frame) -> bool:
     test = condition(m, evaluate(m, node.test, frame))
     arms: list[tuple[Guard | None, Callable[[], bool]]] = []
 
@@ -41,14 +44,14 @@ def _if(m: Machine, node: cst.If, frame: Frame) -> bool:
         skip(m, node.test, node.orelse if test else node.body)
         return suite(m, node.body, frame) if test else other()
     arms = [(test.true, lambda: suite(m, node.body, frame)), (test.false, other)]
-    overtaken = _overtaken(m, node.body, frame) if m.updates and node.orelse is None else {}
+    overtaken = _overtaken(m, node.body, frame) if m.state[UPDATES] and node.orelse is None else {}
     alive = fork(m, arms)
     for name, update in overtaken.items():
-        m.state.set(m.overtaken, name, update)
+        m.state.set(m.state[OVERTAKEN], name, update)
     return alive
 
 
-def _overtaken(m: Machine, body: cst.BaseSuite, frame: Frame) -> dict[tuple[Frame | Object, str], Site]:
+def _overtaken(m: Trace, body: cst.BaseSuite, frame: Frame) -> dict[tuple[Frame | Object, str], Site]:
     """``best = model``, under a condition, where ``best`` is ``model`` already, which was trained since: where it was.
 
     Nothing was kept, and nothing is.
@@ -59,7 +62,7 @@ def _overtaken(m: Machine, body: cst.BaseSuite, frame: Frame) -> dict[tuple[Fram
         if not isinstance(node, cst.Assign) or not isinstance(node.value, (cst.Name, cst.Attribute)):
             continue
         module = m.see(quietly(m, node.value, frame))
-        if module in m.modules or (isinstance(module, Object) and lineage.is_module(module.cls)):
+        if module in m.state[MODULES] or (isinstance(module, Object) and lineage.is_module(module.cls)):
             owner, name, before, time = _kept(m, node.targets[0].target, frame)
             update = snapshots.update_since(m, time)
             options = [option for _, option in before.options] if isinstance(before, Choice) else [before]
@@ -68,18 +71,18 @@ def _overtaken(m: Machine, body: cst.BaseSuite, frame: Frame) -> dict[tuple[Fram
     return found
 
 
-def _kept(m: Machine, target: cst.BaseExpression, frame: Frame) -> tuple[Frame | Object, str, Value, int]:
+def _kept(m: Trace, target: cst.BaseExpression, frame: Frame) -> tuple[Frame | Object, str, Value, int]:
     """What a variable, or an attribute of an instance, stands for: whose it is, its name, the value, since when."""
     if isinstance(target, cst.Name):
         return frame, target.value, frame.vars.get(target.value, NONE), frame.times.get(target.value, frame.born)
     owner = m.see(quietly(m, target.value, frame)) if isinstance(target, cst.Attribute) else NONE
     if isinstance(target, cst.Attribute) and isinstance(owner, Object):
         name = target.attr.value
-        return owner, name, m.state.get(owner).items.get(name, NONE), m.stored.get((owner, name), m.clock)
+        return owner, name, m.state.get(owner).items.get(name, NONE), m.state[STORED].get((owner, name), m.clock)
     return frame, "", NONE, m.clock
 
 
-def fork(m: Machine, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> bool:
+def fork(m: Trace, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> bool:
     """Run alternatives from the same state and go on from those that come through."""
     mark, exits = m.state.mark(), list[Exit]()
     for guard, arm in arms:
@@ -97,7 +100,7 @@ def fork(m: Machine, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> boo
 
 
 @runs(cst.Return)
-def _return(m: Machine, node: cst.Return, frame: Frame) -> bool:
+def _return(m: Trace, node: cst.Return, frame: Frame) -> bool:
     value = evaluate(m, node.value, frame) if node.value is not None else NONE
     if node is frame.last:
         frame.exits.append(Exit(m.state.guard(), {}, value))
@@ -108,7 +111,7 @@ def _return(m: Machine, node: cst.Return, frame: Frame) -> bool:
 
 
 @runs(cst.Raise)
-def _raise(m: Machine, node: cst.Raise, frame: Frame) -> bool:
+def _raise(m: Trace, node: cst.Raise, frame: Frame) -> bool:
     if frame.tries:
         this = frame.tries[-1]
         this.breaks.append(Exit(m.state.guard(), m.state.changes(this.mark)))
@@ -116,18 +119,34 @@ def _raise(m: Machine, node: cst.Raise, frame: Frame) -> bool:
 
 
 @runs(cst.Assert)
-def _assert(m: Machine, node: cst.Assert, frame: Frame) -> bool:
+def _assert(m: Trace, node: cst.Assert, frame: Frame) -> bool:
     test = condition(m, evaluate(m, node.test, frame))
     if not isinstance(test, bool):
         m.state.assume(test.true)
     return True
 
 
+def _finally(m: Trace, body: cst.BaseSuite, frame: Frame, returned: int) -> None:
+    """Run a ``finally`` for the ``return`` statements of the ``try``, which are those after the first ``returned``."""
+    exits = frame.exits[returned:]
+    if not exits:
+        return
+    state = m.state
+    through = Exit(state.guard(), state.changes(frame.mark))
+    state.merge(frame.mark, exits)
+    if suite(m, body, frame):
+        value = choose([(way.guard, way.value) for way in exits])
+        frame.exits[returned:] = [Exit(state.guard(), state.changes(frame.mark), value)]
+    else:  # it returns something else
+        del frame.exits[returned : returned + len(exits)]
+    state.merge(frame.mark, [through])
+
+
 @runs(cst.Try, cst.TryStar)
-def _try(m: Machine, node: cst.Try | cst.TryStar, frame: Frame) -> bool:
+def _try(m: Trace, node: cst.Try | cst.TryStar, frame: Frame) -> bool:
     """The body, and each handler from where the body began or raised."""
     state, failed = m.state, Unknown(scalar=True)
-    this = Loop(state.mark())
+    this, returned = Loop(state.mark()), len(frame.exits)
     frame.tries.append(this)
     alive = suite(m, node.body, frame)
     frame.tries.pop()
@@ -144,5 +163,6 @@ def _try(m: Machine, node: cst.Try | cst.TryStar, frame: Frame) -> bool:
     if exits and node.handlers:
         state.merge(this.mark, exits)
     if node.finalbody is not None:
+        _finally(m, node.finalbody.body, frame, returned)
         return suite(m, node.finalbody.body, frame) and bool(exits)
     return bool(exits)

@@ -8,14 +8,16 @@ import libcst as cst
 
 from ..hazards import arguments, intent, text
 from ..heap.join import choose
-from ..heap.state import Exit, State
+from ..heap.state import Exit, State, variables
 from ..heap.values import NONE, Choice, Dict, Grad, Object, Tensor, Tuple, Unknown, Value, constant
 from ..models import calls, lineage, tensors
 from ..program.nodes import parts
 from ..program.site import Site
+from ..trace.budget import ENTRY_STATEMENTS
 from ..trace.callables import Managed
 from ..trace.frames import Frame, Function
-from ..trace.machine import DEPTH, ENTRY_STEPS, Machine
+from ..trace.stack import DEPTH
+from ..trace.trace import Trace
 from .dispatch import evaluate, suite
 
 RECURSIONS = 3
@@ -23,34 +25,40 @@ RECURSIONS = 3
 RECURSIVE = 32
 
 
-def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+def _too_deep(m: Trace, function: Function) -> bool:
+    """Whether a call is not followed: too many functions are running, or this one is, or the entry is over budget."""
+    busy, budget = m.stack.runs(function.node), m.budget
+    budget.recursive += busy > 0
+    recursions = RECURSIONS if budget.recursive <= RECURSIVE else 1
+    return busy > recursions or len(m.stack.functions) >= DEPTH or budget.entry_statements > ENTRY_STATEMENTS
+
+
+def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """Call a function of the file: its body is read with these arguments."""
     if function.managed:
         return Managed(function, args, kwargs, site)
     if function.wrapped is not None:
-        before = m.ran.get(function.node)
+        before = m.work.ran.get(function.node)
         result = calls.call(m, function.wrapped, args, kwargs, site)
-        if m.ran.get(function.node) != before:
+        if m.work.ran.get(function.node) != before:
             return result
-    m.ran[function.node] = m.clock
-    busy = sum(1 for active in m.active if active.node is function.node)
-    m.recursive += busy > 0
-    if busy > (RECURSIONS if m.recursive <= RECURSIVE else 1) or len(m.active) >= DEPTH or m.entry_steps > ENTRY_STEPS:
+    m.work.ran[function.node] = m.clock
+    if _too_deep(m, function):
         return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.NO)
-    state, (body, piece) = m.state, m.body(function)
-    frame = Frame({}, piece, function.frame, function.owner, args[0] if function.owner and args else None)
+    state, (body, piece) = m.state, m.text.body(function)
+    frame = Frame(variables(), piece, function.frame, function.owner, args[0] if function.owner and args else None)
     frame.function, frame.given, frame.born = function, [*args, *kwargs.values()], m.tick()
     complete = parameters(m, function, args, kwargs, frame, entry=site.node is function.node)
     if complete or function.name != "forward":
-        m.reached.add(function.node)
-        m.spelled |= piece.mentions if function.text is not None else frozenset()
-    unused = m.is_statement(site)
-    m.active.append(function)
-    m.calling.append(site)
-    m.frames.append(frame)
-    modes, stepping = dict(state.modes), m.stepping
+        m.work.reached.add(function.node)
+        m.work.mentioned |= piece.mentions if function.text is not None else frozenset()
+    unused = m.stack.is_statement(site)
+    m.stack.functions.append(function)
+    m.stack.calls.append(site)
+    m.stack.frames.append(frame)
+    modes, stepping = dict(state.modes), m.stack.stepping
     if stepping is None and site.node is not function.node and lineage.optimizes(function.owner):
-        m.stepping = site
+        m.stack.stepping = site
     if function.grad is not None:
         state.set(state.modes, "grad", function.grad)
         state.set(state.modes, "inference", function.inference or modes.get("inference"))
@@ -84,11 +92,11 @@ def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Val
         if function.name not in ("__enter__", "__exit__"):  # which may be there to switch it
             state.set(state.modes, "grad", modes.get("grad", True))
             state.set(state.modes, "inference", modes.get("inference"))
-        m.stepping = stepping
+        m.stack.stepping = stepping
         frame.exits.clear()
-        m.active.pop()
-        m.calling.pop()
-        m.frames.pop()
+        m.stack.functions.pop()
+        m.stack.calls.pop()
+        m.stack.frames.pop()
 
 
 def _end(body: cst.BaseSuite) -> cst.CSTNode | None:
@@ -105,7 +113,7 @@ def forget(state: State, frame: Frame) -> None:
 
 
 def parameters(
-    m: Machine, function: Function, args: list[Value], kwargs: dict[str, Value], frame: Frame, entry: bool
+    m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value], frame: Frame, entry: bool
 ) -> bool:
     """Bind the parameters of a call; True when every required one got a value that is known.
 
@@ -141,7 +149,7 @@ def parameters(
     return complete
 
 
-def _given_tensor(m: Machine, value: Value) -> Value:
+def _given_tensor(m: Trace, value: Value) -> Value:
     """An argument for a parameter that is annotated as a tensor: None is not what is meant."""
     value = m.see(value)
     if not isinstance(value, Choice):
@@ -150,7 +158,7 @@ def _given_tensor(m: Machine, value: Value) -> Value:
     return m.promote(options[0]) if len(options) == 1 else value
 
 
-def _is_input(m: Machine, function: Function, value: Value) -> bool:
+def _is_input(m: Trace, function: Function, value: Value) -> bool:
     """Whether data is given to a ``forward`` as its first argument, of which nothing says that it is no tensor."""
     value = m.see(value)
     param = positional(function.node.params)[1]
@@ -159,20 +167,20 @@ def _is_input(m: Machine, function: Function, value: Value) -> bool:
     return unsaid and data
 
 
-def _blank(m: Machine, value: Value) -> bool:
+def _blank(m: Trace, value: Value) -> bool:
     value = m.see(value)
     return isinstance(value, Unknown) and not value.scalar and value.default is None
 
 
-def joined(m: Machine, function: Function) -> frozenset[str]:
+def joined(m: Trace, function: Function) -> frozenset[str]:
     """The names that ``torch.cat(name)`` and the like in a function show to be sequences of tensors."""
-    found = m.joined.get(function.node)
+    found = m.text.joined.get(function.node)
     if found is None:
-        body, piece = m.body(function)
+        body, piece = m.text.body(function)
         first: dict[str, bool] = {}
         for name, is_list in () if _JOINING.isdisjoint(piece.mentions) else _joins(body):
             first.setdefault(name, is_list)
-        found = m.joined[function.node] = frozenset(name for name, is_list in first.items() if is_list)
+        found = m.text.joined[function.node] = frozenset(name for name, is_list in first.items() if is_list)
     return found
 
 

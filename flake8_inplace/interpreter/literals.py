@@ -12,12 +12,12 @@ from ..hazards import stale
 from ..heap.values import Const, Dict, List, Tuple, Unknown, Value, constant
 from ..models import arithmetic, containers, iteration
 from ..trace.frames import Frame
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .dispatch import evaluate, evaluates
 
 
 @evaluates(cst.Integer, cst.Float, cst.Imaginary, cst.SimpleString)
-def _literal(m: Machine, node: Any, frame: Frame) -> Value:
+def _literal(m: Trace, node: Any, frame: Frame) -> Value:
     return _constant_of(node.value) or Unknown(scalar=True)
 
 
@@ -35,12 +35,12 @@ def _constant_of(text: str) -> Const | None:
 
 
 @evaluates(cst.Ellipsis)
-def _ellipsis(m: Machine, node: cst.Ellipsis, frame: Frame) -> Value:
+def _ellipsis(m: Trace, node: cst.Ellipsis, frame: Frame) -> Value:
     return Const(...)
 
 
 @evaluates(cst.FormattedString)
-def _string(m: Machine, node: cst.FormattedString, frame: Frame) -> Value:
+def _string(m: Trace, node: cst.FormattedString, frame: Frame) -> Value:
     """A string put together from parts: a constant where all of them are."""
     values: list[Value] = []
     for part in node.parts:
@@ -55,7 +55,7 @@ def _string(m: Machine, node: cst.FormattedString, frame: Frame) -> Value:
     return m.symbol("string", *values, scalar=True)
 
 
-def _elements(m: Machine, elements: Any, frame: Frame) -> tuple[list[Value], bool]:
+def _elements(m: Trace, elements: Any, frame: Frame) -> tuple[list[Value], bool]:
     items: list[Value] = []
     exact = True
     read: list[tuple[cst.BaseExpression, Value, int]] = []
@@ -74,19 +74,19 @@ def _elements(m: Machine, elements: Any, frame: Frame) -> tuple[list[Value], boo
 
 
 @evaluates(cst.Tuple)
-def _tuple(m: Machine, node: cst.Tuple, frame: Frame) -> Value:
+def _tuple(m: Trace, node: cst.Tuple, frame: Frame) -> Value:
     items, exact = _elements(m, node.elements, frame)
     return Tuple(tuple(items)) if exact else List(items, True, m.clock)
 
 
 @evaluates(cst.List, cst.Set)
-def _list(m: Machine, node: cst.List | cst.Set, frame: Frame) -> Value:
+def _list(m: Trace, node: cst.List | cst.Set, frame: Frame) -> Value:
     items, exact = _elements(m, node.elements, frame)
     return List(items, not exact, m.clock)
 
 
 @evaluates(cst.Dict)
-def _dict(m: Machine, node: cst.Dict, frame: Frame) -> Value:
+def _dict(m: Trace, node: cst.Dict, frame: Frame) -> Value:
     result = Dict()
     read: list[tuple[cst.BaseExpression, Value, int]] = []
     for element in node.elements:
@@ -102,7 +102,7 @@ def _dict(m: Machine, node: cst.Dict, frame: Frame) -> Value:
     return result
 
 
-def unchanged(m: Machine, node: cst.BaseExpression, value: Value, since: int, frame: Frame) -> None:
+def unchanged(m: Trace, node: cst.BaseExpression, value: Value, since: int, frame: Frame) -> None:
     """An operand that is a plain name must not be overwritten by what is evaluated after it."""
     if m.clock != since and isinstance(node, (cst.Name, cst.Attribute)):
         stale.operand(m, value, since)

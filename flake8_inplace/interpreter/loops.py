@@ -8,6 +8,7 @@ from dataclasses import replace
 import libcst as cst
 
 from ..hazards import stale, text
+from ..hazards.snapshots import SNAPSHOTS
 from ..heap.state import Exit
 from ..heap.values import Cell, CellState, Const, Object, Tensor, Tuple, Unknown, Value
 from ..models import calls, iteration, lineage
@@ -15,7 +16,7 @@ from ..program.nodes import parts
 from ..trace import holdings
 from ..trace.callables import Bound
 from ..trace.frames import Frame, Function, Loop
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .binding import bind
 from .calls import arguments
 from .conditions import condition
@@ -27,7 +28,7 @@ ROUNDS = 4
 
 
 @runs(cst.For)
-def _for(m: Machine, node: cst.For, frame: Frame) -> bool:
+def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
     call, numbered = _numbered(node.iter)
     if isinstance(call, cst.Call) and (generator := _generator(m, node, call.func, frame)) is not None:
         function, receiver = generator
@@ -63,9 +64,7 @@ def _numbered(node: cst.BaseExpression) -> tuple[cst.BaseExpression, bool]:
     return (node.args[0].value, True) if numbers else (node, False)
 
 
-def _generator(
-    m: Machine, node: cst.For, func: cst.BaseExpression, frame: Frame
-) -> tuple[Function, list[Value]] | None:
+def _generator(m: Trace, node: cst.For, func: cst.BaseExpression, frame: Frame) -> tuple[Function, list[Value]] | None:
     """The generator of the file that a loop calls, and its receiver."""
     if not isinstance(func.value if isinstance(func, cst.Attribute) else func, cst.Name):
         return None
@@ -79,9 +78,9 @@ def _generator(
     return (function, receiver) if _yields(m, node, function) else None
 
 
-def _yields(m: Machine, node: cst.For, function: Function) -> bool:
+def _yields(m: Trace, node: cst.For, function: Function) -> bool:
     """Whether a function is a generator that a loop over it runs to its end."""
-    yields = not function.managed and _has(m.body(function)[0], cst.Yield)
+    yields = not function.managed and _has(m.text.body(function)[0], cst.Yield)
     return yields and not _has(node.body, cst.Break, cst.Return, cst.Yield)
 
 
@@ -93,7 +92,7 @@ def _has(node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> bool:
 
 
 def _interleaved(
-    m: Machine,
+    m: Trace,
     node: cst.For,
     generator: Function,
     args: list[Value],
@@ -103,7 +102,7 @@ def _interleaved(
 ) -> bool:
     """``for x in generator(...)``: the body runs where the generator yields."""
     frame.elements |= text.names(node.target)
-    outside = list(m.frames), list(m.calling), list(m.active)
+    outside = list(m.stack.frames), list(m.stack.calls), list(m.stack.functions)
     items: list[Value] = []
 
     def resume(yielded: Value) -> None:
@@ -111,12 +110,12 @@ def _interleaved(
         first = len(items) == 1 and isinstance(node.iter, cst.Call) and len(node.iter.args) == 1
         number = Const(0) if first else Unknown(scalar=True)
         element = Tuple((number, yielded)) if numbered else yielded
-        inside = m.frames, m.calling, m.active
-        m.frames, m.calling, m.active = outside
+        inside = m.stack.frames, m.stack.calls, m.stack.functions
+        m.stack.frames, m.stack.calls, m.stack.functions = outside
         try:
             loop(m, frame, node.body, [lambda: bind(m, node.target, element, frame)], lambda: None, None, exact=True)
         finally:
-            m.frames, m.calling, m.active = inside
+            m.stack.frames, m.stack.calls, m.stack.functions = inside
 
     run(m, replace(generator, resume=resume), args, kwargs, site_of(node.iter, frame))
     if not items:  # it was not read, or has not come to a yield
@@ -125,7 +124,7 @@ def _interleaved(
 
 
 @runs(cst.While)
-def _while(m: Machine, node: cst.While, frame: Frame) -> bool:
+def _while(m: Trace, node: cst.While, frame: Frame) -> bool:
     test = condition(m, evaluate(m, node.test, frame))
     if test is False:
         return suite(m, node.orelse.body, frame) if node.orelse is not None else True
@@ -137,7 +136,7 @@ def _while(m: Machine, node: cst.While, frame: Frame) -> bool:
 
 
 def loop(
-    m: Machine,
+    m: Trace,
     frame: Frame,
     body: cst.BaseSuite,
     rounds: list[Callable[[], None]],
@@ -156,7 +155,7 @@ def loop(
     frame.loops.append(this)
     alive, grown = True, -ROUNDS
     for number, start in enumerate(rounds):
-        mark, taken = state.mark(), len(m.snapshots)
+        mark, taken = state.mark(), len(m.state[SNAPSHOTS])
         start()
         this.continues = []
         through = suite(m, body, frame)
@@ -168,7 +167,7 @@ def loop(
         elif not through:
             alive = False
             break
-        grown = number if not exact and (grew(m, mark) or len(m.snapshots) > taken) else grown
+        grown = number if not exact and (grew(m, mark) or len(m.state[SNAPSHOTS]) > taken) else grown
         if number == len(rounds) - 1 < ROUNDS - 1 and number < grown + 2:
             rounds.append(further)
     frame.loops.pop()
@@ -183,7 +182,7 @@ def loop(
     return True
 
 
-def grew(m: Machine, mark: int) -> bool:
+def grew(m: Trace, mark: int) -> bool:
     """Whether a tensor, or what a variable stands for, has begun to require grad since ``mark``."""
     state = m.state
     for where, key, old in state.journal[mark:]:
@@ -197,7 +196,7 @@ def grew(m: Machine, mark: int) -> bool:
 
 
 @runs(cst.Break)
-def _break(m: Machine, node: cst.Break, frame: Frame) -> bool:
+def _break(m: Trace, node: cst.Break, frame: Frame) -> bool:
     if frame.loops:
         this = frame.loops[-1]
         this.breaks.append(Exit(m.state.guard(), m.state.changes(this.mark)))
@@ -205,7 +204,7 @@ def _break(m: Machine, node: cst.Break, frame: Frame) -> bool:
 
 
 @runs(cst.Continue)
-def _continue(m: Machine, node: cst.Continue, frame: Frame) -> bool:
+def _continue(m: Trace, node: cst.Continue, frame: Frame) -> bool:
     if frame.loops:
         this = frame.loops[-1]
         this.continues.append(Exit(m.state.guard(), m.state.changes(this.mark)))

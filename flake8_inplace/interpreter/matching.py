@@ -11,7 +11,7 @@ from ..models import arithmetic
 from ..program.nodes import parts
 from ..program.site import Site
 from ..trace.frames import Frame
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .binding import bind
 from .conditions import both, condition
 from .dispatch import evaluate, runs, suite
@@ -19,7 +19,7 @@ from .flow import fork
 
 
 @runs(cst.Match)
-def _match(m: Machine, node: cst.Match, frame: Frame) -> bool:
+def _match(m: Trace, node: cst.Match, frame: Frame) -> bool:
     subject = m.see(evaluate(m, node.subject, frame))
     arms: list[tuple[Guard | None, Callable[[], bool]]] = []
     before: Guard = frozenset()
@@ -35,7 +35,7 @@ def _match(m: Machine, node: cst.Match, frame: Frame) -> bool:
     return fork(m, [*arms, (before, lambda: True)])
 
 
-def _matches(m: Machine, subject: Value, case: cst.MatchCase, frame: Frame) -> bool | Condition:
+def _matches(m: Trace, subject: Value, case: cst.MatchCase, frame: Frame) -> bool | Condition:
     """Whether a case is taken. What asks for a name that its pattern binds is a test of its own."""
     test = _fits(m, subject, case.pattern, frame)
     if case.guard is None or test is False:
@@ -47,7 +47,7 @@ def _matches(m: Machine, subject: Value, case: cst.MatchCase, frame: Frame) -> b
     return both(m, "and", test, guard)
 
 
-def _fits(m: Machine, subject: Value, pattern: cst.MatchPattern, frame: Frame) -> bool | Condition:
+def _fits(m: Trace, subject: Value, pattern: cst.MatchPattern, frame: Frame) -> bool | Condition:
     """Whether a pattern fits: known for names and constants, a test of its own for every other one."""
     if isinstance(pattern, cst.MatchAs) and pattern.pattern is None:
         return True
@@ -62,7 +62,7 @@ def _fits(m: Machine, subject: Value, pattern: cst.MatchPattern, frame: Frame) -
     return condition(m, Unknown(scalar=True))
 
 
-def _arm(m: Machine, case: cst.MatchCase, frame: Frame) -> Callable[[], bool]:
+def _arm(m: Trace, case: cst.MatchCase, frame: Frame) -> Callable[[], bool]:
     def run() -> bool:
         for name in _captures(case.pattern):
             bind(m, name, Unknown(), frame)

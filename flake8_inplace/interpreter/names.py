@@ -7,17 +7,19 @@ import builtins
 import libcst as cst
 
 from ..hazards import snapshots, stale, text
+from ..hazards.log import WRITES
+from ..hazards.snapshots import OVERTAKEN
 from ..heap.values import NONE, Array, Choice, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value, part_grad
 from ..models import classes, lineage, methods, tensors
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace.callables import Bound, Method, Super
 from ..trace.frames import Class, Frame, Function
-from ..trace.machine import Machine
+from ..trace.trace import MODULES, Trace
 from .dispatch import evaluate, evaluates
 
 
-def lookup(m: Machine, name: str, frame: Frame) -> Value | None:
+def lookup(m: Trace, name: str, frame: Frame) -> Value | None:
     """The value of a variable: local, enclosing, of the module, or built in."""
     scope: Frame | None = frame
     while scope is not None:
@@ -29,9 +31,9 @@ def lookup(m: Machine, name: str, frame: Frame) -> Value | None:
     return None
 
 
-def module_name(m: Machine, name: str, module: Frame) -> Value | None:
+def module_name(m: Trace, name: str, module: Frame) -> Value | None:
     """A name of the file that has not been bound yet: the statements that bind it are read now."""
-    for piece in m.file.binders.get(name, ()):
+    for piece in m.text.file.binders.get(name, ()):
         m.load(piece, module)
     if name in module.vars:
         return module.vars[name]
@@ -42,9 +44,9 @@ _CONSTANTS: dict[str, Value] = {"True": Const(True), "False": Const(False), "Non
 
 
 @evaluates(cst.Name)
-def _name(m: Machine, node: cst.Name, frame: Frame) -> Value:
+def _name(m: Trace, node: cst.Name, frame: Frame) -> Value:
     value = _variable(m, node, frame)
-    if (m.events and type(value) is Tensor) or m.overtaken:
+    if (type(value) is Tensor and len(m.state[WRITES])) or len(m.state[OVERTAKEN]):
         scope: Frame | None = frame
         while scope is not None and node.value not in scope.vars:
             scope = scope.parent
@@ -54,7 +56,7 @@ def _name(m: Machine, node: cst.Name, frame: Frame) -> Value:
     return value
 
 
-def quietly(m: Machine, node: cst.BaseExpression, frame: Frame) -> Value:
+def quietly(m: Trace, node: cst.BaseExpression, frame: Frame) -> Value:
     """The value of an expression of which no elements are read."""
     if type(node) is cst.Name:
         return _variable(m, node, frame)
@@ -65,11 +67,11 @@ def quietly(m: Machine, node: cst.BaseExpression, frame: Frame) -> Value:
         m.unread = before
 
 
-def _variable(m: Machine, node: cst.Name, frame: Frame) -> Value:
+def _variable(m: Trace, node: cst.Name, frame: Frame) -> Value:
     if node.value in _CONSTANTS:
         return _CONSTANTS[node.value]
     if node.value[0] == "_" and m.grad_mode:
-        m.asked.add(node.value)
+        m.work.private.add(node.value)
     value = lookup(m, node.value, frame)
     if value is None:
         return m.symbol("name", node.value) if node.value != "reveal" else Ref("reveal")
@@ -77,14 +79,14 @@ def _variable(m: Machine, node: cst.Name, frame: Frame) -> Value:
 
 
 @evaluates(cst.Attribute)
-def _attribute(m: Machine, node: cst.Attribute, frame: Frame) -> Value:
+def _attribute(m: Trace, node: cst.Attribute, frame: Frame) -> Value:
     read = quietly if node.attr.value in text.METADATA else evaluate
     if node.attr.value[0] == "_" and m.grad_mode:
-        m.asked.add(node.attr.value)
+        m.work.private.add(node.attr.value)
     return attribute(m, read(m, node.value, frame), node.attr.value, Site(frame.piece, node.attr, node))
 
 
-def attribute(m: Machine, value: Value, name: str, site: Site) -> Value:
+def attribute(m: Trace, value: Value, name: str, site: Site) -> Value:
     """``value.name``."""
     value = m.see(value)
     if isinstance(value, Tensor):
@@ -125,14 +127,14 @@ def attribute(m: Machine, value: Value, name: str, site: Site) -> Value:
     return Unknown(scalar=isinstance(value, Const))
 
 
-def _asked(m: Machine, value: Choice) -> Value | None:
+def _asked(m: Trace, value: Choice) -> Value | None:
     """Whether one of several tensors requires grad, whichever it is; None where it may be no tensor."""
     options = [m.see(option) for guard, option in value.options if m.state.possible(guard)]
     cells = [option.cell for option in options if isinstance(option, Tensor)]
     return m.ask(*cells) if cells and len(cells) == len(options) else None
 
 
-def _unknown_attribute(m: Machine, value: Unknown, name: str, site: Site) -> Value:
+def _unknown_attribute(m: Trace, value: Unknown, name: str, site: Site) -> Value:
     if value.default is not None and isinstance(m.see(value.default), (Class, Ref, Object)):
         return attribute(m, value.default, name, site)
     if value.scalar:
@@ -144,7 +146,7 @@ def _unknown_attribute(m: Machine, value: Unknown, name: str, site: Site) -> Val
     if name in ("state_dict", "load_state_dict"):
         return Method(value, name, site.node)
     if name in ("parameters", "named_parameters", "train", "eval"):  # what optimizers and schedulers have not
-        m.modules.add(value)
+        m.state.set(m.state[MODULES], value, True)
     if name in facts.tensor_methods() and name not in ("data", "grad", "T", "real", "imag", "values", "indices"):
         return Method(value, name, site.node)
     if name == "data" and value.likely:

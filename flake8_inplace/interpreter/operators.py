@@ -8,7 +8,7 @@ from ..heap.values import Choice, Condition, Const, Tensor, Unknown, Value
 from ..models import arithmetic, classes, overloads
 from ..torchfacts import ops as facts
 from ..trace.frames import Frame
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .conditions import condition
 from .dispatch import evaluate, evaluates, site_of
 from .literals import unchanged
@@ -27,7 +27,7 @@ AUGMENTED = {
 
 
 @evaluates(cst.BinaryOperation)
-def _binary(m: Machine, node: cst.BinaryOperation, frame: Frame) -> Value:
+def _binary(m: Trace, node: cst.BinaryOperation, frame: Frame) -> Value:
     left = evaluate(m, node.left, frame)
     since = m.clock
     right = evaluate(m, node.right, frame)
@@ -36,7 +36,7 @@ def _binary(m: Machine, node: cst.BinaryOperation, frame: Frame) -> Value:
 
 
 @evaluates(cst.UnaryOperation)
-def _unary(m: Machine, node: cst.UnaryOperation, frame: Frame) -> Value:
+def _unary(m: Trace, node: cst.UnaryOperation, frame: Frame) -> Value:
     value = m.see(evaluate(m, node.expression, frame))
     if isinstance(node.operator, cst.Not):
         test = condition(m, value)

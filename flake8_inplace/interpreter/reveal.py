@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from ..hazards import saved
 from ..heap.values import Choice, Const, Dict, Grad, List, Object, Ref, Tensor, Tuple, Unknown, Value
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 
 
-def describe(m: Machine, value: Value) -> str:
+def describe(m: Trace, value: Value) -> str:
     """The abstract state of a value in words, for ``reveal`` in tests."""
     value = m.see(value)
     if isinstance(value, Choice):
@@ -24,7 +25,7 @@ def describe(m: Machine, value: Value) -> str:
         return type(value).__name__.lower()
     state = m.cell(value)
     words = []
-    saves = sorted({f"{saved.op}:{saved.slot}" for saved in m.held(value.storage)})
+    saves = sorted({f"{saved.op}:{saved.slot}" for saved in saved.live(m, value.storage)})
     if saves:
         words.append(f"saved[{', '.join(saves)}]")
     if value.view:

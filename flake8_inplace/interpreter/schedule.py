@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import libcst as cst
+
 from ..hazards import intent
-from ..heap.state import State
+from ..heap.state import State, variables
 from ..heap.values import Attributes, Const, Dict, Items, List, Object, Value
+from ..models.calls import call
 from ..program.pieces import Piece, Scan
 from ..program.scan import wraps
+from ..program.site import Site
+from ..trace.budget import Exhausted
 from ..trace.frames import Class, Frame, Function
-from ..trace.machine import Exhausted, Machine
+from ..trace.stack import Stack
+from ..trace.text import Text
+from ..trace.trace import Trace
 from . import (
     assignment,
     calls,
@@ -30,7 +37,7 @@ from . import (
 )
 from .binding import bind
 from .dispatch import suite
-from .entries import call_class, call_entry, fresh_entry, worth
+from .entries import call_class, call_entry, worth
 from .functions import run
 
 HANDLERS = (
@@ -52,27 +59,28 @@ HANDLERS = (
 """The modules that register with `dispatch` what runs each kind of statement and evaluates each kind of expression."""
 
 
-def load(m: Machine, piece: Piece, module: Frame) -> None:
+def load(m: Trace, piece: Piece, module: Frame) -> None:
     """Read a top-level statement the first time that one of its names is asked for."""
-    if piece in m.loaded:
+    if piece in m.text.loaded:
         return
-    m.loaded.add(piece)
-    state, active, calling = m.state, m.active, m.calling
-    m.state, m.active, m.calling, frames, m.frames = State(store=m.base), [], [], m.frames, []
+    m.text.loaded.add(piece)
+    state, stack = m.state, m.stack
+    m.state, m.stack = State(m.work.module_state), Stack(stepping=stack.stepping)
     frame = Frame(module.vars, piece)
     try:
-        suite(m, m.read(piece), frame)
+        suite(m, m.text.read(piece), frame)
         for name in piece.binds:
             _fillable(m, module.vars.get(name))
-            for other in m.file.registered.get(name, ()):
+            for other in m.text.file.registered.get(name, ()):
                 load(m, other, module)
     finally:
-        m.state, m.active, m.calling, m.frames = state, active, calling, frames
-    for thing, value in m.base.items():
+        m.work.module_state.update(m.state.store)
+        m.state, m.stack = state, stack
+    for thing, value in m.work.module_state.items():
         state.store.setdefault(thing, value)
 
 
-def _fillable(m: Machine, value: Value | None) -> None:
+def _fillable(m: Trace, value: Value | None) -> None:
     """An empty container of the module is there to be filled, by decorators or by others who import it."""
     if isinstance(value, Dict) and not m.state.get(value).items:
         m.state.put(value, Attributes({}, True))
@@ -80,16 +88,31 @@ def _fillable(m: Machine, value: Value | None) -> None:
         m.state.put(value, Items((), True))
 
 
-def analyse(file: Scan, extra: frozenset[str] = frozenset()) -> Machine:
+class Interpreter(Trace):
+    """The trace together with what runs the program."""
+
+    __slots__ = ()
+
+    def call(self, callee: Value, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+        return call(self, callee, args, kwargs, site)
+
+    def run(self, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+        return run(self, function, args, kwargs, site)
+
+    def bind(self, target: cst.BaseExpression, value: Value, frame: Frame) -> None:
+        bind(self, target, value, frame)
+
+    def load(self, piece: Piece, module: Frame) -> None:
+        load(self, piece, module)
+
+
+def analyse(file: Scan, extra: frozenset[str] = frozenset()) -> Trace:
     """Read a whole file: its module-level code, then whatever that did not call.
 
     ``extra`` are the families that are off by default and wanted all the same: "possible", "style".
     """
-    m = Machine(file, extra=extra)
-    m.run = lambda function, args, kwargs, site: run(m, function, args, kwargs, site)
-    m.bind = lambda target, value, frame: bind(m, target, value, frame)
-    m.load = lambda piece, module: load(m, piece, module)
-    module = Frame({"__name__": Const("__main__")}, file.pieces[0])
+    m = Interpreter(Text(file), extra)
+    module = Frame(variables({"__name__": Const("__main__")}), file.pieces[0])
     piece = file.pieces[0]
     try:
         with not_too_deep(m, piece):
@@ -98,52 +121,53 @@ def analyse(file: Scan, extra: frozenset[str] = frozenset()) -> Machine:
             with not_too_deep(m, piece):
                 _definition(m, piece, module)
     except Exhausted:
-        m.unreadable[piece] = "this and what follows ask for more work than a linter should do"
-    refusals, m.refusals = m.refusals, []
-    for refusal in refusals:
-        with not_too_deep(m, refusal.write.piece):
-            m.refusals += [refusal] if not intent.optional(refusal) else []
+        m.text.unreadable[piece] = "this and what follows ask for more work than a linter should do"
+    misuses, m.reports.misuses = m.reports.misuses, []
+    for misuse in misuses:
+        with not_too_deep(m, misuse.write.piece):
+            if not intent.optional(misuse) and not intent.settled_elsewhere(m, misuse):
+                m.reports.misuses.append(misuse)
     return m
 
 
 @contextmanager
-def not_too_deep(m: Machine, piece: Piece) -> Iterator[None]:
+def not_too_deep(m: Trace, piece: Piece) -> Iterator[None]:
     """Read something of a piece; where it is nested too deeply for Python, the others are read all the same."""
     try:
         yield
     except RecursionError:
-        m.unreadable[piece] = "nested too deeply"
+        m.text.unreadable[piece] = "nested too deeply"
 
 
-def _definition(m: Machine, piece: Piece, module: Frame) -> None:
+def _definition(m: Trace, piece: Piece, module: Frame) -> None:
     load(m, piece, module)
     for name in piece.binds:
         value = module.vars.get(name)
-        if isinstance(value, Function) and value.node not in m.reached and worth(m, value):
-            fresh_entry(m)
-            m.state.set(m.state.modes, "grad", name not in m.file.backwards)
+        if isinstance(value, Function) and value.node not in m.work.reached and worth(m, value):
+            m.fresh_entry()
+            m.state.set(m.state.modes, "grad", name not in m.text.file.backwards)
             call_entry(m, value, None)
         elif isinstance(value, Class):
             call_class(m, value)
 
 
-def _module_code(m: Machine, module: Frame) -> None:
+def _module_code(m: Trace, module: Frame) -> None:
     """Module-level statements, in order; where none of them matters they are left until a name asks for them."""
-    fresh_entry(m)
-    m.frames = [module]
-    if all(piece.definition for piece in m.file.worth):
+    m.fresh_entry()
+    m.stack.frames = [module]
+    if all(piece.definition for piece in m.text.file.worth):
         return
-    for piece in m.file.pieces:
-        if not piece.definition and piece not in m.loaded:
-            m.loaded.add(piece)
+    for piece in m.text.file.pieces:
+        if not piece.definition and piece not in m.text.loaded:
+            m.text.loaded.add(piece)
             module.piece = piece
-            suite(m, m.read(piece), module)
-            for other in [other for name in piece.binds for other in m.file.registered.get(name, ())]:
-                if other not in m.loaded:
-                    m.loaded.add(other)
-                    suite(m, m.read(other), Frame(module.vars, other))
+            suite(m, m.text.read(piece), module)
+            for other in [other for name in piece.binds for other in m.text.file.registered.get(name, ())]:
+                if other not in m.text.loaded:
+                    m.text.loaded.add(other)
+                    suite(m, m.text.read(other), Frame(module.vars, other))
     filled = {thing: what for thing, what in m.state.store.items() if isinstance(thing, (List, Dict, Object))}
-    m.base.update(filled)  # what is called later finds the tables and registries of the module as it left them
+    m.work.module_state.update(filled)  # entry points find the tables and registries as module-level code left them
 
 
 def callers_first(file: Scan) -> list[Piece]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import libcst as cst
 
 from ..hazards import overlap
+from ..hazards.log import WRITES
 from ..heap.values import ITEMS, NONE, Array, Choice, Const, Object, Ref, Slice, Tensor, Tuple, Unknown, Value
 from ..models import containers, indexing, lineage, records
 from ..program.site import Site
 from ..trace.frames import Class, Frame, Function
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .dispatch import evaluate, evaluates
 from .names import quietly
 
 
-def index_of(m: Machine, node: cst.Subscript, owner: Value, frame: Frame) -> Value:
+def index_of(m: Trace, node: cst.Subscript, owner: Value, frame: Frame) -> Value:
     """The value between the brackets; a tensor that is the key of a dictionary is looked up, not read."""
-    read = evaluate if not m.events or isinstance(m.see(owner), (Tensor, Array, Choice)) else quietly
+    read = evaluate if not m.state[WRITES] or isinstance(m.see(owner), (Tensor, Array, Choice)) else quietly
     items: list[Value] = []
     for element in node.slice:
         if isinstance(element.slice, cst.Index):
@@ -29,14 +30,14 @@ def index_of(m: Machine, node: cst.Subscript, owner: Value, frame: Frame) -> Val
 
 
 @evaluates(cst.Subscript)
-def _subscript(m: Machine, node: cst.Subscript, frame: Frame) -> Value:
-    read = quietly if m.events and overlap.spared(m, node, frame) else evaluate
+def _subscript(m: Trace, node: cst.Subscript, frame: Frame) -> Value:
+    read = quietly if m.state[WRITES] and overlap.spared(m, node, frame) else evaluate
     value = read(m, node.value, frame)
     index = index_of(m, node, value, frame)
     return subscript(m, value, index, Site(frame.piece, node.lbracket, node))
 
 
-def subscript(m: Machine, value: Value, index: Value, site: Site) -> Value:
+def subscript(m: Trace, value: Value, index: Value, site: Site) -> Value:
     value = records.as_tuple(m, m.see(value))
     if isinstance(value, Choice):
         return m.split([value], lambda options: subscript(m, options[0], index, site))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..hazards import origins
+from ..hazards import origins, saved
 from ..heap.values import (
     Array,
     Choice,
@@ -25,7 +25,7 @@ from ..heap.values import (
 )
 from ..program.site import Site
 from ..torchfacts import ops as facts
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from . import classes, overloads, tensors
 from .containers import bounded, dict_method, extend
 from .iteration import LONGEST, elements_all
@@ -58,7 +58,7 @@ BINARY = frozenset("add sub mul truediv floordiv mod pow matmul and or xor lshif
 """Operators of two operands, by the names that Python's methods have for them."""
 
 
-def augment(m: Machine, name: str, old: Value, value: Value, site: Site, form: str = "augmented") -> Value:
+def augment(m: Trace, name: str, old: Value, value: Value, site: Site, form: str = "augmented") -> Value:
     """``old += value``: in place for tensors, lists and what has a method for it, a new value for everything else."""
     old = m.see(old)
     if isinstance(old, Choice):
@@ -74,17 +74,17 @@ def augment(m: Machine, name: str, old: Value, value: Value, site: Site, form: s
         dict_method(m, old, "update", [value], {})
         return old
     if isinstance(old, Array):
-        m.write(old.storage, "numpy", site)
+        saved.write(m, old.storage, "numpy", site)
         origins.shown(m, old, site)
         return old
     if isinstance(old, Unknown) and (shared := tensors.made_of(m, old)):
-        m.write(shared.storage, "numpy", site)
+        saved.write(m, shared.storage, "numpy", site)
         return old
     made = classes.special(m, old, f"__i{name}__", [value], site)
     return made if made is not None else operator(m, name, old, value, site)
 
 
-def operator(m: Machine, name: str, left: Value, right: Value, site: Site) -> Value:
+def operator(m: Trace, name: str, left: Value, right: Value, site: Site) -> Value:
     """A binary operator, on tensors or on Python's values."""
     left, right = m.see(left), m.see(right)
     left, right = (Unknown(scalar=True) if isinstance(v, Array) else v for v in (left, right))
@@ -143,7 +143,7 @@ def is_small(constant: Any) -> bool:
     return not isinstance(constant, int) or constant.bit_length() <= SIZE
 
 
-def _one_of_many(m: Machine, item: Value) -> Value:
+def _one_of_many(m: Trace, item: Value) -> Value:
     """An element that a repeated list has several times: ``[x] * n``."""
     item = m.see(item)
     if not isinstance(item, Tensor):
@@ -153,7 +153,7 @@ def _one_of_many(m: Machine, item: Value) -> Value:
     return same
 
 
-def _compare(m: Machine, name: str, left: Value, right: Value) -> Value:
+def _compare(m: Trace, name: str, left: Value, right: Value) -> Value:
     positive = isinstance(left, Unknown) and left.positive and isinstance(right, Const)
     if positive and isinstance(right, Const) and right.value == 0:
         return Const({"eq": False, "ne": True, "lt": False, "le": False, "gt": True, "ge": True}[name])
@@ -169,7 +169,7 @@ def _compare(m: Machine, name: str, left: Value, right: Value) -> Value:
     return m.symbol(name, left, right, scalar=not mask)
 
 
-def _arithmetic(m: Machine, name: str, left: Value, right: Value) -> Value:
+def _arithmetic(m: Trace, name: str, left: Value, right: Value) -> Value:
     """An operator on values that are not known to be tensors."""
     scalar = all(isinstance(v, Const) or (isinstance(v, Unknown) and v.scalar) for v in (left, right))
     if scalar:

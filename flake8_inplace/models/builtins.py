@@ -7,17 +7,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from ..hazards.log import YIELDS
 from ..heap.values import NONE, Choice, Const, Dict, List, Object, Ref, Slice, Tensor, Tuple, Unknown, Value, constant
 from ..program.site import Site
 from ..torchfacts import ops as facts
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from . import lineage, methods, tensors
 from .arithmetic import is_small, operator
 from .containers import get_item, sliced
 from .iteration import ELEMENTS, collected, elements, length
 
 
-def builtin(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value | None:
+def builtin(m: Trace, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value | None:
     """Call a builtin of Python; None where it is none that matters here."""
     if name in ("abs", "pow", "len", "isinstance") and any(isinstance(m.see(arg), Choice) for arg in args):
         return m.split(args, lambda values: builtin(m, name, values, kwargs, site) or Unknown())
@@ -35,7 +36,7 @@ def builtin(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], 
         return zipped(m, name, args)
     if name in ("list", "tuple", "reversed", "sorted", "iter", "set"):
         items, exact = elements(m, first) if args else ([], True)
-        if name in ("list", "tuple") and m.handed:
+        if name in ("list", "tuple") and m.state[YIELDS]:
             collected(m, first, items)
         if name == "reversed":
             items = items[::-1]
@@ -85,7 +86,7 @@ def builtin(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], 
 _CASTS: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "bool": bool, "abs": abs}
 
 
-def _scalar(m: Machine, name: str, args: list[Value]) -> Value:
+def _scalar(m: Trace, name: str, args: list[Value]) -> Value:
     values = [constant(m.see(a)) if isinstance(m.see(a), Const) else None for a in args]
     given = values[0] if len(values) == 1 else None
     number = isinstance(given, (int, float)) or (name == "int" and isinstance(given, str) and given.isdecimal())
@@ -102,7 +103,7 @@ def _scalar(m: Machine, name: str, args: list[Value]) -> Value:
     return Unknown(scalar=True)
 
 
-def _isinstance(m: Machine, value: Value, cls: Value) -> Value:
+def _isinstance(m: Trace, value: Value, cls: Value) -> Value:
     """Decided for tensors and for instances whose classes are known all the way up."""
     options = cls.items if isinstance(cls, Tuple) else (cls,)
     names = [option.name for option in options if isinstance(option, Ref)]
@@ -135,7 +136,7 @@ def _range(args: list[Value]) -> Value:
     return Object(Ref("range"), {"start": start})
 
 
-def zipped(m: Machine, name: str, args: list[Value]) -> Value:
+def zipped(m: Trace, name: str, args: list[Value]) -> Value:
     columns = [elements(m, arg) for arg in args[: 1 if name == "enumerate" else None]]
     if not columns:
         return List()
@@ -150,12 +151,12 @@ def zipped(m: Machine, name: str, args: list[Value]) -> Value:
         rows.append(Tuple(tuple(values)))
     rounds = List(rows, not exact)
     for source in map(m.see, args):
-        if source in m.handed:
-            m.handed.setdefault(rounds, []).extend(m.handed[source])
+        if source in m.state[YIELDS]:
+            m.state.set(m.state[YIELDS], rounds, (*m.state[YIELDS].get(rounds, ()), *m.state[YIELDS][source]))
     return rounds
 
 
-def iterator(m: Machine, name: str, args: list[Value]) -> Value | None:
+def iterator(m: Trace, name: str, args: list[Value]) -> Value | None:
     """Call a function of itertools; None for those that are not known."""
     if name == "repeat" and args:
         return List([args[0], args[0]], open=True)
@@ -178,15 +179,15 @@ def iterator(m: Machine, name: str, args: list[Value]) -> Value | None:
         return zipped(m, "zip", args)
     if name in ("cycle", "islice") and columns:
         part = List(columns[0][0], open=True)
-        if (source := m.see(args[0])) in m.handed:
-            m.handed[part] = m.handed[source]
+        if (source := m.see(args[0])) in m.state[YIELDS]:
+            m.state.set(m.state[YIELDS], part, m.state[YIELDS][source])
         return part
     if name == "pairwise" and columns:
         return List([Tuple(pair) for pair in itertools.pairwise(columns[0][0])], not exact)
     return None
 
 
-def _fold(m: Machine, name: str, args: list[Value], site: Site) -> Value:
+def _fold(m: Trace, name: str, args: list[Value], site: Site) -> Value:
     if name == "sum" and args:
         items, _ = elements(m, args[0])
         total = items[0] if items else Const(0)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..hazards import data, refused, replay, snapshots
+from ..hazards import data, refused, replay, saved, snapshots
+from ..hazards.log import STORED
 from ..heap.join import choose
+from ..heap.state import variables
 from ..heap.values import (
     ITEMS,
     NONE,
@@ -37,7 +39,7 @@ from ..torchfacts import ops as facts
 from ..trace import holdings
 from ..trace.callables import Bound, GradMode, Method, Packing, Partial, Super, Transform
 from ..trace.frames import Class, Function
-from ..trace.machine import Machine
+from ..trace.trace import BATCHED, MODULES, Trace
 from . import (
     arithmetic,
     builtins,
@@ -105,11 +107,9 @@ def grad_mode_of(name: str) -> bool | None:
     return _MODES.get(name)
 
 
-def call(m: Machine, callee: Value, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+def call(m: Trace, callee: Value, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """Call any value."""
-    m.made_calls += 1
-    if m.made_calls % 64 == 0:
-        m.go_on()
+    m.budget.call()
     callee = m.see(callee)
     if isinstance(callee, Unknown) and callee.default is not None:
         callee = m.see(callee.default)
@@ -145,13 +145,13 @@ def call(m: Machine, callee: Value, args: list[Value], kwargs: dict[str, Value],
     return _possibly(m, _module_call(m, callee, args, kwargs, site), args, kwargs, site)
 
 
-def _possibly(m: Machine, result: Value, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+def _possibly(m: Trace, result: Value, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """What code that this file does not show may have done with its arguments, for whoever wants to know."""
     if "possible" not in m.extra or not isinstance(result, Unknown) or result.scalar:
         return result
     given = [tensor for arg in (*args, *kwargs.values()) for tensor in holdings.tensors_in(m, arg)]
     if given and refused.means_in_place(site, kwargs):
-        m.write(given[0].storage, "possible", site)
+        saved.write(m, given[0].storage, "possible", site)
         return result
     saves = tuple(operators.keep(m, "this call", "argument", t.storage, site, True) for t in given if m.grad(t))
     if saves and m.grad_mode:
@@ -159,7 +159,7 @@ def _possibly(m: Machine, result: Value, args: list[Value], kwargs: dict[str, Va
     return result
 
 
-def _module_call(m: Machine, module: Value, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+def _module_call(m: Trace, module: Value, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """Call something unknown; if its ``parameters()`` were asked for before, it is a module and saves them."""
     values = [module, *args, *kwargs.values()]
     parameter = m.see(m.symbols.get(("parameter", module), NONE))
@@ -170,7 +170,7 @@ def _module_call(m: Machine, module: Value, args: list[Value], kwargs: dict[str,
     return Unknown(Grad.YES, node, likely=any(isinstance(m.see(arg), Tensor) for arg in args))
 
 
-def call_object(m: Machine, instance: Object, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+def call_object(m: Trace, instance: Object, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """Call an instance, with the hooks that were registered on it."""
     contents = m.state.get(instance).items
     for hook in _hooks(m, contents, "hooks.forward_pre"):
@@ -188,12 +188,12 @@ def call_object(m: Machine, instance: Object, args: list[Value], kwargs: dict[st
     return tensors.hooked(m, result) if watched else result
 
 
-def _hooks(m: Machine, contents: Mapping[Any, Value], kind: str) -> list[Value]:
+def _hooks(m: Trace, contents: Mapping[Any, Value], kind: str) -> list[Value]:
     hooks = m.see(contents[kind]) if kind in contents else None
     return list(m.state.get(hooks).items) if isinstance(hooks, List) else []
 
 
-def _register_hook(m: Machine, instance: Object, kind: str, args: list[Value], site: Site) -> Value:
+def _register_hook(m: Trace, instance: Object, kind: str, args: list[Value], site: Site) -> Value:
     hooks = m.see(m.state.get(instance).items.get(f"hooks.{kind}", NONE))
     if not isinstance(hooks, List):
         hooks = List()
@@ -204,27 +204,27 @@ def _register_hook(m: Machine, instance: Object, kind: str, args: list[Value], s
     return Object(HANDLE, {"hooks": hooks})
 
 
-def _is_computed(m: Machine, tensor: Tensor) -> bool:
+def _is_computed(m: Trace, tensor: Tensor) -> bool:
     """Whether a tensor surely has a ``grad_fn``: the gradient of a leaf reaches nobody after its hooks."""
     return m.grad(tensor) is Grad.YES and m.cell(tensor).node is not None
 
 
-def _backpropagate(m: Machine, hook: Value, before: list[Value], site: Site) -> None:
+def _backpropagate(m: Trace, hook: Value, before: list[Value], site: Site) -> None:
     """Call a hook of the backward pass, for the one thing that it must not do: overwrite the gradient it is given.
 
     What it does besides happens at another time, and leaves no trace here.
     """
-    if m.borrowed:
+    if m.backward.readonly:
         return
-    mark, grad, pending = m.state.mark(), Tensor(), m.pending
+    mark, grad = m.state.mark(), Tensor()
     m.state.set(m.state.modes, "grad", False)
-    m.borrowed, m.pending = {grad.storage: "grad_output"}, {}
+    m.backward.readonly = {grad.storage: "grad_output"}
     call(m, hook, [*before, Tuple((grad,)) if before else grad], {}, site)
-    m.borrowed, m.pending = {}, pending
+    m.backward.readonly = {}
     m.state.rollback(mark)
 
 
-def _unhooked(m: Machine, instance: Object, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+def _unhooked(m: Trace, instance: Object, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     if instance.cls == STRANGER:
         if ("parameter", instance) in m.symbols:
             return _module_call(m, instance, args, kwargs, site)
@@ -240,7 +240,7 @@ def _unhooked(m: Machine, instance: Object, args: list[Value], kwargs: dict[str,
     return nn.call(m, instance, args, kwargs, site)
 
 
-def _sequential(m: Machine, instance: Object, args: list[Value], site: Site) -> Value:
+def _sequential(m: Trace, instance: Object, args: list[Value], site: Site) -> Value:
     value = args[0] if args else Unknown()
     for item in iteration.elements(m, m.state.get(instance).items.get(ITEMS, NONE))[0]:
         item = m.see(item)
@@ -253,7 +253,7 @@ def _sequential(m: Machine, instance: Object, args: list[Value], site: Site) -> 
     return value
 
 
-def call_method(m: Machine, bound: Method, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+def call_method(m: Trace, bound: Method, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """Call a method that the file does not define."""
     receiver, name = m.see(bound.receiver), bound.name
     match receiver:
@@ -283,7 +283,7 @@ def call_method(m: Machine, bound: Method, args: list[Value], kwargs: dict[str, 
     return tensors.unknown_call(m, receiver, *args, *kwargs.values())
 
 
-def _string_method(m: Machine, text: str, name: str, args: list[Value]) -> Value:
+def _string_method(m: Trace, text: str, name: str, args: list[Value]) -> Value:
     """A method of a string that is known, with arguments that are."""
     plain: list[object] = []
     if name in ("partition", "rpartition") and args and isinstance(given := constant(m.see(args[0])), str) and given:
@@ -305,17 +305,17 @@ def _string_method(m: Machine, text: str, name: str, args: list[Value]) -> Value
 _STRING_METHODS = frozenset("startswith endswith lower upper strip split replace removeprefix removesuffix".split())
 
 
-def _states(m: Machine, module: Unknown, name: str, args: list[Value], site: Site) -> Value:
+def _states(m: Trace, module: Unknown, name: str, args: list[Value], site: Site) -> Value:
     """``state_dict`` and ``load_state_dict`` of something unknown."""
     if name == "state_dict":
         return snapshots.snapshot(m, module, site)
-    if module in m.modules:
+    if module in m.state[MODULES]:
         snapshots.restored(m, module, args[0] if args else NONE, holdings.parameters(m, module))
     return Unknown(scalar=True)
 
 
 def unknown_method(
-    m: Machine, receiver: Unknown, name: str, args: list[Value], kwargs: dict[str, Value], site: Site
+    m: Trace, receiver: Unknown, name: str, args: list[Value], kwargs: dict[str, Value], site: Site
 ) -> Value:
     if name == "backward":
         tensors.backward(m, [receiver], kwargs)
@@ -333,15 +333,15 @@ def unknown_method(
     return tensors.unknown_call(m, receiver, *args, *kwargs.values())
 
 
-def _parameter_of(m: Machine, module: Value) -> Value:
+def _parameter_of(m: Trace, module: Value) -> Value:
     """The one tensor that stands for all parameters of a module whose class is not in this file."""
     symbol = m.symbol("parameter", module, grad=Grad.YES)
-    m.promoted.setdefault(symbol, Tensor(cell=Cell(Grad.YES)))
+    m.tensors.setdefault(symbol, Tensor(cell=Cell(Grad.YES)))
     return m.promote(symbol)
 
 
 def object_method(
-    m: Machine, instance: Object, name: str, args: list[Value], kwargs: dict[str, Value], site: Site
+    m: Trace, instance: Object, name: str, args: list[Value], kwargs: dict[str, Value], site: Site
 ) -> Value:
     """Methods that nn.Module, its containers and the optimizers bring along."""
     contents = m.state.get(instance).items
@@ -375,7 +375,7 @@ def object_method(
         snapshots.restored(m, instance, args[0] if args else NONE, holdings.parameters(m, instance))
         for tensor in holdings.held(m, instance, set()):
             if m.cell(tensor).leaf:
-                m.write(tensor.storage, "step", site)
+                saved.write(m, tensor.storage, "step", site)
         return NONE
     if name in ("parameters", "named_parameters", "buffers", "named_buffers"):
         wanted = name.endswith("parameters")
@@ -397,7 +397,7 @@ def object_method(
         return instance
     if name == "reset_parameters":
         for tensor in holdings.held(m, instance, set()):
-            m.write(tensor.storage, "step", site)
+            saved.write(m, tensor.storage, "step", site)
         return NONE
     if name in ("to", "cuda", "cpu", "half", "float", "double", "type", "bfloat16", "requires_grad_"):
         if name == "requires_grad_" and args and constant(args[0]) is False:
@@ -421,14 +421,15 @@ def object_method(
     if name in _HOOKS and args:
         return _register_hook(m, instance, _HOOKS[name], args, site)
     if instance.cls == HANDLE and name == "remove":
-        containers.list_method(m, contents["hooks"], "clear", [])
+        if isinstance(hooks := contents["hooks"], List):
+            containers.list_method(m, hooks, "clear", [])
         return NONE
     if name in ("zero_grad", "share_memory"):
         return NONE
     return tensors.unknown_call(m, *args, *kwargs.values())
 
 
-def _configures(m: Machine, function: Value) -> bool:
+def _configures(m: Trace, function: Value) -> bool:
     """Whether what is applied to modules may change how they compute; mostly it gives parameters their first values."""
     function = m.see(function)
     function = function.function if isinstance(function, (Bound, Partial)) else function
@@ -442,7 +443,7 @@ def configures(piece: Piece) -> bool:
     return any(name == "inplace" or name.startswith("register_") for name in piece.mentions)
 
 
-def optimizer_step(m: Machine, optimizer: Object, args: list[Value], site: Site) -> Value:
+def optimizer_step(m: Trace, optimizer: Object, args: list[Value], site: Site) -> Value:
     """``optimizer.step()`` overwrites every parameter; a fused one does so behind the version counter's back."""
     contents = m.state.get(optimizer).items
     closure = m.see(args[0]) if args else NONE
@@ -459,13 +460,13 @@ def optimizer_step(m: Machine, optimizer: Object, args: list[Value], site: Site)
             if tensor.view == "expand":
                 m.refuse("expand", site)
             else:
-                m.write(tensor.storage, form, site)
+                saved.write(m, tensor.storage, form, site)
     if isinstance(closure, (Function, Bound)) and optimizer.cls == LBFGS:
         call(m, closure, [], {}, site)  # once more, with the parameters that it has moved to
     return NONE
 
 
-def super_method(m: Machine, value: Super, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+def super_method(m: Trace, value: Super, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """A method of a base class that the file does not define."""
     receiver = value.receiver
     if not isinstance(receiver, Object):
@@ -485,7 +486,7 @@ def super_method(m: Machine, value: Super, name: str, args: list[Value], kwargs:
     return object_method(m, receiver, name, args, kwargs, site)
 
 
-def _shared(m: Machine, given: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
+def _shared(m: Trace, given: Value, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """A tensor over memory that something else holds too."""
     if isinstance(given, Array):
         return Tensor(Storage(hidden=given.storage))
@@ -496,7 +497,7 @@ def _shared(m: Machine, given: Value, args: list[Value], kwargs: dict[str, Value
     return tensors.unknown_call(m, *args, *kwargs.values())
 
 
-def _functional_call(m: Machine, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+def _functional_call(m: Trace, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """A module called with other parameters, which it saves as it would its own."""
     given = m.see(args[1])
     values = list(m.state.get(given).items.values()) if isinstance(given, Dict) else [given]
@@ -511,7 +512,7 @@ def _functional_call(m: Machine, args: list[Value], kwargs: dict[str, Value], si
     return Unknown(grad, node, likely=True)
 
 
-def _checkpoint(m: Machine, function: Value, args: list[Value], site: Site) -> Value:
+def _checkpoint(m: Trace, function: Value, args: list[Value], site: Site) -> Value:
     """``torch.utils.checkpoint.checkpoint(function, *args)``."""
     begin = m.tick()
     result = call(m, function, args, {}, site)
@@ -521,7 +522,7 @@ def _checkpoint(m: Machine, function: Value, args: list[Value], site: Site) -> V
     return result
 
 
-def _packing(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+def _packing(m: Trace, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """The context managers of ``torch.autograd.graph`` that say how tensors are saved."""
     if name == "saved_tensors_hooks" and args:
         probe = Tensor()
@@ -534,31 +535,32 @@ def _packing(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
     return tensors.unknown_call(m, *args, *kwargs.values())
 
 
-def _transformed(m: Machine, transform: Transform, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+def _transformed(m: Trace, transform: Transform, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """``vmap(f)(x)`` and ``grad(f)(x)``: the function runs, with batched arguments, or with ones that require grad."""
     inputs = [m.promote(arg) for arg in args]
     if transform.kind == "vmap":
-        dims, outside = m.see(transform.dims), m.batched
+        dims, batched = m.see(transform.dims), m.state[BATCHED]
+        outside = frozenset(batched)
         axes = dims.items if isinstance(dims, Tuple) else ()
-        m.batched = set(outside)
         for index, arg in enumerate(inputs):
             if isinstance(arg, Tensor) and (index >= len(axes) or m.see(axes[index]) != NONE):
                 row = Tensor(arg.storage, arg.cell, arg.view, arg.contiguous)
                 inputs[index] = row
-                m.batched.add(row)
+                m.state.set(batched, row, True)
         result = call(m, transform.function, inputs, kwargs, site)
-        m.batched = outside
+        for tensor in batched.keys() - outside:
+            m.state.set(batched, tensor, False)
         return result
     if inputs and isinstance(inputs[0], Tensor):
         leaf = Tensor(cell=Cell(Grad.YES, leaf=False))
-        if inputs[0] in m.batched:
-            m.batched.add(leaf)
+        if m.state[BATCHED].get(inputs[0]):
+            m.state.set(m.state[BATCHED], leaf, True)
         inputs[0] = leaf
-    m.want(call(m, transform.function, inputs, kwargs, site))
+    saved.backward_may_start_from(m, call(m, transform.function, inputs, kwargs, site))
     return Unknown()
 
 
-def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+def call_ref(m: Trace, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """Call something imported or built in."""
     if name in _MODES and not name.startswith("torch.library."):
         if name == "torch.inference_mode" and args and constant(args[0]) is False:
@@ -667,7 +669,7 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
     if name.startswith("operator.") and (made := _operator(m, name[9:], args, site)) is not None:
         return made
     if name.startswith(_NO_TENSOR):
-        for arg in map(m.see, args) if m.stored else ():
+        for arg in map(m.see, args) if m.state[STORED] else ():
             if isinstance(arg, List):
                 iteration.elements(m, arg)  # np.stack(arrays) reads them
         return Unknown(scalar=True)
@@ -683,19 +685,25 @@ def call_ref(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value],
         return records.replaced(m, args[0], kwargs)
     if name in ("collections.namedtuple", "typing.NamedTuple") and len(args) > 1:
         return Class(
-            str(constant(args[0])), site.expression, site.piece, (lineage.NAMED_TUPLE,), {}, _names(m, args[1]), True
+            str(constant(args[0])),
+            site.expression,
+            site.piece,
+            (lineage.NAMED_TUPLE,),
+            variables(),
+            _names(m, args[1]),
+            True,
         )
     last = name.rpartition(".")[2]
     if last[:1].isupper() and not any(isinstance(m.see(a), Tensor) for a in args):
         return Object(STRANGER, {f"init.{key}": value for key, value in kwargs.items()})
-    if m.is_statement(site) and not name.startswith("torch."):
+    if m.stack.is_statement(site) and not name.startswith("torch."):
         for module in [arg for arg in map(m.see, args) if isinstance(arg, Object) and lineage.is_module(arg.cls)]:
             for tensor in holdings.parameters(m, module):  # which it may freeze, or put others in their place
                 m.state.put(tensor.cell, CellState(Grad.MAYBE, None, m.cell(tensor).leaf))
     return tensors.unknown_call(m, *args, *kwargs.values())
 
 
-def _operator(m: Machine, name: str, args: list[Value], site: Site) -> Value | None:
+def _operator(m: Trace, name: str, args: list[Value], site: Site) -> Value | None:
     """Call a function of Python's ``operator`` that takes two operands."""
     plain = name.strip("_")
     if len(args) == 2 and plain in arithmetic.BINARY:
@@ -710,7 +718,7 @@ _HIGHER = frozenset(
 )
 
 
-def _higher(m: Machine, name: str, args: list[Value], site: Site) -> Value:
+def _higher(m: Trace, name: str, args: list[Value], site: Site) -> Value:
     """Functions that call a function for every element."""
     function, *sequences = args
     if name == "torch.utils._pytree.tree_map":
@@ -731,7 +739,7 @@ def _higher(m: Machine, name: str, args: list[Value], site: Site) -> Value:
     return List([call(m, function, row, {}, site) for row in rows], not exact)
 
 
-def _mapped(m: Machine, function: Value, value: Value, site: Site, made: dict[Value, Value]) -> Value:
+def _mapped(m: Trace, function: Value, value: Value, site: Site, made: dict[Value, Value]) -> Value:
     """The same containers, each made once, of what a function makes of everything in them."""
     value = m.see(value)
     if not isinstance(value, (Tuple, List, Dict)):
@@ -752,7 +760,7 @@ def _mapped(m: Machine, function: Value, value: Value, site: Site, made: dict[Va
     return made[value]
 
 
-def _names(m: Machine, value: Value) -> tuple[str, ...]:
+def _names(m: Trace, value: Value) -> tuple[str, ...]:
     """The field names that ``namedtuple`` is given: a string, a list of strings, or of pairs."""
     text = constant(m.see(value))
     if isinstance(text, str):
@@ -767,7 +775,7 @@ def _names(m: Machine, value: Value) -> tuple[str, ...]:
     )
 
 
-def parameter(m: Machine, args: list[Value], kwargs: dict[str, Value]) -> Value:
+def parameter(m: Trace, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """``nn.Parameter(data)``: a leaf over the memory of ``data``."""
     data = m.see(args[0] if args else kwargs.get("data", NONE))
     on = constant(args[1] if len(args) > 1 else kwargs.get("requires_grad", NONE)) is not False

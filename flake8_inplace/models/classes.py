@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from ..hazards import stale
-from ..hazards.snapshots import overtaken
+from ..hazards.log import KEEPERS, STORED, WRITES
+from ..hazards.snapshots import OVERTAKEN, UPDATES, overtaken
 from ..heap.autograd import phi
 from ..heap.values import ITEMS, NONE, Attributes, Const, Dict, Grad, List, Object, Ref, Tensor, Unknown, Value
 from ..program.site import Site
 from ..trace import holdings
 from ..trace.callables import Bound, Method, Super
 from ..trace.frames import Class, Function
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .lineage import (
     DICTIONARIES,
     FIELD,
@@ -31,7 +32,7 @@ from .nn import build
 from .records import as_list, dictionary
 
 
-def special(m: Machine, value: Value, name: str, args: list[Value], site: Site) -> Value | None:
+def special(m: Trace, value: Value, name: str, args: list[Value], site: Site) -> Value | None:
     """Call a method that Python calls by itself, such as ``__add__``; None where an instance has none of the file."""
     found = member(value.cls, name) if isinstance(value, Object) else None
     if not isinstance(found, Function):
@@ -40,7 +41,7 @@ def special(m: Machine, value: Value, name: str, args: list[Value], site: Site) 
     return None if result == Ref("builtins.NotImplemented") else result
 
 
-def instantiate(m: Machine, cls: Class, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+def instantiate(m: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """Make an instance of a class of the file: its ``__init__`` runs."""
     instance = Object(cls)
     init = member(cls, "__init__")
@@ -60,7 +61,7 @@ def instantiate(m: Machine, cls: Class, args: list[Value], kwargs: dict[str, Val
     return instance
 
 
-def inherit(m: Machine, instance: Object, cls: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
+def inherit(m: Trace, instance: Object, cls: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
     """Run the ``__init__`` of the first base of ``cls`` that is torch's or Python's own."""
     for base in lineage(cls):
         if isinstance(base, Ref) and (built := build_base(m, base.name, args, kwargs)) is not None:
@@ -69,7 +70,7 @@ def inherit(m: Machine, instance: Object, cls: Value, args: list[Value], kwargs:
             return
 
 
-def build_base(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value]) -> Object | None:
+def build_base(m: Trace, name: str, args: list[Value], kwargs: dict[str, Value]) -> Object | None:
     """The part of an instance that a base class makes: the elements of a list or dictionary, or a module."""
     if name == LIST:
         return Object(Ref(name), {ITEMS: as_list(m, args[0]) if args else List()})
@@ -78,7 +79,7 @@ def build_base(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value
     return build(m, name, args, kwargs)
 
 
-def _default(m: Machine, default: Value, site: Site) -> Value:
+def _default(m: Trace, default: Value, site: Site) -> Value:
     """The default of a field; ``field(default_factory=list)`` makes a new one each time."""
     if isinstance(default, Object) and default.cls == FIELD:
         options = m.state.get(default).items
@@ -93,18 +94,18 @@ def _default(m: Machine, default: Value, site: Site) -> Value:
     return default
 
 
-def attribute(m: Machine, instance: Object, name: str, site: Site) -> Value:
+def attribute(m: Trace, instance: Object, name: str, site: Site) -> Value:
     """Read an attribute of an instance; one that nobody set is unknown, and from then on always the same."""
     contents = m.state.get(instance).items
     if name in contents:
         found: Value = contents[name]
-        if m.stored:
+        if m.state[STORED]:
             stale.read_attribute(m, instance, name, m.see(found))
-        if m.overtaken and not m.unread:
+        if m.state[OVERTAKEN] and not m.unread:
             overtaken(m, instance, name)
         return found
     if f"init.{name}" in contents and instance.cls != STRANGER:
-        return contents[f"init.{name}"]  # type: ignore[no-any-return]
+        return contents[f"init.{name}"]
     found_member = member(instance.cls, name)
     if isinstance(found_member, Function):
         if found_member.kind in ("property", "cached"):
@@ -118,11 +119,11 @@ def attribute(m: Machine, instance: Object, name: str, site: Site) -> Value:
     if found_member is not None:
         return found_member
     fallback = member(instance.cls, "__getattr__")
-    if isinstance(fallback, Function) and not any(active.node is fallback.node for active in m.active):
+    if isinstance(fallback, Function) and not any(active.node is fallback.node for active in m.stack.functions):
         return m.run(fallback, [instance, Const(name)], {}, site)
     items = m.see(contents.get(ITEMS, NONE))
     if isinstance(fallback, Ref) and isinstance(items, Dict) and name in m.state.get(items).items:
-        return m.state.get(items).items[name]  # type: ignore[no-any-return]
+        return m.state.get(items).items[name]
     if name == "__class__":
         return instance.cls
     if name == "training":
@@ -159,7 +160,7 @@ _MODULE_METHODS = frozenset(
 )
 
 
-def set_attribute(m: Machine, instance: Object, name: str, value: Value, site: Site) -> None:
+def set_attribute(m: Trace, instance: Object, name: str, value: Value, site: Site) -> None:
     found = member(instance.cls, name)
     if isinstance(found, Function) and found.kind == "property":
         setter = member(instance.cls, f"{name}.setter")
@@ -167,17 +168,17 @@ def set_attribute(m: Machine, instance: Object, name: str, value: Value, site: S
             m.run(setter, [instance, value], {}, site)
             return
     contents = m.state.get(instance)
-    if m.events and contents.items.get(name) is value:
-        stale.rebound(m, value, m.stored.get((instance, name), 0))
-    if m.overtaken:
-        m.state.set(m.overtaken, (instance, name), None)
-    if m.events or m.updates or isinstance(value, Tensor):
-        m.state.set(m.stored, (instance, name), m.tick())
-        m.keepers[instance, name] = m.frames[-1]
+    if m.state[WRITES] and contents.items.get(name) is value:
+        stale.rebound(m, value, m.state[STORED].get((instance, name), 0))
+    if m.state[OVERTAKEN]:
+        m.state.set(m.state[OVERTAKEN], (instance, name), None)
+    if len(m.state[WRITES]) or len(m.state[UPDATES]) or isinstance(value, Tensor):
+        m.state.set(m.state[STORED], (instance, name), m.tick())
+        m.state.set(m.state[KEEPERS], (instance, name), m.stack.frames[-1])
     m.state.put(instance, Attributes({**contents.items, name: value}, contents.open))
 
 
-def super_attribute(m: Machine, value: Super, name: str, site: Site) -> Value:
+def super_attribute(m: Trace, value: Super, name: str, site: Site) -> Value:
     receiver = value.receiver
     cls = receiver.cls if isinstance(receiver, Object) else value.owner
     found = member(cls, name, after=value.owner)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..hazards import stale
+from ..hazards.log import STORED
 from ..heap.join import CHOICES, choose
 from ..heap.values import (
     NONE,
@@ -25,7 +26,7 @@ from ..heap.values import (
 )
 from ..program.site import Site
 from ..trace.frames import Function
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from . import records
 from .iteration import LONGEST, elements, key_of, spelled
 
@@ -35,7 +36,7 @@ def bounded(items: tuple[Value, ...], open: bool) -> List:
     return List(items[:LONGEST], open or len(items) > LONGEST)
 
 
-def position(m: Machine, value: List, index: Value) -> int | None:
+def position(m: Trace, value: List, index: Value) -> int | None:
     """Where in the known part of a list an index points to.
 
     An index that is no constant is taken to be an element of its own, the same for the same index expression.
@@ -62,7 +63,7 @@ def position(m: Machine, value: List, index: Value) -> int | None:
     return where
 
 
-def _any_callable(m: Machine, value: Dict, key: Unknown) -> Value:
+def _any_callable(m: Trace, value: Dict, key: Unknown) -> Value:
     """``{"relu": nn.ReLU(), ...}[name]``: one of a few things to be called, or something unknown."""
     contents = m.state.get(value)
     found = {name: m.see(item) for name, item in contents.items.items()}
@@ -79,7 +80,7 @@ def _any_callable(m: Machine, value: Dict, key: Unknown) -> Value:
     return choose(options)
 
 
-def get_item(m: Machine, value: Value, index: Value) -> Value:
+def get_item(m: Trace, value: Value, index: Value) -> Value:
     """``value[index]`` for Python's containers."""
     index = m.see(index)
     if isinstance(value, Tuple):
@@ -104,13 +105,13 @@ def get_item(m: Machine, value: Value, index: Value) -> Value:
     if isinstance(value, Dict):
         key = key_of(index)
         if key is not None or index == NONE:
-            contents = m.state.get(value)
-            if key in contents.items:
-                found: Value = contents.items[key]
+            table = m.state.get(value)
+            if key in table.items:
+                found: Value = table.items[key]
                 stale.taken(m, value, m.see(found))
                 return found
             if value.factory is None:
-                return m.symbol(value, "[]", key) if contents.open else Unknown()
+                return m.symbol(value, "[]", key) if table.open else Unknown()
             return _missing(m, value, index)
         if isinstance(index, Unknown):
             found = m.state.get(value).items.get(index, Unknown())
@@ -132,7 +133,7 @@ def get_item(m: Machine, value: Value, index: Value) -> Value:
     return Unknown()
 
 
-def _missing(m: Machine, value: Dict, index: Value) -> Value:
+def _missing(m: Trace, value: Dict, index: Value) -> Value:
     """What a defaultdict makes for a key that it has not."""
     factory = value.factory
     if isinstance(factory, Function):
@@ -159,7 +160,7 @@ def sliced(items: tuple[Value, ...], index: Slice) -> tuple[Value, ...] | None:
     return None
 
 
-def set_item(m: Machine, value: Value, index: Value, new: Value) -> None:
+def set_item(m: Trace, value: Value, index: Value, new: Value) -> None:
     """``value[index] = new`` for Python's containers."""
     index = m.see(index)
     if isinstance(value, List):
@@ -177,16 +178,16 @@ def set_item(m: Machine, value: Value, index: Value, new: Value) -> None:
             changed[where] = new
             m.state.put(value, Items(tuple(changed), contents.open, contents.picked))
     elif isinstance(value, Dict):
-        contents = m.state.get(value)
+        table = m.state.get(value)
         key = key_of(index)
         if key is None and isinstance(index, Unknown):
             key = index
         if key is not None:
             stale.named(m, value, key, new)
             stale.stored(m, value, new)
-            m.state.put(value, Attributes({**contents.items, key: new}, contents.open))
+            m.state.put(value, Attributes({**table.items, key: new}, table.open))
         else:
-            m.state.put(value, Attributes(contents.items, True))
+            m.state.put(value, Attributes(table.items, True))
 
 
 def with_slice(contents: Items, index: Slice, new: list[Value]) -> Items | None:
@@ -200,7 +201,7 @@ def with_slice(contents: Items, index: Slice, new: list[Value]) -> Items | None:
     return Items(tuple(items))
 
 
-def list_method(m: Machine, value: List, name: str, args: list[Value]) -> Value:
+def list_method(m: Trace, value: List, name: str, args: list[Value]) -> Value:
     contents: Items = m.state.get(value)
     first = args[0] if args else NONE
     if name in ("append", "appendleft"):
@@ -240,16 +241,16 @@ def list_method(m: Machine, value: List, name: str, args: list[Value]) -> Value:
     return NONE if name in ("sort", "remove", "rotate") else Unknown(scalar=name in ("index", "count"))
 
 
-def extend(m: Machine, value: List, more: Value) -> None:
+def extend(m: Trace, value: List, more: Value) -> None:
     contents: Items = m.state.get(value)
     items, exact = elements(m, more)
     whole = bounded((*contents.items, *items), contents.open or not exact)
     m.state.put(value, whole.initial)
 
 
-def dict_method(m: Machine, value: Dict, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+def dict_method(m: Trace, value: Dict, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
     contents: Attributes = m.state.get(value)
-    for item in contents.items.values() if m.stored and name in ("items", "values") else ():
+    for item in contents.items.values() if m.state[STORED] and name in ("items", "values") else ():
         stale.taken(m, value, m.see(item))
     if name in ("get", "pop", "setdefault") and args:
         key = key_of(m.see(args[0]))
@@ -283,14 +284,14 @@ def dict_method(m: Machine, value: Dict, name: str, args: list[Value], kwargs: d
     return Unknown()
 
 
-def remove(m: Machine, value: Value, index: Value) -> None:
+def remove(m: Trace, value: Value, index: Value) -> None:
     """``del value[index]``, for Python's containers."""
     index = m.see(index)
     key = key_of(index)
     if isinstance(value, Dict) and key is not None:
-        contents = m.state.get(value)
-        left = {name: item for name, item in contents.items.items() if name != key}
-        m.state.put(value, Attributes(left, contents.open))
+        table = m.state.get(value)
+        left = {name: item for name, item in table.items.items() if name != key}
+        m.state.put(value, Attributes(left, table.open))
     elif isinstance(value, List) and isinstance(index, Slice):
         contents = m.state.get(value)
         less = with_slice(contents, index, [])

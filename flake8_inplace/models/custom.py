@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from ..hazards import arguments, log, text
+from ..hazards.saved import SECOND_BACKWARD
 from ..heap.values import NONE, Cell, CellState, Grad, Node, Object, Ref, Saved, Tensor, Tuple, Unknown, Value
 from ..program.site import Site
 from ..trace import holdings
 from ..trace.frames import Class, Function
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from . import classes, lineage, operators, tensors
 
 CONTEXT = Ref("torch.autograd.function.FunctionCtx")
 
 
-def method(m: Machine, context: Object, name: str, args: list[Value], site: Site) -> Value:
+def method(m: Trace, context: Object, name: str, args: list[Value], site: Site) -> Value:
     """``save_for_backward`` and ``mark_dirty``, which take nothing but tensors."""
     kept = "saved_tensors" if name == "save_for_backward" else "dirty"
     classes.set_attribute(m, context, kept, Tuple(tuple(map(m.promote, args))), site)
     return NONE
 
 
-def apply(m: Machine, cls: Class, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+def apply(m: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """``Function.apply``: the forward runs without grad mode; what it hands to ``save_for_backward`` is saved.
 
     Its backward is read as well, for what it must not overwrite: the gradients that it is given, and the inputs and
@@ -49,7 +50,7 @@ def apply(m: Machine, cls: Class, args: list[Value], kwargs: dict[str, Value], s
     return _outputs(m, result, grad, node, given)
 
 
-def _saves(m: Machine, cls: Class, context: Object, result: Value, site: Site) -> list[Saved]:
+def _saves(m: Trace, cls: Class, context: Object, result: Value, site: Site) -> list[Saved]:
     """What ``save_for_backward`` keeps, and the tensors on attributes of ``ctx`` that the backward reads."""
     results, saves = list(holdings.tensors_in(m, result)), []
     for tensor in _kept(m, context, "saved_tensors"):
@@ -58,10 +59,11 @@ def _saves(m: Machine, cls: Class, context: Object, result: Value, site: Site) -
     backward = lineage.member(cls, "backward")
     if not isinstance(backward, Function):
         return saves
-    for index, write in m.differentiated.get(backward, ()):
+    for index, write in m.work.backwards.get(backward, ()):
         if index < len(saves):
-            m.again.setdefault(saves[index], []).append(write)
-    read = frozenset(text.mentioned(m.body(backward)[0]))
+            again = m.state[SECOND_BACKWARD]
+            m.state.set(again, saves[index], (*again.get(saves[index], ()), write))
+    read = frozenset(text.mentioned(m.text.body(backward)[0]))
     for name, value in m.state.get(context).items.items():
         if name not in ("saved_tensors", "dirty") and name in read:
             for tensor in holdings.tensors_in(m, value):
@@ -69,7 +71,7 @@ def _saves(m: Machine, cls: Class, context: Object, result: Value, site: Site) -
     return saves
 
 
-def _tensors(m: Machine, value: Value) -> list[Tensor]:
+def _tensors(m: Trace, value: Value) -> list[Tensor]:
     """The tensors that an argument is, or that it is if the backward proves it to be one."""
     value = m.see(value)
     if isinstance(value, Unknown) and not value.scalar:
@@ -77,29 +79,29 @@ def _tensors(m: Machine, value: Value) -> list[Tensor]:
     return list(holdings.tensors_in(m, value))
 
 
-def _kept(m: Machine, context: Object, name: str) -> list[Tensor]:
+def _kept(m: Trace, context: Object, name: str) -> list[Tensor]:
     return list(holdings.tensors_in(m, m.state.get(context).items.get(name, NONE)))
 
 
-def _differentiate(m: Machine, cls: Class, context: Object, args: list[Value], result: Value, begin: int) -> None:
+def _differentiate(m: Trace, cls: Class, context: Object, args: list[Value], result: Value, begin: int) -> None:
     """Read the backward, once for every function object, and leave no trace of it in the state.
 
     What it saved for itself alone it may overwrite, as long as no second backward comes: that is remembered.
     """
     backward = lineage.member(cls, "backward")
-    if not isinstance(backward, Function) or backward in m.differentiated or m.borrowed:
+    if not isinstance(backward, Function) or backward in m.work.backwards or m.backward.readonly:
         return
     mark = m.state.mark()
     grads = [Tensor() for _ in (*backward.node.params.posonly_params, *backward.node.params.params)][1:]
     inputs = [_tensors(m, value) for value in args]
-    m.borrowed = {tensor.storage: "saved" for found in inputs for tensor in found}
-    m.borrowed |= {tensor.storage: "saved" for tensor in holdings.tensors_in(m, result)}
-    m.borrowed |= {tensor.storage: "grad_output" for tensor in grads}
+    m.backward.readonly = {tensor.storage: "saved" for found in inputs for tensor in found}
+    m.backward.readonly |= {tensor.storage: "saved" for tensor in holdings.tensors_in(m, result)}
+    m.backward.readonly |= {tensor.storage: "grad_output" for tensor in grads}
     saved = [tensor.storage for tensor in _kept(m, context, "saved_tensors")]
-    m.rewritten = {storage: [] for storage in saved}
+    m.backward.saved = {storage: [] for storage in saved}
     returned = m.see(m.run(backward, [context, *grads], {}, Site(backward.piece, backward.node, backward.node)))
-    m.differentiated[backward] = [(i, write) for i, storage in enumerate(saved) for write in m.rewritten[storage]]
-    m.borrowed, m.rewritten = {}, None
+    m.work.backwards[backward] = [(i, write) for i, storage in enumerate(saved) for write in m.backward.saved[storage]]
+    m.backward.readonly, m.backward.saved = {}, {}
     m.state.rollback(mark)
     dirty = {tensor.storage for tensor in _kept(m, context, "dirty")}
     for found, grad in zip(inputs, returned.items if isinstance(returned, Tuple) else (returned,), strict=False):
@@ -109,7 +111,7 @@ def _differentiate(m: Machine, cls: Class, context: Object, args: list[Value], r
                     m.refuse("dirty", event.site)
 
 
-def _outputs(m: Machine, result: Value, grad: Grad, node: Node, given: list[Tensor]) -> Value:
+def _outputs(m: Trace, result: Value, grad: Grad, node: Node, given: list[Tensor]) -> Value:
     """What a custom function returned, as its caller sees it: with a grad_fn; a view may not be written in place.
 
     An argument that is handed back as it was comes out as a view of itself.

@@ -20,12 +20,12 @@ from ..heap.values import (
 )
 from ..program.site import Site
 from ..trace.holdings import reach, tensors_in
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .operators import keep, write
 from .tensors import fresh, view
 
 
-def is_advanced(m: Machine, index: Value) -> bool:
+def is_advanced(m: Trace, index: Value) -> bool:
     """Whether indexing by ``index`` copies; what is not known to view is taken to copy."""
     index = m.see(index)
     if isinstance(index, Tuple):
@@ -39,7 +39,7 @@ def is_advanced(m: Machine, index: Value) -> bool:
     return not isinstance(index, Slice)
 
 
-def subscript(m: Machine, tensor: Tensor, index: Value, site: Site) -> Value:
+def subscript(m: Trace, tensor: Tensor, index: Value, site: Site) -> Value:
     """``x[index]``: a view, or a copy where the index is a tensor or a list."""
     if not is_advanced(m, index):
         part = view(m, tensor)
@@ -54,7 +54,7 @@ def subscript(m: Machine, tensor: Tensor, index: Value, site: Site) -> Value:
     return _index_node(m, tensor, [], index, site)
 
 
-def _lead_of_part(m: Machine, tensor: Tensor, index: Value) -> str:
+def _lead_of_part(m: Trace, tensor: Tensor, index: Value) -> str:
     """What is known of the first dimension of a part of a tensor, or that it is one of several rows in one memory."""
     first = m.see(index.items[0]) if isinstance(index, Tuple) and index.items else index
     if first == NONE:
@@ -65,7 +65,7 @@ def _lead_of_part(m: Machine, tensor: Tensor, index: Value) -> str:
     return "row" if tensor.lead == "row" or (tensor.lead == "shared" and number) else ""
 
 
-def _tail_of_part(m: Machine, tensor: Tensor, index: Value) -> str:
+def _tail_of_part(m: Trace, tensor: Tensor, index: Value) -> str:
     """What is known of the last dimension of a part of a tensor."""
     last = m.see(index.items[-1]) if isinstance(index, Tuple) and index.items else index
     if isinstance(index, Tuple) and last != Const(...):
@@ -73,7 +73,7 @@ def _tail_of_part(m: Machine, tensor: Tensor, index: Value) -> str:
     return tensor.tail if last in (NONE, Const(...)) or isinstance(last, Slice) or is_number(last) else ""
 
 
-def _index_node(m: Machine, tensor: Tensor, values: list[Value], index: Value, site: Site) -> Tensor:
+def _index_node(m: Trace, tensor: Tensor, values: list[Value], index: Value, site: Site) -> Tensor:
     """The copy that advanced indexing makes; the index tensors themselves are saved."""
     result = fresh()
     grad = max([m.grad(tensor), *(m.grad(m.see(v)) for v in values)]) if m.grad_mode else Grad.NO
@@ -83,14 +83,14 @@ def _index_node(m: Machine, tensor: Tensor, values: list[Value], index: Value, s
     return result
 
 
-def _keep_indices(m: Machine, index: Value, grad: Grad, site: Site) -> tuple[Saved, ...]:
+def _keep_indices(m: Trace, index: Value, grad: Grad, site: Site) -> tuple[Saved, ...]:
     """Indexing saves its masks and index tensors. What is indexed must surely require grad: it often holds integers."""
     if grad is not Grad.YES:
         return ()
     return tuple(keep(m, "indexing", "index", tensor.storage, site) for tensor in tensors_in(m, index))
 
 
-def assign_subscript(m: Machine, tensor: Tensor, index: Value, value: Value, site: Site, form: str) -> None:
+def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site: Site, form: str) -> None:
     """``x[index] = value``: the whole storage counts as overwritten."""
     if isinstance(constant(index), str):
         return  # a dictionary that was taken for a tensor

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from contextlib import suppress
 
 from ..hazards import log, stale
+from ..hazards.log import STORED, YIELDS
 from ..heap.join import choose
 from ..heap.values import (
     ITEMS,
@@ -26,7 +27,7 @@ from ..heap.values import (
 from ..program.site import Site
 from ..trace import holdings
 from ..trace.frames import Class
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from . import classes, records, tensors
 
 UNROLL = 4
@@ -39,7 +40,7 @@ ELEMENTS = 64
 """The most elements of one value that are told apart."""
 
 
-def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
+def elements(m: Trace, value: Value) -> tuple[list[Value], bool]:
     """The elements that iteration over a value yields, and whether these are all of them.
 
     Where the length is unknown two elements stand for all.
@@ -51,7 +52,7 @@ def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
         return list(value.items[:ELEMENTS]), len(value.items) <= ELEMENTS
     if isinstance(value, List):
         contents = m.state.get(value)
-        for item in contents.items if m.stored else ():
+        for item in contents.items if m.state[STORED] else ():
             stale.taken(m, value, m.see(item))
         if contents.open:
             items = list(contents.items[:ELEMENTS])
@@ -60,9 +61,9 @@ def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
             return items, False
         return list(contents.items[:ELEMENTS]), len(contents.items) <= ELEMENTS
     if isinstance(value, Dict):
-        contents = m.state.get(value)
-        keys = list(map(spelled, contents.items))
-        if contents.open:  # what keys there are besides is not known
+        table = m.state.get(value)
+        keys = list(map(spelled, table.items))
+        if table.open:  # what keys there are besides is not known
             return [*keys[:ELEMENTS], Unknown(), Unknown()][: max(len(keys), 2)], False
         return keys[:ELEMENTS], len(keys) <= ELEMENTS
     if isinstance(value, Tensor):
@@ -71,18 +72,18 @@ def elements(m: Machine, value: Value) -> tuple[list[Value], bool]:
         return [Const(item) for item in value.value[:ELEMENTS]], not value.value[ELEMENTS:]
     if isinstance(value, Object):
         name = value.cls.name if isinstance(value.cls, Ref) else ""
-        contents = m.state.get(value).items
+        attributes = m.state.get(value).items
         if name == "range":
-            return [contents["start"], Unknown(scalar=True, positive=True)], False
-        if ITEMS in contents:
-            return elements(m, contents[ITEMS])
+            return [attributes["start"], Unknown(scalar=True, positive=True)], False
+        if ITEMS in attributes:
+            return elements(m, attributes[ITEMS])
         return _iterated(m, value)
     if isinstance(value, Unknown):
         return [unknown_part(value), unknown_part(value)], False
     return [Unknown(), Unknown()], False
 
 
-def _either(m: Machine, value: Choice) -> tuple[list[Value], bool]:
+def _either(m: Trace, value: Choice) -> tuple[list[Value], bool]:
     """Iteration over one of several values: place by place one of their elements."""
     rows = [(guard, *elements(m, option)) for guard, option in value.options if m.state.possible(guard)]
     longest = max((len(items) for _, items, _ in rows), default=0)
@@ -93,7 +94,7 @@ def _either(m: Machine, value: Choice) -> tuple[list[Value], bool]:
     return columns, all(done and len(items) == longest for _, items, done in rows)
 
 
-def few(m: Machine, items: list[Value], exact: bool, configures: bool) -> tuple[list[Value], bool]:
+def few(m: Trace, items: list[Value], exact: bool, configures: bool) -> tuple[list[Value], bool]:
     """The elements that a loop is read with: all of a short list, two of a long one.
 
     A loop that ``configures`` modules is read with all of them. Of many tensors those come first that something saved.
@@ -109,24 +110,25 @@ def few(m: Machine, items: list[Value], exact: bool, configures: bool) -> tuple[
     return sorted(items, key=lambda item: not (isinstance(item, Tensor) and m.state.get(item.storage)))[:2], False
 
 
-def _last(m: Machine, item: Value) -> Value:
+def _last(m: Trace, item: Value) -> Value:
     """The module of what ``named_modules()`` yields: a name and a module."""
     item = m.see(item)
     return m.see(item.items[-1]) if isinstance(item, Tuple) and item.items else item
 
 
-def collected(m: Machine, source: Value, rows: list[Value]) -> None:
+def collected(m: Trace, source: Value, rows: list[Value]) -> None:
     """All that a generator hands out is kept before anybody reads it: what it overwrote meanwhile is lost."""
-    handed = m.handed.get(source, ()) if isinstance(source, List) else ()
+    handed = m.state[YIELDS].get(source, ()) if isinstance(source, List) else ()
     memory = {tensor.storage for row in rows for tensor in holdings.held(m, row, set())} if handed else set()
-    for time, frame, value in handed:
+    for yielded in handed:
+        time, frame, value = yielded.time, yielded.frame, yielded.value
         for tensor in holdings.held(m, value, set()):
             for event in log.since(m, tensor, time) if tensor.storage in memory else ():
                 if frame in event.frames and log.whole(tensor, event):
                     m.refuse("read", event.site)
 
 
-def another(m: Machine, item: Value) -> Value:
+def another(m: Trace, item: Value) -> Value:
     """What one more round of a loop would see after ``item``: a value like it, with memory of its own."""
     item = m.see(item)
     if isinstance(item, Tuple):
@@ -142,7 +144,7 @@ def unknown_part(value: Unknown) -> Unknown:
     return Unknown(part_grad(value), value.node, scalar=value.scalar, likely=value.likely)
 
 
-def length(m: Machine, value: Value) -> Value:
+def length(m: Trace, value: Value) -> Value:
     value = m.see(value)
     if isinstance(value, Tuple):
         return Const(len(value.items))
@@ -156,7 +158,7 @@ def length(m: Machine, value: Value) -> Value:
     return m.symbol("len", value if isinstance(value, Hashable) else id(value), scalar=True)
 
 
-def unpack(m: Machine, value: Value, count: int, star: int | None = None) -> list[Value]:
+def unpack(m: Trace, value: Value, count: int, star: int | None = None) -> list[Value]:
     """The values that ``a, b, *c = value`` binds."""
     value = records.as_tuple(m, m.see(value))
     if isinstance(value, Choice):
@@ -217,7 +219,7 @@ def spelled(key: Hashable) -> Value:
     return key if isinstance(key, (Unknown, Object, Tensor)) else Const(key)
 
 
-def _iterated(m: Machine, instance: Object) -> tuple[list[Value], bool]:
+def _iterated(m: Trace, instance: Object) -> tuple[list[Value], bool]:
     """What an instance yields, as far as its class is one of the file: as for `elements`."""
     if not isinstance(instance.cls, Class):
         return [Unknown(), Unknown()], False
@@ -233,7 +235,7 @@ def _iterated(m: Machine, instance: Object) -> tuple[list[Value], bool]:
     return [Unknown() if item is None else item for item in rounds], False
 
 
-def elements_all(m: Machine, value: List | Tuple) -> tuple[tuple[Value, ...], bool]:
+def elements_all(m: Trace, value: List | Tuple) -> tuple[tuple[Value, ...], bool]:
     if isinstance(value, Tuple):
         return value.items, False
     contents = m.state.get(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..heap.values import Object, Ref, Value
 from ..torchfacts import modules
 from ..trace.frames import Class
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 
 MODULE = "torch.nn.Module"
 MODULES = frozenset(
@@ -89,7 +89,7 @@ def optimizes(cls: Value | None) -> bool:
     return cls is not None and any(isinstance(base, Ref) and base.name in OPTIMIZERS for base in lineage(cls))
 
 
-def kept(m: Machine, instance: Value | None, inside: bool = False) -> list[Value]:
+def kept(m: Trace, instance: Value | None, inside: bool = False) -> list[Value]:
     """What an instance keeps that others may go on with: on itself, in its modules, and on instances that it holds.
 
     What those hold in turn is mostly a structure that an algorithm works on.

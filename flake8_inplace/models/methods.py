@@ -6,12 +6,12 @@ from ..heap.values import NONE, Array, Bindings, CellState, Const, Grad, Tensor,
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace.callables import Method
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .overloads import apply
 from .tensors import SAME_METADATA, VIEWS, backward, data, require_grad, unknown_call
 
 
-def method(m: Machine, tensor: Tensor, name: str, args: list[Value], kwargs: Bindings, site: Site) -> Value:
+def method(m: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: Bindings, site: Site) -> Value:
     """Call a method of a tensor."""
     if name == "backward":
         backward(m, [tensor], kwargs)
@@ -43,7 +43,7 @@ def method(m: Machine, tensor: Tensor, name: str, args: list[Value], kwargs: Bin
     return unknown_call(m, tensor, *args, *kwargs.values())
 
 
-def attribute(m: Machine, tensor: Tensor, name: str, site: Site) -> Value:
+def attribute(m: Trace, tensor: Tensor, name: str, site: Site) -> Value:
     """Read an attribute of a tensor."""
     if name == "data":
         return data(m, tensor)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+from ..hazards import saved
 from ..heap.values import (
     ITEMS,
     NONE,
@@ -27,13 +28,13 @@ from ..program.site import Site
 from ..torchfacts import modules
 from ..torchfacts import ops as facts
 from ..trace.frames import Function
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from . import overloads, tensors
 from .lineage import DICTS, LISTS, MODULE, OPTIMIZERS, PACKED, is_module, lineage, member
 from .records import as_list, dictionary, entries, replaced
 
 
-def build(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value]) -> Object | None:
+def build(m: Trace, name: str, args: list[Value], kwargs: dict[str, Value]) -> Object | None:
     """Make an instance of a torch.nn class, or None where its class is not known."""
     if name in LISTS:
         items: Value = (
@@ -65,7 +66,7 @@ def build(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value]) ->
     return Object(Ref(name), attributes)
 
 
-def _optimizer(m: Machine, params: Value, options: dict[str, Value]) -> dict[Any, Value]:
+def _optimizer(m: Trace, params: Value, options: dict[str, Value]) -> dict[Any, Value]:
     """What an optimizer of these parameters, or groups of parameters, holds."""
     params = m.see(params)
     given = m.state.get(params).items if isinstance(params, List) else ()
@@ -73,7 +74,7 @@ def _optimizer(m: Machine, params: Value, options: dict[str, Value]) -> dict[Any
     return {"params": params, "fused": options.get("fused", NONE), "param_groups": List(groups), "state": Unknown()}
 
 
-def call(m: Machine, instance: Object, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+def call(m: Trace, instance: Object, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """``instance(...)``."""
     for name in ("forward", "__call__"):
         found = member(instance.cls, name)
@@ -87,7 +88,7 @@ def call(m: Machine, instance: Object, args: list[Value], kwargs: dict[str, Valu
 
 
 def call_fact(
-    m: Machine, instance: Object, fact: modules.ModuleFact, args: list[Value], kwargs: dict[str, Value], site: Site
+    m: Trace, instance: Object, fact: modules.ModuleFact, args: list[Value], kwargs: dict[str, Value], site: Site
 ) -> Value:
     """Call an instance of a torch.nn class."""
     if args and isinstance(first := m.see(args[0]), Object) and first.cls == PACKED:
@@ -106,7 +107,7 @@ def call_fact(
         return m.see(args[0])
     own = {p.name: _own(m, contents, p.name[5:], site) for p in op.params if p.name.startswith("self.")}
     if contents.get("init.max_norm", NONE) != NONE and isinstance(weight := contents.get("weight"), Tensor):
-        m.write(weight.storage, "renorm", site)
+        saved.write(m, weight.storage, "renorm", site)
     inputs = [p.name for p in op.params if not p.name.startswith("self.")]
     named = {name: value for name, value in kwargs.items() if name in inputs}
     return overloads.apply(m, (_lenient(op),), args[: len(inputs)], named | own, site, form)
@@ -118,7 +119,7 @@ def _lenient(op: facts.Op) -> facts.Op:
     return replace(op, params=tuple(facts.Param(p.name, p.kind, True) for p in op.params), inplace=None)
 
 
-def _own(m: Machine, contents: Mapping[Any, Value], name: str, site: Site) -> Value:
+def _own(m: Trace, contents: Mapping[Any, Value], name: str, site: Site) -> Value:
     """A parameter of a module as its forward uses it: what its parametrization makes of it."""
     value = contents.get(name, NONE)
     made_by = m.see(contents.get(f"parametrizations.{name}", NONE))

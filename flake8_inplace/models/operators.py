@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..hazards import data, origins, stale
+from ..hazards import data, origins, saved, stale
 from ..hazards.refused import adds_up, overlaps, refusal, style, unbatched
+from ..hazards.snapshots import UPDATES
 from ..heap.autograd import phi
 from ..heap.values import (
     ALWAYS,
@@ -25,7 +26,7 @@ from ..heap.values import (
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace.holdings import tensors_in, unknowns
-from ..trace.machine import Machine
+from ..trace.trace import BATCHED, Trace
 from .results import make_result, to_integers
 
 _FILLING = frozenset("fill zero masked_fill index_fill fill_ zero_ masked_fill_ index_fill_ index_put_".split())
@@ -40,7 +41,7 @@ _COMPARING = frozenset({"sub", "rsub", "eq", "ne", "equal", "allclose", "isclose
 """Operators that ask how two tensors differ."""
 
 
-def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Value:
+def run(m: Trace, op: facts.Op, bound: Bindings, site: Site, form: str) -> Value:
     """One operator runs: it saves, overwrites and returns."""
     operands: dict[str, list[Tensor]] = {}
     extra: list[Unknown] = []
@@ -56,7 +57,7 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
             for tensor in operands[param.name]:
                 stale.taken(m, value, tensor)
         extra.extend(unknowns(m, value))
-    if op.name in _COMPARING and m.updates:
+    if op.name in _COMPARING and m.state[UPDATES]:
         both = [tensor for name in ("self", "input", "other", "target") for tensor in operands.get(name, ())]
         if len(both) == 2:
             data.compared(m, both[0], both[1])
@@ -88,7 +89,7 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
         for tensor in given:
             data.differentiated(m, tensor)
     written = [tensor for name in op.writes for tensor in operands.get(name, ())]
-    if op.name == "set_" and m.borrowed:
+    if op.name == "set_" and m.backward.readonly:
         written = []  # it gives a tensor other memory: a reversible layer brings back an input that it had freed
     if op.name == "copy_":
         for tensor, source in zip(written, operands.get("src", ()), strict=False):
@@ -96,7 +97,7 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
     refused = False
     for tensor in written:
         if op.name in _FILLING and tensor.view == "expand":
-            m.write(tensor.storage, form, site)
+            saved.write(m, tensor.storage, form, site)
             if op.name in _MASKED:
                 m.refuse("expand" if Grad.YES in (m.grad(tensor), grad) else "expanded", site)
         elif any(overlaps(tensor, other) for other in given):
@@ -109,8 +110,9 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
     results = [make_result(m, op, out, operands, bound) for out in op.outs]
     if m.alike is not None and len(op.outs) == 1 and op.outs[0].kind == "fresh":
         results = [_alike(m, op, results[0], grad)]
-    if m.batched and not m.batched.isdisjoint(given):
-        m.batched.update(tensor for result in results for tensor in tensors_in(m, result))
+    if m.state[BATCHED] and any(map(m.state[BATCHED].get, given)):
+        for tensor in [tensor for result in results for tensor in tensors_in(m, result)]:
+            m.state.set(m.state[BATCHED], tensor, True)
     if grad:
         for save in op.saves:
             if save.slot.startswith("result") and save.sure and not requiring.isdisjoint(save.needs):
@@ -132,7 +134,7 @@ def run(m: Machine, op: facts.Op, bound: Bindings, site: Site, form: str) -> Val
     return results[0] if len(results) == 1 else Tuple(tuple(results)) if results else NONE
 
 
-def _alike(m: Machine, op: facts.Op, made: Value, grad: Grad) -> Value:
+def _alike(m: Trace, op: facts.Op, made: Value, grad: Grad) -> Value:
     """The tensor that stands for the result of an operator, if it was given several values; or ``made`` itself."""
     if m.alike is None or not isinstance(made, Tensor):
         return made
@@ -145,7 +147,7 @@ def _whole_number(value: Value) -> bool:
     return isinstance(value, Const) and type(value.value) is int and value.value != 0
 
 
-def _hold_whole_numbers(m: Machine, tensor: Tensor) -> None:
+def _hold_whole_numbers(m: Trace, tensor: Tensor) -> None:
     """Labels, ids and masks are what is compared with a whole number; if nothing says otherwise, it has no gradient."""
     state = m.cell(tensor)
     if state.grad is Grad.MAYBE:
@@ -158,7 +160,7 @@ def certain(op: facts.Op, save: facts.Save, bound: Bindings) -> bool:
 
 
 def keep(
-    m: Machine,
+    m: Trace,
     op: str,
     slot: str,
     storage: Storage,
@@ -168,14 +170,14 @@ def keep(
 ) -> Saved:
     """Autograd keeps a tensor for the backward pass, where one of ``needs`` requires grad."""
     packing = m.state.modes.get("packing")
-    saved = Saved(op, slot, storage, site, m.state.guard(), tuple(m.calling), packing == "share", possible, needs)
+    saved = Saved(op, slot, storage, site, m.state.guard(), tuple(m.stack.calls), packing == "share", possible, needs)
     held = m.state.get(storage)
     if packing != "copy" and len(held) < SAVES:
         m.state.put(storage, held | {saved})
     return saved
 
 
-def write(m: Machine, tensor: Tensor, form: str, site: Site, grad: Grad = Grad.NO, whole: bool = True) -> bool:
+def write(m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad = Grad.NO, whole: bool = True) -> bool:
     """A tensor is overwritten in place, from values that require grad as ``grad`` says.
 
     True where torch refuses: that is noted, and the tensor stays as it is. ``whole`` is False where only one part of it
@@ -187,8 +189,8 @@ def write(m: Machine, tensor: Tensor, form: str, site: Site, grad: Grad = Grad.N
     if refused or tensor.lead == "row" or (tensor.lead == "windows" and adds_up(site)):
         m.refuse(refused or "expanded", site)
     if not refused:
-        if tensor.origin != "cast" or tensor.storage not in m.borrowed:
-            m.write(tensor.storage, form, site)
+        if tensor.origin != "cast" or tensor.storage not in m.backward.readonly:
+            saved.write(m, tensor.storage, form, site)
         origins.note(m, tensor, form, site)
         data.rescale(m, tensor, site)
     return bool(refused)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from ..hazards import saved
 from ..hazards.refused import MIXING, in_its_way
 from ..heap.values import NONE, Bindings, CellState, Const, Grad, List, Tensor, Tuple, Unknown, Value, constant
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace.holdings import tensors_in
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .operators import run
 from .tensors import unknown_call
 
 
 def apply(
-    m: Machine, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindings, site: Site, form: str = "op_"
+    m: Trace, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindings, site: Site, form: str = "op_"
 ) -> Value:
     """Call an operator, with every combination of what its arguments may be."""
     names = list(kwargs)
@@ -25,7 +26,7 @@ def apply(
     return m.split([*args, *kwargs.values()], call)
 
 
-def _apply(m: Machine, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindings, site: Site, form: str) -> Value:
+def _apply(m: Trace, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindings, site: Site, form: str) -> Value:
     out = kwargs.pop("out", NONE)
     matches = ((op, bound) for op in ops if (bound := bind(m, op, args, kwargs)) is not None)
     match = next(matches, None)
@@ -54,7 +55,7 @@ def _passes_through(op: facts.Op, bound: Bindings) -> bool:
     return off == Const(False) or bound.get("p", NONE) in (Const(0), Const(0.0))
 
 
-def _into(m: Machine, out: Value, result: Value, site: Site) -> Value:
+def _into(m: Trace, out: Value, result: Value, site: Site) -> Value:
     """``out=``: the result is written into a tensor that exists."""
     out = m.promote(out)
     targets = list(out.items) if isinstance(out, Tuple) else [out]
@@ -64,11 +65,11 @@ def _into(m: Machine, out: Value, result: Value, site: Site) -> Value:
             if m.grad_mode and Grad.YES in (m.grad(target), *(m.grad(t) for t in tensors_in(m, result))):
                 m.refuse("out", site)
             else:
-                m.write(target.storage, "out", site)
+                saved.write(m, target.storage, "out", site)
     return out
 
 
-def bind(m: Machine, op: facts.Op, args: list[Value], kwargs: Bindings) -> Bindings | None:
+def bind(m: Trace, op: facts.Op, args: list[Value], kwargs: Bindings) -> Bindings | None:
     """The arguments by parameter name, or None where they cannot be meant for this overload."""
     bound: Bindings = {}
     places = [param for param in op.params if not param.kwonly]
@@ -110,7 +111,7 @@ _OPTIONS = frozenset(
 )
 
 
-def _fits(m: Machine, param: facts.Param, value: Value) -> bool:
+def _fits(m: Trace, param: facts.Param, value: Value) -> bool:
     if isinstance(value, Const):
         return param.kind == "other" or value.value is None
     if isinstance(value, Unknown):

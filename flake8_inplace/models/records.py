@@ -20,12 +20,12 @@ from ..heap.values import (
     Unknown,
     Value,
 )
-from ..trace.machine import Machine
+from ..trace.trace import MODULES, Trace
 from . import tensors
 from .lineage import NAMED_TUPLE, PACKED, fields, inherits
 
 
-def dictionary(m: Machine, args: list[Value], kwargs: dict[str, Value]) -> Dict:
+def dictionary(m: Trace, args: list[Value], kwargs: dict[str, Value]) -> Dict:
     """``dict(...)``, of another dictionary or of pairs."""
     given = entries(m, args[0]) if args else Attributes({})
     made = Dict({**given.items, **kwargs}, given.open)
@@ -33,13 +33,13 @@ def dictionary(m: Machine, args: list[Value], kwargs: dict[str, Value]) -> Dict:
     return made
 
 
-def entries(m: Machine, value: Value) -> Attributes:
+def entries(m: Trace, value: Value) -> Attributes:
     """What a value holds that is used as a dictionary."""
     value = m.see(value)
     if isinstance(value, Object):
         value = m.see(m.state.get(value).items.get(ITEMS, NONE))
     if isinstance(value, Dict):
-        return m.state.get(value)  # type: ignore[no-any-return]
+        return m.state.get(value)
     if not isinstance(value, (List, Tuple)):
         return Attributes({}, open=True)
     contents = m.state.get(value) if isinstance(value, List) else Items(value.items)
@@ -49,25 +49,25 @@ def entries(m: Machine, value: Value) -> Attributes:
     return Attributes(held, contents.open or len(pairs) < len(contents.items))
 
 
-def _as_row(m: Machine, value: Value) -> Value:
+def _as_row(m: Trace, value: Value) -> Value:
     """A pair, which may be spelled as a list."""
     value = m.see(value)
     return Tuple(m.state.get(value).items) if isinstance(value, List) and not m.state.get(value).open else value
 
 
-def replaced(m: Machine, value: Value, changes: dict[str, Value]) -> Value:
+def replaced(m: Trace, value: Value, changes: dict[str, Value]) -> Value:
     """A copy of an instance with some attributes changed: ``dataclasses.replace``, ``_replace``."""
     value = m.see(value)
     return Object(value.cls, {**m.state.get(value).items, **changes}) if isinstance(value, Object) else Unknown()
 
 
-def packed(m: Machine, data: Value) -> Object:
+def packed(m: Trace, data: Value) -> Object:
     """A PackedSequence over the memory of ``data``."""
     rest = ("batch_sizes", "sorted_indices", "unsorted_indices")
     return Object(PACKED, {"data": data, **{name: Unknown() for name in rest}})
 
 
-def as_tuple(m: Machine, value: Value) -> Value:
+def as_tuple(m: Trace, value: Value) -> Value:
     """A named tuple as the tuple that it is; anything else as it was."""
     if isinstance(value, Object) and inherits(value.cls, PACKED.name):
         return Tuple(tuple(m.state.get(value).items.values()))
@@ -77,7 +77,7 @@ def as_tuple(m: Machine, value: Value) -> Value:
     return value
 
 
-def as_list(m: Machine, value: Value) -> Value:
+def as_list(m: Trace, value: Value) -> Value:
     value = m.see(value)
     if isinstance(value, List):
         return List(m.state.get(value).items, m.state.get(value).open)
@@ -89,7 +89,7 @@ def as_list(m: Machine, value: Value) -> Value:
     return List([Unknown(), Unknown()], open=True) if isinstance(value, Unknown) else List()
 
 
-def copied(m: Machine, value: Value, memo: dict[Value, Value]) -> Value:
+def copied(m: Trace, value: Value, memo: dict[Value, Value]) -> Value:
     """``copy.deepcopy``: memory of its own for every tensor, the same structure; what holds itself does so again."""
     value = m.see(value)
     if value in memo:
@@ -99,8 +99,8 @@ def copied(m: Machine, value: Value, memo: dict[Value, Value]) -> Value:
         return choose(options, partial=len(options) == 1)
     if isinstance(value, Unknown) and not value.scalar:
         memo[value] = Unknown()
-        if value in m.modules:
-            m.modules.add(memo[value])
+        if value in m.state[MODULES]:
+            m.state.set(m.state[MODULES], memo[value], True)
     elif isinstance(value, Tensor):
         memo[value] = Tensor(cell=Cell(m.grad(value), leaf=m.cell(value).leaf))
     elif isinstance(value, Tuple):
@@ -115,7 +115,7 @@ def copied(m: Machine, value: Value, memo: dict[Value, Value]) -> Value:
     return memo.get(value, value)
 
 
-def shallow(m: Machine, value: Value) -> Value:
+def shallow(m: Trace, value: Value) -> Value:
     """``copy.copy``: another container, or another instance, of the same things."""
     value = m.see(value)
     if isinstance(value, List):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..heap.values import NONE, Bindings, Cell, Const, List, Ref, Storage, Tensor, Tuple, Unknown, Value, constant
 from ..torchfacts import ops as facts
-from ..trace.machine import Machine
+from ..trace.trace import Trace
 from .tensors import detached, fresh, view
 
 _TRANSPOSING = frozenset("transpose t permute T mT H mH swapaxes swapdims movedim moveaxis adjoint".split())
@@ -16,7 +16,7 @@ _FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.
 _INTEGERS = frozenset(f"torch.{name}" for name in "bool uint8 int8 int16 int32 int64 short int long".split())
 
 
-def make_result(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Value:
+def make_result(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Value:
     if not out.many:
         return _single(m, op, out, operands, bound)
     given = operands.get(out.of or "", [])
@@ -25,7 +25,7 @@ def make_result(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, li
     return List([_single(m, op, out, operands, bound), _single(m, op, out, operands, bound)], open=True)
 
 
-def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
+def _single(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
     bases = operands.get(out.of or "", [])
     if out.kind == "fresh" or not bases:
         made = fresh()
@@ -68,7 +68,7 @@ def _single(m: Machine, op: facts.Op, out: facts.Out, operands: dict[str, list[T
     return part
 
 
-def _overlap(m: Machine, bound: Bindings) -> bool:
+def _overlap(m: Trace, bound: Bindings) -> bool:
     """Whether windows of the size that is given, or most likely given, overlap when they are so many steps apart."""
     given = (m.see(bound.get(name, NONE)) for name in ("size", "step"))
     known = [value.default if isinstance(value, Unknown) and value.default is not None else value for value in given]
@@ -76,7 +76,7 @@ def _overlap(m: Machine, bound: Bindings) -> bool:
     return isinstance(size, int) and isinstance(step, int) and step < size
 
 
-def _sizes(m: Machine, bound: Bindings) -> tuple[Value, ...]:
+def _sizes(m: Trace, bound: Bindings) -> tuple[Value, ...]:
     """The sizes that an operator is given, where it is known how many."""
     given = bound.get("size", bound.get("shape"))
     if given is None:
@@ -87,7 +87,7 @@ def _sizes(m: Machine, bound: Bindings) -> tuple[Value, ...]:
     return tuple(map(m.see, size.items)) if isinstance(size, Tuple) else ()
 
 
-def _lead(m: Machine, expanded: Tensor | None, bound: Bindings) -> str:
+def _lead(m: Trace, expanded: Tensor | None, bound: Bindings) -> str:
     """What is known of the first dimension of a new tensor, or of one that was expanded."""
     sizes = _sizes(m, bound)
     if expanded is None or not sizes or sizes[0] == Const(1):
@@ -96,7 +96,7 @@ def _lead(m: Machine, expanded: Tensor | None, bound: Bindings) -> str:
     return "shared" if grown or (expanded.lead == "one" and sizes[0] != Const(-1)) else ""
 
 
-def _dims(m: Machine, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bindings) -> int | None:
+def _dims(m: Trace, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bindings) -> int | None:
     """The number of dimensions of a new tensor, as far as it tells an index from a list of indices."""
     if op.name in _SEQUENCES:
         return 1
@@ -114,7 +114,7 @@ _SIZED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn"})
 _CONVERSIONS = frozenset({"clone", "to", "long", "int", "contiguous"})
 
 
-def _depth(m: Machine, value: Value) -> int | None:
+def _depth(m: Trace, value: Value) -> int | None:
     """How deep numbers are nested in lists."""
     value = m.see(value)
     if isinstance(value, Const) and isinstance(value.value, (int, float)):

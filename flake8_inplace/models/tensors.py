@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..hazards import snapshots
+from ..hazards import saved, snapshots
 from ..heap.values import NONE, Bindings, Cell, CellState, Grad, Node, Storage, Tensor, Tuple, Unknown, Value, constant
 from ..torchfacts import ops as facts
 from ..trace.holdings import reach
-from ..trace.machine import Machine
+from ..trace.trace import BATCHED, GRAD_TESTS, Trace
 
 _OUTPUTS = {"values": 0, "eigenvalues": 0, "Q": 0, "U": 0, "L": 0, "sign": 0, "solution": 0}
 _OUTPUTS |= {"indices": 1, "eigenvectors": 1, "R": 1, "S": 1, "logabsdet": 1, "V": 2, "Vh": 2}
@@ -21,7 +21,7 @@ def fresh(grad: Grad = Grad.NO, node: Node | None = None, leaf: bool = True) -> 
     return Tensor(cell=Cell(grad, node, leaf))
 
 
-def view(m: Machine, base: Tensor, kind: str = "view", contiguous: bool = True) -> Tensor:
+def view(m: Trace, base: Tensor, kind: str = "view", contiguous: bool = True) -> Tensor:
     """A view of ``base``; the strictest kind of view wins when views are made of views."""
     cell = base.cell
     if m.grad_mode:
@@ -35,19 +35,19 @@ def view(m: Machine, base: Tensor, kind: str = "view", contiguous: bool = True) 
     part.time = base.time
     if kind == "views" and not part.time:
         part.time = m.tick()
-    if base in m.batched:
-        m.batched.add(part)
+    if m.state[BATCHED].get(base):
+        m.state.set(m.state[BATCHED], part, True)
     return part
 
 
-def detached(m: Machine, base: Tensor) -> Tensor:
+def detached(m: Trace, base: Tensor) -> Tensor:
     """``detach()``: the same memory and version counter, no history."""
     result = Tensor(base.storage, Cell(), base.view, base.contiguous)
     result.origin, result.time = base.origin, m.tick()
     return result
 
 
-def data(m: Machine, base: Tensor) -> Tensor:
+def data(m: Trace, base: Tensor) -> Tensor:
     """``.data``: the same memory, a version counter of its own."""
     result = Tensor(Storage(hidden=base.storage), Cell(base=base.cell), base.view, base.contiguous)
     result.time = m.tick()
@@ -56,13 +56,13 @@ def data(m: Machine, base: Tensor) -> Tensor:
     return result
 
 
-def made_of(m: Machine, array: Unknown) -> Tensor | None:
+def made_of(m: Trace, array: Unknown) -> Tensor | None:
     """The tensor over the memory of an array that something else made: ``torch.from_numpy(array)``."""
     found = m.see(m.symbols.get(("memory", array), NONE))
     return found if isinstance(found, Tensor) else None
 
 
-def hooked(m: Machine, value: Value) -> Value:
+def hooked(m: Trace, value: Value) -> Value:
     """What goes into, or comes out of, a module with a full backward hook: a view that may not be written in place."""
     value = m.see(value)
     if isinstance(value, Tuple):
@@ -73,7 +73,7 @@ def hooked(m: Machine, value: Value) -> Value:
     return value
 
 
-def unknown_call(m: Machine, *values: Value, grad: Grad = Grad.NO) -> Unknown:
+def unknown_call(m: Trace, *values: Value, grad: Grad = Grad.NO) -> Unknown:
     """The result of code that this file does not show: whatever it is, it may depend on all that went in."""
     nodes = m.history(*values)
     for value in values:
@@ -81,20 +81,20 @@ def unknown_call(m: Machine, *values: Value, grad: Grad = Grad.NO) -> Unknown:
     return Unknown(grad, Node("call", (), nodes) if nodes else None)
 
 
-def backward(m: Machine, outputs: list[Value], kwargs: Bindings) -> None:
+def backward(m: Trace, outputs: list[Value], kwargs: Bindings) -> None:
     """A backward pass runs from ``outputs``, and frees what their graph had saved unless it is asked to keep it."""
-    m.want(*outputs)
+    saved.backward_may_start_from(m, *outputs)
     snapshots.updated(m, None)
     m.state.set(m.state.modes, "backward", True)
     if any(constant(kwargs.get(name, NONE)) is True for name in ("retain_graph", "create_graph")):
-        m.repeat(*outputs)
+        saved.second_backward(m, *outputs)
     else:
-        m.release(*outputs)
+        saved.free_graph(m, *m.history(*outputs))
 
 
-def require_grad(m: Machine, tensor: Tensor, on: bool) -> None:
+def require_grad(m: Trace, tensor: Tensor, on: bool) -> None:
     state = m.cell(tensor)
-    m.state.set(m.questions, (tensor.cell,), frozenset())  # what was asked before says nothing of it now
+    m.state.set(m.state[GRAD_TESTS], tensor.cell, frozenset())  # what was asked before says nothing of it now
     m.state.put(tensor.cell, CellState(Grad.YES if on else Grad.NO, state.node if on else None, state.node is None))
 
 
@@ -109,7 +109,7 @@ def output(value: Tuple, name: str) -> Value:
     return value.items[index] if index is not None and index < len(value.items) else Unknown()
 
 
-def element(m: Machine, tensor: Tensor) -> Tensor:
+def element(m: Trace, tensor: Tensor) -> Tensor:
     """What iteration over a tensor yields: one of several views, which may not be written."""
     part = view(m, tensor, "views")
     part.dims = tensor.dims - 1 if tensor.dims else None

@@ -56,6 +56,13 @@ class Piece:
             self._block = self.tree.block(self.body)
         return self._block
 
+    @staticmethod
+    def nothing() -> libcst.IndentedBlock:
+        """No statements."""
+        from libcst import IndentedBlock
+
+        return IndentedBlock(())
+
     def forget(self) -> None:
         """Give up the nodes of the piece, and of what was cut out of it."""
         for piece in (self, *self.functions.values()):

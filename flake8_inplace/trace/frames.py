@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..heap.state import Exit
+from ..heap.state import Exit, Table, moments
 from ..heap.values import Callable_, List, Value
 from ..program.pieces import Piece
 from ..program.sealed import sealed
@@ -17,32 +17,28 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Frame:
-    """The variables of a running function, class body or module. ``owner`` is the class whose method runs.
+    """A running function, class body or module."""
 
-    ``given`` are its arguments, ``born`` is the moment it began, ``times`` when its variables were bound since,
-    ``line`` the statement it is at, ``last`` the one at its end, and ``ended`` whether it came there; ``elements`` are
-    the targets of its loops.
-    """
-
-    vars: dict[str, Value]
+    vars: Table[str, Value]
     piece: Piece
     parent: Frame | None = None
-    owner: Class | None = None
+    owner: Class | None = None  # the class whose method runs
     receiver: Value | None = None
     function: Function | None = None
-    given: Sequence[Value] = ()
+    given: Sequence[Value] = ()  # the arguments
     exits: list[Exit] = field(default_factory=list)
     yields: List | None = None
     loops: list[Loop] = field(default_factory=list)
     tries: list[Loop] = field(default_factory=list)
-    outer: frozenset[str] = frozenset()
+    outer: frozenset[str] = frozenset()  # names that are global or nonlocal
     mark: int = 0
-    times: dict[str, int] = field(default_factory=dict)
-    born: int = 0
-    line: cst.CSTNode | None = None
-    last: cst.CSTNode | None = None
-    ended: bool = False
-    elements: frozenset[str] = frozenset()
+    times: Table[str, int] = field(default_factory=moments)  # when each variable was bound last
+    born: int = 0  # the moment at which it began
+    line: cst.CSTNode | None = None  # the simple statement that runs
+    discarded: cst.BaseExpression | None = None  # the expression that it throws the value of away
+    last: cst.CSTNode | None = None  # the body's final statement
+    ended: bool = False  # whether control reached it
+    elements: frozenset[str] = frozenset()  # the targets of its loops
 
 
 @dataclass(slots=True, eq=False)
@@ -96,7 +92,7 @@ class Class(Callable_):
     node: cst.CSTNode
     piece: Piece
     bases: tuple[Value, ...]
-    members: dict[str, Value]
+    members: Table[str, Value]
     fields: tuple[str, ...] = ()
     generated: bool = False
     order: list[Value] = field(default_factory=list)

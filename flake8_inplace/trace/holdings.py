@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..heap.values import ITEMS, Choice, Dict, Grad, List, Object, Tensor, Tuple, Unknown, Value
-from .machine import Machine
+from .trace import Trace
 
 
-def reach(m: Machine, value: Value) -> Grad:
+def reach(m: Trace, value: Value) -> Grad:
     """The most that anything in ``value`` requires grad."""
     return max((m.grad(item) for item in _parts(m, value)), default=Grad.NO)
 
 
-def _parts(m: Machine, value: Value) -> Iterator[Value]:
+def _parts(m: Trace, value: Value) -> Iterator[Value]:
     """What a value is, or what stands in it, in order; each sequence once, for it may stand in itself."""
     value = m.see(value)
     if not isinstance(value, (Tuple, List, Choice)):
@@ -33,7 +33,7 @@ def _parts(m: Machine, value: Value) -> Iterator[Value]:
             todo += reversed(item.items if isinstance(item, Tuple) else m.state.get(item).items)
 
 
-def unknowns(m: Machine, value: Value) -> list[Unknown]:
+def unknowns(m: Trace, value: Value) -> list[Unknown]:
     """The unknown values that are, or stand in, a value."""
     value = m.see(value)
     if isinstance(value, Unknown):
@@ -42,22 +42,22 @@ def unknowns(m: Machine, value: Value) -> list[Unknown]:
     return [found for item in items if isinstance(found := m.see(item), Unknown)]
 
 
-def tensors_in(m: Machine, value: Value) -> Iterator[Tensor]:
+def tensors_in(m: Trace, value: Value) -> Iterator[Tensor]:
     """The tensors that are, or stand in, a value."""
     return (item for item in _parts(m, value) if isinstance(item, Tensor))
 
 
-def parameters(m: Machine, value: Value) -> list[Tensor]:
+def parameters(m: Trace, value: Value) -> list[Tensor]:
     """The tensors of a module and its submodules that require grad."""
     return [tensor for tensor in held(m, value, set()) if m.grad(tensor)]
 
 
-def held(m: Machine, value: Value, seen: set[int]) -> list[Tensor]:
+def held(m: Trace, value: Value, seen: set[int]) -> list[Tensor]:
     """Every tensor that a value holds, in itself or in what it is made of."""
     return [tensor for _, tensor in named(m, value, "", seen)]
 
 
-def named(m: Machine, value: Value, prefix: str = "", seen: set[int] | None = None) -> list[tuple[str, Tensor]]:
+def named(m: Trace, value: Value, prefix: str = "", seen: set[int] | None = None) -> list[tuple[str, Tensor]]:
     """The tensors that a module holds, in itself or in its submodules, with their dotted names."""
     value = m.see(value)
     seen = set() if seen is None else seen
@@ -81,7 +81,7 @@ def named(m: Machine, value: Value, prefix: str = "", seen: set[int] | None = No
 
 
 def named_modules(
-    m: Machine, value: Value, prefix: str = "", seen: dict[int, Value] | None = None
+    m: Trace, value: Value, prefix: str = "", seen: dict[int, Value] | None = None
 ) -> list[tuple[str, Object]]:
     """A module and every module in it, with their dotted names."""
     value = m.see(value)
@@ -101,12 +101,12 @@ def named_modules(
     return found
 
 
-def submodules(m: Machine, value: Value) -> list[Object]:
+def submodules(m: Trace, value: Value) -> list[Object]:
     """A module and every module in it."""
     return [module for _, module in named_modules(m, value)]
 
 
-def named_children(m: Machine, module: Object) -> list[tuple[str, Object]]:
+def named_children(m: Trace, module: Object) -> list[tuple[str, Object]]:
     """The modules that stand directly in a module, with their names."""
     found: dict[Object, str] = {}
     for name, value in m.state.get(module).items.items():

@@ -18,12 +18,12 @@ from flake8_inplace.heap.values import Const, Object, Tensor, Tuple, Value
 from flake8_inplace.interpreter import functions as interpreter
 from flake8_inplace.program.site import Site
 from flake8_inplace.trace.frames import Function
-from flake8_inplace.trace.machine import Machine
+from flake8_inplace.trace.trace import Trace
 
 LEVELS = ("kinds", "objects", "assumptions")
 
 
-def kind(m: Machine, value: Value, level: str) -> Hashable:
+def kind(m: Trace, value: Value, level: str) -> Hashable:
     value = m.see(value)
     if isinstance(value, Tensor):
         return "tensor", m.grad(value), value.view
@@ -43,13 +43,13 @@ def measure(folder: Path, level: str) -> float:
     repeated, inside = 0.0, False
     read = interpreter.run
 
-    def run(m: Machine, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
         nonlocal repeated, inside
         starts.append(m.state)
         where = (None, None) if level == "kinds" else (id(m.state), m.state.guard() if level == "assumptions" else None)
         given = tuple((name, kind(m, value, level)) for name, value in (*enumerate(args), *kwargs.items()))
         call = where, function.node, given, m.grad_mode
-        again = call in seen and bool(m.active) and not inside
+        again = call in seen and bool(m.stack.functions) and not inside
         seen.add(call)
         if not again:
             return read(m, function, args, kwargs, site)

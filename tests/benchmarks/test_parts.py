@@ -15,7 +15,7 @@ from flake8_inplace.interpreter.schedule import analyse
 from flake8_inplace.program.pieces import Scan
 from flake8_inplace.program.scan import scan
 from flake8_inplace.report import entries, text
-from flake8_inplace.trace.machine import Machine
+from flake8_inplace.trace.trace import Trace
 
 SOURCES = [path.read_text() for path in sorted(Path(__file__).parents[1].joinpath("cases").glob("*.py"))[::12]]
 TREES = [ast.parse(source) for source in SOURCES]
@@ -32,12 +32,12 @@ def plant(files: list[Scan]) -> int:
     return sum(len(piece.read().body) for piece in pieces)
 
 
-def interpret(files: list[Scan]) -> list[Machine]:
+def interpret(files: list[Scan]) -> list[Trace]:
     return [analyse(file) for file in files]
 
 
-def report(machines: list[Machine]) -> list[Finding]:
-    return [finding for m in machines for finding in rules.findings(m.hazards.values(), m.refusals)]
+def report(machines: list[Trace]) -> list[Finding]:
+    return [finding for m in machines for finding in rules.findings(m.reports.hazards.values(), m.reports.misuses)]
 
 
 def test_gate(benchmark: Any) -> None:
@@ -55,7 +55,7 @@ def test_interpret(benchmark: Any) -> None:
         return (files,), {}
 
     machines = benchmark.pedantic(interpret, setup=read, rounds=5)
-    assert all(m.steps for m in machines)
+    assert all(m.budget.statements for m in machines)
 
 
 def test_report(benchmark: Any) -> None:

@@ -1,0 +1,54 @@
+"""The program text that is being read, and which of it could not be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..program.pieces import Piece, Scan
+from .frames import Frame, Function
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+LONGEST = 2_000_000
+"""Characters of a function or statement that are read at most."""
+
+
+@dataclass(slots=True, eq=False)
+class Text:
+    """The text of one file."""
+
+    file: Scan
+    unreadable: dict[Piece, str] = field(default_factory=dict)  # pieces that could not be read, and why
+    loaded: set[Piece] = field(default_factory=set)  # top-level statements that have run
+    skipped: set[cst.CSTNode] = field(default_factory=set)  # branches that are statically dead
+    joined: dict[cst.CSTNode, frozenset[str]] = field(default_factory=dict)  # names a function takes for sequences
+    words: dict[cst.CSTNode | None, tuple[str, ...]] = field(default_factory=dict)  # names in a statement
+    scopes: list[Frame] = field(default_factory=list)  # frames that functions were defined in
+
+    def read(self, piece: Piece) -> cst.BaseSuite:
+        """Return the statements of a piece. Where they cannot be read there are none, and ``unreadable`` says why."""
+        if not piece.known and piece.size > LONGEST:
+            self.unreadable[piece] = "this is too long to be read"
+        if piece not in self.unreadable:
+            try:
+                return piece.read()
+            except SyntaxError as error:
+                self.unreadable[piece] = str(error)
+            except RecursionError:
+                self.unreadable[piece] = "nested too deeply"
+        return piece.nothing()
+
+    def body(self, function: Function) -> tuple[cst.BaseSuite | cst.BaseExpression, Piece]:
+        """Return the body of a function and the piece that it stands in; an empty body if it is unreadable."""
+        if function.text is None:
+            return function.node.body, function.piece
+        return self.read(function.text), function.text
+
+    def close(self) -> None:
+        """Break reference cycles eagerly; waiting for the cyclic collector costs memory."""
+        for frame in self.scopes:
+            frame.vars.clear()
+        for piece in self.file.pieces:
+            piece.forget()

@@ -1,0 +1,40 @@
+"""Which functions have been read, and from which state the next entry point starts."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..heap.autograd import Write
+from ..heap.state import State
+from ..heap.values import Tensor, Unknown, Value
+from ..program.sealed import sealed
+from .frames import Class, Function
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+
+@sealed(frozen=True, slots=True)
+class Start:
+    """The state right after an instance of a class was made by code that is not shown."""
+
+    instance: Value
+    state: State
+    symbols: dict[Hashable, Unknown]
+    tensors: dict[Unknown, Tensor]
+
+
+@dataclass(slots=True, eq=False)
+class Worklist:
+    """What one entry point leaves for the next: which functions were read already, and the state of the module."""
+
+    reached: set[cst.CSTNode] = field(default_factory=set)  # functions that were called with known arguments
+    ran: dict[cst.CSTNode, int] = field(default_factory=dict)  # functions that were called, and when last
+    mentioned: set[str] = field(default_factory=set)  # names in the functions that were read
+    private: set[str] = field(default_factory=set)  # private names that code evaluated, with grad mode on
+    module_state: dict[Any, Any] = field(default_factory=dict)  # what module-level code left in the store
+    receivers: dict[Class, Start] = field(default_factory=dict)  # instances that entry points are called on
+    # which of the tensors that it saved a backward overwrites
+    backwards: dict[Function, list[tuple[int, Write]]] = field(default_factory=dict)
