@@ -15,7 +15,7 @@ from pathlib import Path
 
 from flake8_inplace.analysis import analyze
 from flake8_inplace.heap.values import Const, Object, Tensor, Tuple, Value
-from flake8_inplace.interpreter import functions as interpreter
+from flake8_inplace.interpreter.schedule import Interpreter
 from flake8_inplace.program.site import Site
 from flake8_inplace.trace.frames import Function
 from flake8_inplace.trace.trace import Trace
@@ -41,7 +41,7 @@ def measure(folder: Path, level: str) -> float:
     seen: set[Hashable] = set()
     starts: list[object] = []  # kept, so that no two have the same id
     repeated, inside = 0.0, False
-    read = interpreter.run
+    read = Interpreter.run
 
     def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
         nonlocal repeated, inside
@@ -59,7 +59,7 @@ def measure(folder: Path, level: str) -> float:
         finally:
             inside, repeated = False, repeated + time.process_time() - start
 
-    interpreter.run = run
+    Interpreter.run = run  # type: ignore[method-assign, assignment]
     try:
         start = time.process_time()
         for path in sorted(folder.rglob("*.py")):
@@ -68,7 +68,7 @@ def measure(folder: Path, level: str) -> float:
             analyze(path.read_text(encoding="utf-8"))
         return repeated / (time.process_time() - start)
     finally:
-        interpreter.run = read
+        Interpreter.run = read  # type: ignore[method-assign]
 
 
 def main(arguments: list[str] | None = None) -> None:
