@@ -102,10 +102,8 @@ def call_fact(
     op, form = fact.op, "op_"
     if fact.inplace is not None and constant(contents.get("inplace", contents.get("init.inplace", NONE))) is True:
         op, form = fact.inplace, "inplace"
-    off = contents.get("init.p", NONE) in (Const(0), Const(0.0)) or contents.get("training", NONE) == Const(False)
-    if "Dropout" in fact.name and args and off:
-        return m.see(args[0])
     own = {p.name: _own(m, contents, p.name[5:], site) for p in op.params if p.name.startswith("self.")}
+    own |= {option: contents.get(option, NONE) for option in _options(op)}
     if contents.get("init.max_norm", NONE) != NONE and isinstance(weight := contents.get("weight"), Tensor):
         saved.write(m, weight.storage, "renorm", site)
     inputs = [p.name for p in op.params if not p.name.startswith("self.")]
@@ -116,7 +114,14 @@ def call_fact(
 @cache
 def _lenient(op: facts.Op) -> facts.Op:
     """An operator as a module calls it, which may have been made without some of its parameters."""
-    return replace(op, params=tuple(facts.Param(p.name, p.kind, True) for p in op.params), inplace=None)
+    kinds = {p.name: p.kind for p in op.params} | dict.fromkeys(_options(op), "other")
+    return replace(op, params=tuple(facts.Param(name, kind, True) for name, kind in kinds.items()), inplace=None)
+
+
+def _options(op: facts.Op) -> list[str]:
+    """The options that the saves of a module depend on, by what they are in the module: ``init.p``, ``training``."""
+    conditions = [save.when for save in op.saves if save.when is not None]
+    return [condition.option for condition in (*conditions, *op.identity)]
 
 
 def _own(m: Trace, contents: Mapping[Any, Value], name: str, site: Site) -> Value:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ..hazards import data, origins, saved, stale
 from ..hazards.refused import adds_up, overlaps, refusal, style, unbatched
 from ..hazards.snapshots import UPDATES
@@ -80,7 +82,7 @@ def run(m: Trace, op: facts.Op, bound: Bindings, site: Site, form: str) -> Value
         nodes = [*(m.cell(tensor).node for tensor in given), *(value.node for value in extra)]
         parents = tuple(dict.fromkeys(node for node in nodes if node is not None))
         for save in op.saves:
-            if certain(op, save, bound) and not requiring.isdisjoint(save.needs):
+            if is_saved(m, save, bound) and not requiring.isdisjoint(save.needs):
                 for index, tensor in enumerate(operands.get(save.slot, ())):
                     others = operands[save.slot][:index] + operands[save.slot][index + 1 :]
                     if op.name in _PRODUCTS and not any(m.grad(other) for other in others):
@@ -115,7 +117,7 @@ def run(m: Trace, op: facts.Op, bound: Bindings, site: Site, form: str) -> Value
             m.state.set(m.state[BATCHED], tensor, True)
     if grad:
         for save in op.saves:
-            if save.slot.startswith("result") and save.sure and not requiring.isdisjoint(save.needs):
+            if save.slot.startswith("result") and is_saved(m, save, bound) and not requiring.isdisjoint(save.needs):
                 index = int(save.slot[6:] or 0)
                 for tensor in tensors_in(m, results[index]) if index < len(results) else ():
                     saves.append(keep(m, op.name, "result", tensor.storage, site, needs=needs))
@@ -154,9 +156,33 @@ def _hold_whole_numbers(m: Trace, tensor: Tensor) -> None:
         m.state.put(tensor.cell, CellState(Grad.NO, None, state.leaf))
 
 
-def certain(op: facts.Op, save: facts.Save, bound: Bindings) -> bool:
-    """Whether this call makes this save; ``F.pad`` makes it in two of its modes."""
-    return save.sure or (op.name == "pad" and bound.get("mode", NONE) in (Const("reflect"), Const("replicate")))
+def is_saved(m: Trace, save: facts.Save, bound: Bindings) -> bool:
+    """Whether this call surely makes this save."""
+    return save.sure if save.when is None else holds(m, save.when, bound)
+
+
+def holds(m: Trace, condition: facts.Condition, bound: Bindings) -> bool:
+    """Whether a condition on an option surely holds in this call."""
+    known = _literal(m, bound.get(condition.option, NONE))
+    return known is not _UNKNOWN and condition.holds(known)
+
+
+_UNKNOWN: Final = object()
+
+
+def _literal(m: Trace, value: Value) -> object:
+    """Return the Python value behind one that is known: of a sequence of equal items, the item. Or ``_UNKNOWN``."""
+    value = m.see(value)
+    if isinstance(value, Const):
+        return value.value
+    if isinstance(value, List) and not m.state.get(value).open:
+        value = Tuple(m.state.get(value).items)
+    if isinstance(value, Tuple) and value.items:
+        items = [_literal(m, item) for item in value.items]
+        if _UNKNOWN in items:
+            return _UNKNOWN
+        return items[0] if all(item == items[0] for item in items) else tuple(items)
+    return _UNKNOWN
 
 
 def keep(

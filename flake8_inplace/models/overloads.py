@@ -9,7 +9,7 @@ from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace.holdings import tensors_in
 from ..trace.trace import Trace
-from .operators import run
+from .operators import holds, run
 from .tensors import unknown_call
 
 
@@ -28,17 +28,20 @@ def apply(
 
 def _apply(m: Trace, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindings, site: Site, form: str) -> Value:
     out = kwargs.pop("out", NONE)
-    matches = ((op, bound) for op in ops if (bound := bind(m, op, args, kwargs)) is not None)
+    calls = [(args, kwargs)]
+    if len(ops) > 1 and (shorter := _without_options_that_are_off(ops, args, kwargs)) != (args, kwargs):
+        calls.insert(0, shorter)
+    matches = ((op, bound) for given in calls for op in ops if (bound := bind(m, op, *given)) is not None)
     match = next(matches, None)
     if match is None:
         return unknown_call(m, *args, *kwargs.values())
     op, bound = match
+    if any(holds(m, condition, bound) for condition in op.identity):
+        return m.see(bound[op.params[0].name])
     if op.inplace and constant(bound.get("inplace", NONE)) is True:
         op = facts.lookup(op.inplace)[0]
         run(m, op, bound, site, "inplace")
         return m.see(bound[op.writes[0]])
-    if _passes_through(op, bound):
-        return m.see(bound[op.params[0].name])
     result = run(m, op, bound, site, form)
     if "requires_grad" in kwargs and constant(kwargs["requires_grad"]) is True and isinstance(result, Tensor):
         m.state.put(result.cell, CellState(Grad.YES, None, True))
@@ -47,12 +50,16 @@ def _apply(m: Trace, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindi
     return _into(m, out, result, site) if out != NONE else result
 
 
-def _passes_through(op: facts.Op, bound: Bindings) -> bool:
-    """Dropout that is switched off hands back its very input."""
-    if "dropout" not in op.name:
-        return False
-    off = bound.get("training", bound.get("train", NONE))
-    return off == Const(False) or bound.get("p", NONE) in (Const(0), Const(0.0))
+def _without_options_that_are_off(
+    ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindings
+) -> tuple[list[Value], Bindings]:
+    """Leave out an option that has an overload of its own but is given as off: ``log_target=False``, ``hard=False``."""
+    asked = {param.name for op in ops for param in op.params if not param.optional and param.kind == "other"}
+    places = min(sum(not param.kwonly for param in op.params) for op in ops)
+    while len(args) > places and isinstance(args[-1], Const) and (args[-1].value is None or args[-1].value is False):
+        args = args[:-1]
+    off = (Const(None), Const(False), Const(0.0))
+    return args, {name: value for name, value in kwargs.items() if name not in asked or value not in off}
 
 
 def _into(m: Trace, out: Value, result: Value, site: Site) -> Value:

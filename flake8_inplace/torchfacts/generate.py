@@ -44,7 +44,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 
 from . import recipes
 from .execution import Overload, measure, measured_outs, measured_saves, moved
-from .ops import FORMAT, TABLE, Op, Out, Param, format_op, parse_op
+from .ops import FORMAT, TABLE, Op, Out, Param, Save, format_op, parse_condition, parse_op
 from .schemas import callable_for, python_params, python_table, schema_table, split_options
 
 
@@ -211,10 +211,21 @@ def finish(o: Overload, siblings: Sequence[Overload] = ()) -> Op:
         op = replace(op, saves=())  # optimizers call them without grad; only what they overwrite is told
     if op.name in recipes.UNSURE:
         op = replace(op, saves=tuple(replace(save, sure=False) for save in op.saves))
+    op = replace(op, saves=tuple(made for save in op.saves for made in conditional(op, save)))
+    if op.name in recipes.IDENTITY:
+        op = replace(op, identity=tuple(map(parse_condition, recipes.IDENTITY[op.name].split())))
     op = replace(op, outs=tuple(finish_outs(o, siblings)))
     if op.outs and not op.writes and not any(out.differentiable for out in op.outs):
         op = replace(op, saves=())  # what was saved on the way goes with the graph, which nothing holds
     return op
+
+
+def conditional(op: Op, save: Save) -> list[Save]:
+    """Return a save once for each condition that leads to it."""
+    text = recipes.CONDITIONS.get((op.name, save.slot))
+    if text is None:
+        return [save]
+    return [replace(save, sure=False, when=parse_condition(way)) for way in text.split("/")]
 
 
 def finish_outs(o: Overload, siblings: Sequence[Overload]) -> Iterator[Out]:

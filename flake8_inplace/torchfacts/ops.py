@@ -33,12 +33,29 @@ class Param:
 
 
 @dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition on the value of an option: `mode=area`, `output_size!=1`, `dim!=null`.
+
+    An option that is not given counts as None, so a condition must come out for None as it does for the default.
+    """
+
+    option: str
+    values: tuple[Any, ...]
+    negated: bool = False
+
+    def holds(self, value: Any) -> bool:
+        """Whether it holds for a value that is known; None for an option that is not given."""
+        return (value in self.values) is not self.negated
+
+
+@dataclass(frozen=True, slots=True)
 class Save:
     """A tensor that autograd keeps for the backward pass."""
 
     slot: str  # a Param.name, or "result", "result1", ...: the output of that index
     needs: tuple[str, ...]  # kept when any of these parameters requires grad
     sure: bool = True  # False: kept for some option values of this overload only
+    when: Condition | None = None  # for which ones, where that is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +85,7 @@ class Op:
     writes: tuple[str, ...] = ()  # parameters whose version counter goes up
     outs: tuple[Out, ...] = ()  # one: a tensor (a list, if many); several: a tuple; none: no tensor
     inplace: str | None = None  # what to look up instead when called with inplace=True
+    identity: tuple[Condition, ...] = ()  # if one holds, it returns its first argument itself: disabled dropout
 
 
 KEYS = ("rows", "names", "modules", "tensor_methods", "tensor_only_methods", "inplace_methods")
@@ -192,15 +210,18 @@ def _words(key: str) -> frozenset[str]:
 
 
 def parse_op(row: str) -> Op:
-    """Read one row: `name | params | saves | writes | outs | inplace`, trailing empty fields left out.
+    """Read one row: `name | params | saves | writes | outs | inplace | identity`, trailing empty fields left out.
 
-    Params: `self:T` a tensor, `tensors:L` several, a bare `dim` anything else; `?` optional, a leading `*` varargs; a
-    lone `*` starts the keyword-only ones. Saves: `other<self,out` slot and needs, a trailing `~` if not sure. Outs:
-    `fresh`, `view(self)`; `!` never requires grad, `#` nor is it of floats, `[]` a list.
+    - params: `self:T` a tensor, `tensors:L` several, a bare `dim` anything else; `?` optional, a leading `*` varargs; a
+      lone `*` starts the keyword-only ones.
+    - saves: `other<self,out` slot and needs, a trailing `~` if not sure, or `~mode=area,linear`, `~output_size!=1` if
+      it depends on the value of an option.
+    - outs: `fresh`, `view(self)`; `!` never requires grad, `#` nor is it of floats, `[]` a list.
+    - identity: conditions such as `p=0`, any of which makes it return its first argument itself.
     """
     fields = [field.split() for field in row.split("|")]
-    fields += [[]] * (6 - len(fields))
-    (name,), params, saves, writes, outs, inplace = fields
+    fields += [[]] * (7 - len(fields))
+    (name,), params, saves, writes, outs, inplace, identity = fields
     return Op(
         name=name,
         params=_params(params),
@@ -208,6 +229,7 @@ def parse_op(row: str) -> Op:
         writes=tuple(writes),
         outs=tuple(_out(word) for word in outs),
         inplace=inplace[0] if inplace else None,
+        identity=tuple(parse_condition(word) for word in identity),
     )
 
 
@@ -228,8 +250,27 @@ def _params(words: list[str]) -> tuple[Param, ...]:
 
 
 def _save(word: str) -> Save:
-    slot, _, needs = word.rstrip("~").partition("<")
-    return Save(slot, tuple(needs.split(",")), not word.endswith("~"))
+    word, tilde, condition = word.partition("~")
+    slot, _, needs = word.partition("<")
+    return Save(slot, tuple(needs.split(",")), not tilde, parse_condition(condition) if condition else None)
+
+
+def parse_condition(text: str) -> Condition:
+    """Read `option=value,value` or `option!=value`; a value is a word, or a constant in JSON."""
+    option, _, values = text.partition("=")
+    return Condition(option.rstrip("!"), tuple(map(_constant, values.split(","))), option.endswith("!"))
+
+
+def _constant(word: str) -> Any:
+    try:
+        return json.loads(word)
+    except json.JSONDecodeError:
+        return word
+
+
+def _format_condition(when: Condition) -> str:
+    values = (value if isinstance(value, str) else json.dumps(value) for value in when.values)
+    return f"{when.option}{'!' * when.negated}={','.join(values)}"
 
 
 def _out(word: str) -> Out:
@@ -250,7 +291,7 @@ def _as_function(op: Op) -> Op:
     return replace(
         op,
         params=tuple(replace(p, name=name(p.name)) for p in op.params),
-        saves=tuple(Save(name(s.slot), tuple(map(name, s.needs)), s.sure) for s in op.saves),
+        saves=tuple(replace(s, slot=name(s.slot), needs=tuple(map(name, s.needs))) for s in op.saves),
         writes=tuple(map(name, op.writes)),
         outs=tuple(replace(o, of=name(o.of)) if o.of else o for o in op.outs),
     )
@@ -265,12 +306,16 @@ def format_op(op: Op) -> str:
             params.append("*")
         mark = f":{letter[p.kind]}" if letter[p.kind] else ""
         params.append(f"{'*' * p.varargs}{p.name}{mark}{'?' * p.optional}")
-    saves = [f"{s.slot}<{','.join(s.needs)}{'' if s.sure else '~'}" for s in op.saves]
+    saves = [
+        f"{s.slot}<{','.join(s.needs)}{'' if s.sure else '~'}{_format_condition(s.when) if s.when else ''}"
+        for s in op.saves
+    ]
     outs = [
         f"{o.kind}{f'({o.of})' if o.of else ''}{'#' if o.integral else '' if o.differentiable else '!'}{'[]' * o.many}"
         for o in op.outs
     ]
-    fields = [op.name, " ".join(params), " ".join(saves), " ".join(op.writes), " ".join(outs), op.inplace or ""]
+    identity = map(_format_condition, op.identity)
+    fields = [op.name, *map(" ".join, (params, saves, op.writes, outs)), op.inplace or "", " ".join(identity)]
     while fields and not fields[-1]:
         fields.pop()
     return "|".join(fields)

@@ -239,9 +239,28 @@ KINDS: dict[str, str] = {
     **dict.fromkeys(("unflatten", "view", "as_strided", "numpy_T", "matrix_H", "mT", "mH", "adjoint"), "view"),
 }
 
-# Saves that depend on a value in common use: pooling to size 1 is a mean, which saves nothing.
-UNSURE = {f"{name}{n}d" for name in ("adaptive_avg_pool", "AdaptiveAvgPool") for n in (1, 2, 3)} | {
-    "linear_cross_entropy"
+# Saves that depend on values which nothing here describes: they are not used.
+UNSURE = {"linear_cross_entropy"}
+
+# Saves that depend on the value of an option, by the short name of the op and the slot; "/" separates alternatives.
+# Pooling to size 1 is a mean, which saves nothing. The 2-norm of a matrix comes from singular values, which save other
+# things; along one dimension it is the norm of vectors.
+CONDITIONS: dict[tuple[str, str], str] = {
+    ("pad", "input"): "mode=reflect,replicate",
+    ("interpolate", "input"): "mode=area",
+    ("upsample", "input"): "mode=area",
+    ("linalg.norm", "self"): "ord!=2,-2/dim=-3,-2,-1,0,1,2,3",
+    **{(f"adaptive_avg_pool{n}d", "input"): "output_size!=1" for n in (1, 2, 3)},
+    **{(f"adaptive_avg_pool{n}d", "self"): "output_size!=1" for n in (1, 2, 3)},
+    **{(f"AdaptiveAvgPool{n}d", "input"): "init.output_size!=1" for n in (1, 2, 3)},
+}
+
+# When an op returns its first argument itself, by its short name.
+IDENTITY: dict[str, str] = {
+    **dict.fromkeys(("dropout", "dropout1d", "dropout2d", "dropout3d"), "p=0 training=false train=false"),
+    **dict.fromkeys(("alpha_dropout", "feature_alpha_dropout", "feature_dropout"), "p=0 training=false train=false"),
+    **dict.fromkeys(("Dropout", "Dropout1d", "Dropout2d", "Dropout3d"), "init.p=0 training=false"),
+    **dict.fromkeys(("AlphaDropout", "FeatureAlphaDropout"), "init.p=0 training=false"),
 }
 
 

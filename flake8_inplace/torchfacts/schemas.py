@@ -155,7 +155,7 @@ def self_first(overload: Overload) -> Overload:
 
 def number_first(overload: Overload) -> Overload:
     op = overload.op
-    saves = [Save(s.slot, tuple(n for n in s.needs if n != "self"), s.sure) for s in op.saves if s.slot != "self"]
+    saves = [replace(s, needs=tuple(n for n in s.needs if n != "self")) for s in op.saves if s.slot != "self"]
     params = (replace(op.params[0], kind="other"), *op.params[1:])
     return Overload(replace(op, params=params, saves=tuple(s for s in saves if s.needs)), overload.exact)
 
