@@ -57,11 +57,21 @@ def _tells_apart(node: cst.CSTNode, written: str, read: str) -> bool:
         bound = [target.target.value for target in node.targets if isinstance(target.target, cst.Name)]
         if written in bound and read in arms:
             return True
-    if isinstance(node, cst.Comparison) and isinstance(node.comparisons[0].operator, (cst.Is, cst.IsNot)):
+    if isinstance(node, cst.Comparison) and isinstance(node.comparisons[0].operator, _IDENTITIES):
         sides = (node.left, node.comparisons[0].comparator)
-        if {side.value for side in sides if isinstance(side, cst.Name)} == {written, read}:
+        if {_identified(side) for side in sides} == {written, read}:
             return True
     return any(_tells_apart(child, written, read) for child in parts(node))
+
+
+_IDENTITIES = (cst.Is, cst.IsNot, cst.Equal, cst.NotEqual)
+
+
+def _identified(node: cst.BaseExpression) -> str:
+    """The variable whose identity an expression is: ``x`` beside ``is``, or ``id(x)``."""
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "id" and node.args:
+        node = node.args[0].value
+    return node.value if isinstance(node, cst.Name) else ""
 
 
 _IDENTIFYING = frozenset({"_version", "data_ptr", "untyped_storage"})

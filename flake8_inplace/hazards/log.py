@@ -30,6 +30,19 @@ ENTRIES = 8
 """Of how many entries of a list or dictionary that a function is given."""
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write puts where: the operator, its other operands, and the index if only a part is written."""
+
+    op: str = ""
+    values: tuple[Value, ...] = ()
+    index: tuple[Value, ...] | None = None
+
+
+PLAIN = Written()
+"""A write of which only the place is known."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
     """A tensor was overwritten in place.
@@ -38,7 +51,7 @@ class Event:
     ``filled`` says that the function replaced all values first, as it does with an argument that is its output;
     ``made`` says what the new values are made of: "converted" of the old ones and of nothing else, "shifted" of the old
     ones and a number that is added, "marked" where one number is put where a mask says, into what has no gradient;
-    ``bound`` is when the variables of the index were bound last, where it is spelled with one.
+    ``written`` says what was put where.
     """
 
     tensor: Tensor
@@ -51,7 +64,7 @@ class Event:
     guard: Guard
     filled: bool
     made: str
-    bound: int = 0
+    written: Written
 
 
 @sealed(frozen=True, slots=True, eq=False)

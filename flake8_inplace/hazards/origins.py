@@ -8,11 +8,11 @@ from ..heap.values import NONE, Array, Choice, Grad, Object, Tensor, Unknown, Va
 from ..program.site import Site
 from ..trace.frames import Frame
 from ..trace.trace import Trace
-from .log import EVENTS, WRITES, Event, array_backing, fills, given_tensors
+from .log import EVENTS, PLAIN, WRITES, Event, Written, array_backing, fills, given_tensors
 from .text import computed_with, mentioned, written_name
 
 
-def note(m: Trace, tensor: Tensor, form: str, site: Site) -> None:
+def note(m: Trace, tensor: Tensor, form: str, site: Site, written: Written = PLAIN) -> None:
     """Remember that ``tensor`` is overwritten."""
     if form in ("step", "renorm") or m.stack.stepping is not None or not m.stack.frames:
         return
@@ -23,14 +23,8 @@ def note(m: Trace, tensor: Tensor, form: str, site: Site) -> None:
     name = written_name(site.expression, inner) if form != "out" else ""
     made = "" if filled else _made(m, tensor, inner)
     frames, guard = tuple(m.stack.frames), m.state.guard()
-    bound = _index_bound(site.expression, inner)
-    event = Event(tensor, form, site, m.tick(), frames, name, inner.line, guard, filled, made, bound)
+    event = Event(tensor, form, site, m.tick(), frames, name, inner.line, guard, filled, made, written)
     m.state.set(m.state[WRITES], tensor.storage, (*before[1 - EVENTS :], event))
-
-
-def _index_bound(node: cst.CSTNode, frame: Frame) -> int:
-    names = (name for part in node.slice for name in mentioned(part)) if isinstance(node, cst.Subscript) else ()
-    return max((frame.times.get(name, frame.born) for name in names), default=0)
 
 
 def shown(m: Trace, array: Array, site: Site) -> None:

@@ -2,242 +2,175 @@
 
 from __future__ import annotations
 
-import libcst as cst
+from collections.abc import Iterator
 
-from ..heap.state import Declared, same_or_none
-from ..heap.values import NONE, Tensor, Tuple, Value
-from ..program.nodes import parts
+from ..heap.regions import Relation, origins, relation, same_tensor, takes_all, takes_one
+from ..heap.values import Const, Region, Tensor, Unknown, Value
 from ..program.site import Site
-from ..trace.frames import Frame
 from ..trace.trace import Trace
 from .log import Event, since
-from .text import mentioned
 
-
-def shift(m: Trace, target: cst.CSTNode, source: cst.CSTNode, base: Value, site: Site) -> None:
-    """``x[:, n:] = x[:, :-n]`` reads elements that it has overwritten before.
-
-    Measured: torch refuses it in the first dimension of contiguous memory, and in others says nothing and gets a move
-    to higher indices wrong. A move to lower indices came out right on a CPU.
-    """
-    if not isinstance(target, cst.Subscript) or not isinstance(source, cst.Subscript) or not isinstance(base, Tensor):
-        return
-    if not target.value.deep_equals(source.value) or len(target.slice) != len(source.slice):
-        return
-    pairs = list(zip(target.slice, source.slice, strict=True))
-    differing = [index for index, (one, other) in enumerate(pairs) if not one.slice.deep_equals(other.slice)]
-    if len(differing) != 1:
-        return
-    where = differing[0]
-    moved = _moved(pairs[where][0].slice, pairs[where][1].slice)
-    if moved and where == 0 and base.view == "" and base.contiguous:
-        m.refuse("overlap", site)
-    elif moved > 0 and where > 0:
-        m.refuse("shift", site)
-
-
-def transposes(node: cst.CSTNode, part: cst.CSTNode) -> bool:
-    """Whether an expression is a part of a tensor in another order, as a view: ``x[i].T``, ``x[i].transpose(0, 1)``."""
-    called = node.func if isinstance(node, cst.Call) else node
-    if not isinstance(called, cst.Attribute) or not called.value.deep_equals(part):
-        return False
-    return called.attr.value in (_TRANSPOSING if isinstance(node, cst.Call) else _TRANSPOSED)
-
-
-_TRANSPOSING = frozenset({"t", "transpose", "swapaxes", "swapdims"})
-_TRANSPOSED = frozenset({"T", "mT", "H", "mH"})
-ELEMENTWISE = frozenset("add_ sub_ mul_ div_ subtract_ multiply_ divide_ true_divide_ pow_ fmod_ remainder_".split())
+ELEMENTWISE = frozenset("add sub mul div subtract multiply divide true_divide pow fmod remainder".split())
 """Arithmetic of each element with one of an operand. What a copy overwrites with itself stays as it is."""
-
-
-def spread(m: Trace, target: cst.CSTNode, source: cst.CSTNode, base: Value, site: Site) -> None:
-    """``x -= x[:, :1]`` reads a part of ``x`` for all the others, and goes on to after it was overwritten.
-
-    Measured: torch refuses a part of the first dimension of contiguous memory, and says nothing of those of others.
-    """
-    if not isinstance(source, cst.Subscript) or not isinstance(base, Tensor) or not target.deep_equals(source.value):
-        return
-    indices = [part.slice for part in source.slice]
-    while indices and isinstance(indices[0], (cst.Index, cst.Slice)) and _takes_all(indices[0]):
-        del indices[0]
-    if indices and _takes_one(indices[0]):
-        if len(indices) < len(source.slice):
-            m.refuse("shift", site)
-        elif base.view == "" and base.contiguous:
-            m.refuse("overlap", site)
-
-
-def _takes_all(index: cst.Index | cst.Slice) -> bool:
-    if isinstance(index, cst.Slice):
-        return index.lower is index.upper is index.step is None
-    return isinstance(index.value, cst.Ellipsis)
-
-
-def _takes_one(index: cst.BaseSlice) -> bool:
-    """Whether an index is a number, or a slice of one element: ``0``, ``:1``, ``-1:``, ``3:4``."""
-    if isinstance(index, cst.Index):
-        return _number(index.value) is not None
-    if not isinstance(index, cst.Slice) or index.step is not None:
-        return False
-    lower, upper = _number(index.lower), _number(index.upper)
-    if index.upper is None:
-        return lower == -1
-    return upper is not None and (index.lower is None or lower is not None) and upper - (lower or 0) == 1
-
-
-def swap(m: Trace, left: list[cst.BaseExpression], right: list[cst.BaseExpression], values: Tuple, site: Site) -> None:
-    """``x[i], x[j] = x[j], x[i]``: the right side are views, and the first assignment changes the second."""
-    views = [item.storage for item in map(m.see, values.items) if isinstance(item, Tensor) and item.view]
-    crossed = len(left) == len(right) == len(views) == 2 and views[0] is views[1]
-    if crossed and left[0].deep_equals(right[1]) and left[1].deep_equals(right[0]):
-        m.refuse("read", site)
-
-
-def remember(m: Trace, target: cst.CSTNode, source: cst.CSTNode, frame: Frame) -> None:
-    """``half = x[:n]``: remember how the part that a variable stands for is spelled."""
-    pairs = [(target, source)]
-    if type(target) is cst.Tuple and type(source) is cst.Tuple:
-        pairs = [(one.value, other.value) for one, other in zip(target.elements, source.elements, strict=False)]
-    for one, other in pairs:
-        if type(one) is cst.Name and type(other) is cst.Subscript:
-            m.state.set(m.state[PARTS], (frame, one.value), (other, frame.times.get(one.value, 0)))
-
-
-PARTS: Declared[tuple[Frame, str], tuple[cst.Subscript, int] | None] = Declared(same_or_none)
-
-
-def turn(m: Trace, target: cst.CSTNode, source: cst.CSTNode, frame: Frame) -> None:
-    """``x[:n] = a * c - b * s``, then ``x[n:] = b * c + a * s``, where ``a`` is ``x[:n]`` and overwritten by now."""
-    if not m.state[PARTS] or type(target) is not cst.Subscript:
-        return
-    for used in dict.fromkeys(mentioned(source)):
-        spelled, bound = m.state[PARTS].get((frame, used)) or (None, 0)
-        value = m.see(frame.vars.get(used, NONE))
-        if spelled is None or frame.times.get(used) != bound or not isinstance(value, Tensor) or not value.view:
-            continue
-        if target.deep_equals(spelled) or not target.value.deep_equals(spelled.value):
-            continue
-        index = set(mentioned(spelled)) - set(mentioned(spelled.value))
-        if any(_changed(m, part, bound, frame) for part in index):
-            continue
-        for event in since(m, value, bound):
-            itself = isinstance(event.line, cst.Assign) and used in mentioned(event.line.value)
-            if itself and event.frames[-1] is frame and event.site.expression.deep_equals(spelled):
-                m.refuse("read", event.site)
-
-
-def blend(m: Trace, node: cst.Call, receiver: Value, site: Site) -> None:
-    """``x.mul_(a).add_(x.flip(0))`` means to mix ``x`` with itself in another order, which was multiplied before."""
-    chain = node.func.value if isinstance(node.func, cst.Attribute) else None
-    name = chain
-    while isinstance(name, cst.Call) and isinstance(name.func, cst.Attribute) and name.func.attr.value.endswith("_"):
-        name = name.func.value
-    if name is chain or not isinstance(name, cst.Name) or not isinstance(receiver, Tensor):
-        return
-    if _undoes(node, frozenset(mentioned(chain)) - {name.value} if chain is not None else frozenset()):
-        return
-    if any(_reordered(arg.value, name) for arg in node.args):
-        m.refuse("read", site)
-
-
-def _undoes(node: cst.CSTNode, names: frozenset[str]) -> bool:
-    """Whether an expression divides by what the elements were multiplied by."""
-    divides = isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Divide)
-    if isinstance(node, cst.BinaryOperation) and divides and not names.isdisjoint(mentioned(node.right)):
-        return True
-    return any(_undoes(child, names) for child in parts(node))
-
-
-def _reordered(node: cst.CSTNode, name: cst.Name) -> bool:
-    """Whether an expression reads the elements of a variable in another order: ``x.flip(0)``, ``torch.roll(x, 1)``."""
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _REORDERING:
-        read = (node.func.value, *(arg.value for arg in node.args[:1]))
-        if any(part.deep_equals(name) for part in read):
-            return True
-    return any(_reordered(child, name) for child in parts(node))
-
-
+_SCALING = frozenset({"mul", "div", "multiply", "divide", "true_divide"})
 _REORDERING = frozenset({"flip", "fliplr", "flipud", "roll", "rot90"})
 
 
-def spared(m: Trace, node: cst.Subscript, frame: Frame) -> bool:
-    """Whether ``x[~mask]`` reads nothing of what was written since ``x`` was bound: ``y = x; y[mask] = 0``."""
-    name = node.value.value if isinstance(node.value, cst.Name) else ""
-    value = m.see(frame.vars[name]) if name in frame.vars else None
-    if not isinstance(value, Tensor):
+def in_operator(m: Trace, op: str, tensor: Tensor, sources: list[Tensor], alpha: Value, site: Site) -> None:
+    """Judge an in-place operator whose operands, scaled by ``alpha``, may be parts of the tensor that it overwrites."""
+    for source in sources:
+        if tensor.region is not None and source.region is not None:
+            _judge_copy(m, tensor.region.base, tensor.region.index, source, site)
+        elif source.region is not None and op.removesuffix("_") in ELEMENTWISE:
+            _judge_spread(m, tensor, source.region, site)
+        if tensor.region is None:
+            _judge_mix(m, tensor, source, alpha, site)
+    if op == "copy_" and tensor.region is not None and sources:
+        _judge_sources(m, tensor.region.base, tensor.region.index, sources[0], site)
+
+
+def in_assignment(m: Trace, base: Tensor, index: tuple[Value, ...], value: Value, site: Site) -> None:
+    """Judge ``base[index] = value``, where ``value`` may be, or be made of, parts of ``base``."""
+    if isinstance(value, Tensor):
+        if value.region is not None:
+            _judge_copy(m, base, index, value, site)
+        _judge_sources(m, base, index, value, site)
+
+
+def _judge_copy(m: Trace, base: Tensor, index: tuple[Value, ...], source: Tensor, site: Site) -> None:
+    """Report ``x[:, n:] = x[:, :-n]`` and ``x[i] = x[i].T``, which read elements that they have overwritten.
+
+    Measured: torch refuses the first in the first dimension of contiguous memory, and the second. In other dimensions
+    it says nothing, and gets a move to higher indices wrong. A move to lower indices came out right on a CPU.
+    """
+    region = source.region
+    if region is None or not same_tensor(base, region.base):
+        return
+    how, dimension = relation(index, region.index, m.symbols)
+    moved = how in (Relation.SHIFTED_UP, Relation.SHIFTED_DOWN)
+    reordered = how is Relation.SAME and source.contiguous != base.contiguous
+    if reordered or (moved and dimension == 0 and base.view == "" and base.contiguous):
+        m.refuse("overlap", site)
+    elif how is Relation.SHIFTED_UP and dimension > 0:
+        m.refuse("shift", site)
+
+
+def _judge_spread(m: Trace, tensor: Tensor, part: Region, site: Site) -> None:
+    """Report ``x -= x[:, :1]``, which reads a part of ``x`` for all the others, also after it has overwritten it.
+
+    Measured: torch refuses a part of the first dimension of contiguous memory, and says nothing of those of others.
+    """
+    if not same_tensor(tensor, part.base):
+        return
+    indices = list(part.index)
+    while indices and takes_all(indices[0]):
+        del indices[0]
+    if indices and takes_one(indices[0]):
+        if len(indices) < len(part.index):
+            m.refuse("shift", site)
+        elif tensor.view == "" and tensor.contiguous:
+            m.refuse("overlap", site)
+
+
+def _judge_sources(m: Trace, base: Tensor, index: tuple[Value, ...], value: Value, site: Site) -> None:
+    """Report a part that is assigned, or computed with, though it was overwritten since it was taken.
+
+    - ``x[i], x[j] = x[j], x[i]``: the second part that is assigned is a view, and the first assignment changed it.
+    - ``x[:n] = a * c - b * s``, then ``x[n:] = b * c + a * s``, where ``a`` is ``x[:n]``.
+    """
+    for part, read in _parts(m, value):
+        region = part.region
+        if region is None or not same_tensor(base, region.base) or _same(m, index, region.index):
+            continue
+        for event in since(m, part, region.time):
+            over = _written_region(event)
+            if event.time > read or event.frames[-1] is not m.stack.frames[-1] or over is None:
+                continue
+            of_part = same_tensor(base, over[0]) and _same(m, over[1], region.index)
+            if of_part and any(_swaps(m, base, index, v) or _uses(v, part) for v in event.written.values):
+                m.refuse("read", event.site)
+
+
+def _parts(m: Trace, value: Value) -> Iterator[tuple[Tensor, int]]:
+    """The views that a value is or was computed from, each with when it was read."""
+    if isinstance(value, Tensor) and value.region is not None:
+        yield value, m.clock
+    for made, operand in origins(value):
+        if isinstance(operand, Tensor) and operand.region is not None:
+            yield operand, made.time
+
+
+def _written_region(event: Event) -> tuple[Tensor, tuple[Value, ...]] | None:
+    """The tensor and the index of a write to a part of it."""
+    if event.written.index is not None:
+        return event.tensor, event.written.index
+    region = event.tensor.region
+    return (region.base, region.index) if region is not None else None
+
+
+def _same(m: Trace, one: tuple[Value, ...], other: tuple[Value, ...]) -> bool:
+    return relation(one, other, m.symbols)[0] is Relation.SAME
+
+
+def _swaps(m: Trace, base: Tensor, index: tuple[Value, ...], written: Value) -> bool:
+    """Whether what was written is the part that is assigned to now."""
+    region = written.region if isinstance(written, Tensor) else None
+    return region is not None and same_tensor(base, region.base) and _same(m, index, region.index)
+
+
+def _uses(value: Value, part: Tensor) -> bool:
+    return any(operand is part for _, operand in origins(value))
+
+
+def _judge_mix(m: Trace, tensor: Tensor, source: Tensor, alpha: Value, site: Site) -> None:
+    """Report ``x.mul_(a).add_(x.flip(0))``, which means to mix ``x`` with itself in another order, as it was before.
+
+    It does so in one chain, or with factors that add up to one: ``x *= a``, then ``x += (1 - a) * x.flip(0)``. What
+    divides by the factor takes it back.
+    """
+    orders = [made for made, operand in origins(source) if made.op in _REORDERING and operand is tensor]
+    for event in since(m, tensor, 0) if orders else ():
+        frame = m.stack.frames[-1]
+        if event.frames[-1] is not frame or event.tensor is not tensor or event.written.index is not None:
+            continue
+        if not any(made.time >= event.time for made in orders):
+            continue
+        chained = event.line is frame.line and event.line is not None
+        factors = [value for value in event.written.values if event.written.op.removesuffix("_") in _SCALING]
+        if any(_divides_by(source, factor) for factor in factors):
+            continue
+        if chained or any(_complements(m, source, alpha, factor) for factor in factors):
+            m.refuse("read", event.site)
+
+
+def _divides_by(value: Value, factor: Value) -> bool:
+    return any(made.op == "div" and factor in made.values[1:] for made, _ in origins(value))
+
+
+def _complements(m: Trace, value: Value, alpha: Value, factor: Value) -> bool:
+    """Whether a value was multiplied by one minus a factor."""
+    scales = [alpha, *(operand for made, operand in origins(value) if made.op == "mul")]
+    if isinstance(factor, Const):
+        return any(_add_up_to_one(scale, factor) for scale in scales)
+    rest = m.symbols.get(("sub", Const(1), factor)) if isinstance(factor, Unknown) else None
+    return any(scale is rest or (isinstance(scale, Tensor) and _is_rest(scale, factor)) for scale in scales)
+
+
+def _add_up_to_one(one: Value, other: Value) -> bool:
+    values = [value.value for value in (one, other) if isinstance(value, Const)]
+    return len(values) == 2 and all(isinstance(v, (int, float)) for v in values) and abs(sum(values) - 1) < 1e-9
+
+
+def _is_rest(scale: Tensor, factor: Value) -> bool:
+    return scale.made is not None and scale.made.op == "sub" and scale.made.values[:2] == (factor, Const(1))
+
+
+def untouched(m: Trace, tensor: Tensor, index: tuple[Value, ...], event: Event) -> bool:
+    """Whether reading ``tensor[index]`` reads nothing that a write has changed: ``y = x; y[mask] = 0; x[~mask]``."""
+    over = _written_region(event)
+    if over is None or not same_tensor(tensor, over[0]):
         return False
-    events = since(m, value, frame.times.get(name, frame.born))
-    return bool(events) and all(_elsewhere(m, node, value, event, frame) for event in events)
-
-
-def _elsewhere(m: Trace, read: cst.Subscript, value: Tensor, event: Event, frame: Frame) -> bool:
-    """Whether a write was spelled with an index that has no element in common with that of ``read``."""
-    node = event.site.expression
-    if isinstance(node, cst.AugAssign):
-        node = node.target
-    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-        node = node.func.value
-    if frame is not event.frames[-1] or not isinstance(node, cst.Subscript) or not isinstance(node.value, cst.Name):
+    masks = [item for item in over[1] if isinstance(item, Tensor)]
+    if any(since(m, mask, event.time) for mask in masks):
         return False
-    whole = (value, m.see(frame.vars.get(node.value.value, NONE)))
-    if not all(isinstance(part, Tensor) and part.view == "" and part.origin != "maybe" for part in whole):
-        return False
-    names = [name for part in node.slice for name in mentioned(part)]
-    if any(_changed(m, name, event.time, frame) for name in names):
-        return False
-    pairs = [(one.slice, other.slice) for one, other in zip(node.slice, read.slice, strict=False)]
-    return frame.times.get(node.value.value, frame.born) < event.time and any(disjoint(*pair) for pair in pairs)
-
-
-def _changed(m: Trace, name: str, time: int, frame: Frame) -> bool:
-    """Whether a variable that an index is made of is another since ``time``, or holds other values."""
-    value = m.see(frame.vars.get(name, NONE))
-    written = isinstance(value, Tensor) and any(event.name == name for event in since(m, value, time))
-    return written or frame.times.get(name, frame.born) > time
-
-
-def disjoint(one: cst.CSTNode, other: cst.CSTNode) -> bool:
-    """Whether two indices of one dimension select different elements: ``:k`` and ``k:``, ``mask`` and ``~mask``."""
-    if isinstance(one, cst.Index) and isinstance(other, cst.Index):
-        first, second = _number(one.value), _number(other.value)
-        if first is not None and second is not None:
-            return first != second and (first < 0) is (second < 0)
-        return any(_inverts(a.value, b.value) for a, b in ((one, other), (other, one)))
-    if not isinstance(one, cst.Slice) or not isinstance(other, cst.Slice):
-        return False
-    if one.step is None and other.step is None:
-        return any(_ends_at(a, b) for a, b in ((one, other), (other, one)))
-    starts, step = (_number(one.lower) or 0, _number(other.lower) or 0), _number(one.step) or 1
-    return step == _number(other.step) and min(starts) >= 0 and (starts[0] - starts[1]) % step != 0
-
-
-def _ends_at(one: cst.Slice, other: cst.Slice) -> bool:
-    return one.upper is not None and other.lower is not None and one.upper.deep_equals(other.lower)
-
-
-def _inverts(one: cst.BaseExpression, other: cst.BaseExpression) -> bool:
-    inverted = isinstance(one, cst.UnaryOperation) and isinstance(one.operator, cst.BitInvert)
-    return inverted and isinstance(one, cst.UnaryOperation) and one.expression.deep_equals(other)
-
-
-def _number(node: cst.BaseExpression | None) -> int | None:
-    """A whole number that the text writes down."""
-    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
-        number = _number(node.expression)
-        return None if number is None else -number
-    return int(node.value) if isinstance(node, cst.Integer) and node.value.isdecimal() else None
-
-
-def _moved(target: cst.BaseSlice, source: cst.BaseSlice) -> int:
-    """1 where ``source`` is moved to higher indices, -1 to lower ones, 0 where that is not plain."""
-    if not isinstance(target, cst.Slice) or not isinstance(source, cst.Slice) or target.step or source.step:
-        return 0
-    for one, other, sign in ((target, source, 1), (source, target, -1)):
-        if one.upper is None and other.lower is None and one.lower is not None and _negative(other.upper, one.lower):
-            return sign
-    return 0
-
-
-def _negative(node: cst.BaseExpression | None, of: cst.BaseExpression) -> bool:
-    negated = isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus)
-    return negated and isinstance(node, cst.UnaryOperation) and node.expression.deep_equals(of)
+    return relation(over[1], index, m.symbols)[0] is Relation.DISJOINT

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
+from ..heap.regions import same_tensor
 from ..heap.values import Choice, Dict, Grad, List, Object, Tensor, Tuple, Value
 from ..trace.frames import Frame
 from ..trace.trace import Trace
@@ -22,15 +23,18 @@ from .log import (
     since,
     whole,
 )
+from .overlap import untouched
 from .text import of_attribute
 
 
-def read_name(m: Trace, name: str, value: Value, frame: Frame) -> None:
-    """A variable is read: is what it stands for still what it was bound to?"""
+def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...] = ()) -> None:
+    """A variable is read, or its elements at ``index``: are they still what they were when it was bound?"""
     if not isinstance(value, Tensor):
         return
     for event in since(m, value, frame.times.get(name, frame.born)):
         if frame is event.frames[-1]:
+            if index and untouched(m, value, index, event):
+                continue
             if event.name and whole(value, event) and not is_meant(m, event, name, frame):
                 m.refuse("read", event.site)
         elif frame in event.frames and m.stack.frames[-1] is frame:
@@ -90,12 +94,21 @@ def was_given(m: Trace, value: Tensor, event: Event) -> bool:
     return given is not None and (value is given or value.view == given.view == "")
 
 
-def operand(m: Trace, value: Value, time: int) -> None:
-    """An operand was evaluated at ``time``; another one of the same expression may have overwritten it."""
+def operand(m: Trace, value: Value, time: int, named: bool) -> None:
+    """An operand was evaluated at ``time``; another one of the same expression may have overwritten it.
+
+    One that has no name of its own counts if it is a view: ``x[0] * torch.sigmoid_(x)``.
+    """
     if isinstance(value, Tensor):
         for event in since(m, value, time):
-            if whole(value, event):
+            if (named and whole(value, event)) or _is_within(value, event):
                 m.refuse("read", event.site)
+
+
+def _is_within(value: Tensor, event: Event) -> bool:
+    """Whether a value is a view of what was overwritten as a whole."""
+    base, wrote = event.tensor, event.written.index is None
+    return wrote and value.view == "view" and base.view == "" and not {value.origin, base.origin} & {"maybe", "cast"}
 
 
 def stored(m: Trace, container: List | Dict, value: Value) -> None:
@@ -195,17 +208,17 @@ def _as_it_was(m: Trace, value: Tensor, event: Event, time: int) -> bool:
 
 
 def _same_part(value: Tensor, event: Event, time: int) -> bool:
-    """Whether a part that was kept at ``time`` is what was overwritten: both are spelled alike, with the same index.
+    """Whether a part that was stored at ``time`` is what was overwritten: both are taken with the same index.
 
     So it is where a function that was called afterwards says ``x *= 2`` of the whole tensor.
     """
-    if value.spelled is None:
+    if value.region is None:
         return False
     if event.form == "augmented" and event.tensor.view == "" and event.frames[-1].born > time:
         return bool(event.name)
-    if event.bound > time or event.frames[-1].born > time:
+    if event.frames[-1].born > time or event.written.index is None:
         return False
-    return event.form == "subscript" and value.spelled.deep_equals(event.site.expression)
+    return same_tensor(value.region.base, event.tensor) and value.region.index == event.written.index
 
 
 def dropped(m: Trace, container: List | Dict, value: Value) -> None:

@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..program.sealed import sealed
 from ..program.site import Site
-
-if TYPE_CHECKING:
-    import libcst as cst
 
 
 class Grad(IntEnum):
@@ -159,20 +156,28 @@ class Cell:
         self.initial = CellState(grad, node, leaf)
 
 
+@sealed(frozen=True, slots=True, eq=False)
+class Region:
+    """Which elements of ``base`` a view takes, by the indices of the dimensions, and when it was taken."""
+
+    base: Tensor
+    index: tuple[Value, ...]
+    time: int
+
+
+@sealed(frozen=True, slots=True, eq=False)
+class Origin:
+    """The operator that computed a tensor, what it was given, and when."""
+
+    op: str
+    values: tuple[Value, ...]
+    time: int
+
+
 class Tensor:
-    """A tensor object.
+    """A tensor object."""
 
-    ``view`` is "" for a base, "view", "views" (one of several outputs), "expand", "no_grad", "hook" (beside a full
-    backward hook) or "custom" (returned by a custom function); ``contiguous`` is False after a transposition; ``dims``
-    is the number of dimensions, where known; ``origin`` is "op" where an operator of this program computed it, "blank"
-    where it was made to be filled, "maybe" where it may be the tensor that it was made of, "cast" where that hangs on a
-    dtype; ``time`` when one of several outputs, ``.data`` or ``detach()`` was made; ``lead`` is "one" where the first
-    dimension has size one, "shared" where its rows are one in memory, "row" for such a row, and for an element of
-    ``[x] * n``, "windows" for those of ``unfold`` that overlap; ``tail`` is "one" or "shared" for the last dimension;
-    ``spelled`` is the subscript that took a part.
-    """
-
-    __slots__ = ("cell", "contiguous", "dims", "lead", "origin", "spelled", "storage", "tail", "time", "view")
+    __slots__ = ("cell", "contiguous", "dims", "lead", "made", "origin", "region", "storage", "tail", "time", "view")
 
     def __init__(
         self,
@@ -182,15 +187,22 @@ class Tensor:
         contiguous: bool = True,
         dims: int | None = None,
     ) -> None:
-        self.dims = dims
-        self.origin = ""
-        self.lead = self.tail = ""
-        self.time = 0
-        self.spelled: cst.CSTNode | None = None
         self.storage = storage or Storage()
         self.cell = cell or Cell()
+        # "" for a base, "view", "views" (one of several outputs), "expand", "no_grad", "inference", "hook" (beside a
+        # full backward hook), "custom" (returned by a custom function)
         self.view = view
-        self.contiguous = contiguous
+        self.contiguous = contiguous  # False after a transposition
+        self.dims = dims  # the number of dimensions, if known
+        # "op": an operator of this program computed it; "blank": it was made to be filled; "maybe": it may be the
+        # tensor that it was made of; "cast": that depends on a dtype
+        self.origin = ""
+        self.made: Origin | None = None  # of a tensor with memory of its own
+        self.region: Region | None = None  # of a view
+        self.time = 0  # when one of several outputs, ``.data`` or ``detach()`` was made
+        # of the first dimension: "one" of size one, "shared" rows that are one in memory, "row" such a row or an
+        # element of ``[x] * n``, "windows" of ``unfold`` that overlap; of the last: "one" or "shared"
+        self.lead = self.tail = ""
 
 
 class Array:

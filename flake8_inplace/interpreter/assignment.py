@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from ..hazards import overlap, saved
-from ..heap.values import NONE, Array, Tensor, Tuple, Unknown, Value
+from ..hazards import saved
+from ..heap.values import NONE, Array, Tensor, Unknown, Value
 from ..models import arithmetic, containers, indexing
 from ..program.site import Site
 from ..trace.frames import Frame
@@ -31,39 +31,8 @@ def _expression(m: Trace, node: cst.Expr, frame: Frame) -> bool:
 def _assign(m: Trace, node: cst.Assign, frame: Frame) -> bool:
     value = evaluate(m, node.value, frame)
     for target in node.targets:
-        _shift(m, target.target, node.value, frame)
-        _swap(m, target.target, node.value, value, frame)
-        overlap.turn(m, target.target, node.value, frame)
         bind(m, target.target, value, frame)
-        overlap.remember(m, target.target, node.value, frame)
     return True
-
-
-def _shift(m: Trace, target: cst.BaseExpression, source: cst.BaseExpression, frame: Frame) -> None:
-    if type(target) is not cst.Subscript:
-        return
-    site = Site(frame.piece, target.lbracket, target)
-    if type(source) is cst.Subscript:
-        overlap.shift(m, target, source, m.see(quietly(m, target.value, frame)), site)
-    elif overlap.transposes(source, target):
-        part = m.see(quietly(m, target, frame))
-        if isinstance(part, Tensor) and part.view == "view":  # no copy, as an index that is a mask would make
-            m.refuse("overlap", site)
-
-
-def _spread(m: Trace, node: cst.AugAssign, frame: Frame) -> None:
-    new = type(node.operator) is cst.MatrixMultiplyAssign  # which makes a tensor, and binds the name to it
-    if type(node.value) is cst.Subscript and type(node.target) is not cst.Subscript and not new:
-        base = m.see(quietly(m, node.target, frame))
-        overlap.spread(m, node.target, node.value, base, Site(frame.piece, node.operator, node))
-
-
-def _swap(m: Trace, target: cst.BaseExpression, source: cst.BaseExpression, value: Value, frame: Frame) -> None:
-    if type(target) is cst.Tuple and type(source) is cst.Tuple and isinstance(value, Tuple):
-        left, right = ([element.value for element in side.elements] for side in (target, source))
-        owners = [m.see(quietly(m, one.value, frame)) for one in left if type(one) is cst.Subscript]
-        if len(owners) == len(left) and all(isinstance(owner, Tensor) for owner in owners):
-            overlap.swap(m, left, right, value, Site(frame.piece, target, target))
 
 
 @runs(cst.AnnAssign)
@@ -81,12 +50,10 @@ def _augmented(m: Trace, node: cst.AugAssign, frame: Frame) -> bool:
     name = AUGMENTED[type(node.operator)]
     site = Site(frame.piece, node.operator, node)
     target = node.target
-    _spread(m, node, frame)
     if isinstance(target, cst.Subscript):
         owner = quietly(m, target.value, frame)
         index = index_of(m, target, owner, frame)
         value = evaluate(m, node.value, frame)
-        _shift(m, target, node.value, frame)
 
         def act(options: list[Value]) -> Value:
             container = options[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from ..hazards import overlap, stale, text
+from ..hazards import stale, text
 from ..hazards.log import STORED, WRITES
 from ..heap.values import NONE, Dict, Object, Tensor, Unknown, Value, constant
 from ..models import calls, classes, iteration, records
@@ -30,13 +30,8 @@ def _call(m: Trace, node: cst.Call, frame: Frame) -> Value:
         _discarded(m, node, callee, frame)
     since = m.clock
     args, kwargs = arguments(m, node, frame)
-    if isinstance(callee, Method) and isinstance(node.func, cst.Attribute):
-        if callee.name.endswith("_"):
-            overlap.blend(m, node, m.see(callee.receiver), site_of(node.func.value, frame))
-            for arg in node.args[:1] if callee.name in overlap.ELEMENTWISE else ():
-                overlap.spread(m, node.func.value, arg.value, m.see(callee.receiver), site_of(node, frame))
-        else:
-            unchanged(m, node.func.value, m.see(callee.receiver), since, frame)
+    if isinstance(callee, Method) and isinstance(node.func, cst.Attribute) and not callee.name.endswith("_"):
+        unchanged(m, node.func.value, m.see(callee.receiver), since, frame)
     return calls.call(m, callee, args, kwargs, site_of(node, frame))
 
 

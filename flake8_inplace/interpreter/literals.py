@@ -103,6 +103,6 @@ def _dict(m: Trace, node: cst.Dict, frame: Frame) -> Value:
 
 
 def unchanged(m: Trace, node: cst.BaseExpression, value: Value, since: int, frame: Frame) -> None:
-    """An operand that is a plain name must not be overwritten by what is evaluated after it."""
-    if m.clock != since and isinstance(node, (cst.Name, cst.Attribute)):
-        stale.operand(m, value, since)
+    """An operand must not be overwritten by what is evaluated after it, unless it is the result of an overwriting."""
+    if m.clock != since:
+        stale.operand(m, m.see(value), since, named=isinstance(node, (cst.Name, cst.Attribute)))

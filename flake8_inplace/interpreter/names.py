@@ -46,14 +46,19 @@ _CONSTANTS: dict[str, Value] = {"True": Const(True), "False": Const(False), "Non
 @evaluates(cst.Name)
 def _name(m: Trace, node: cst.Name, frame: Frame) -> Value:
     value = _variable(m, node, frame)
+    read_variable(m, node.value, value, frame)
+    return value
+
+
+def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...] = ()) -> None:
+    """The value of a variable is read, or its elements at ``index``."""
     if (type(value) is Tensor and len(m.state[WRITES])) or len(m.state[OVERTAKEN]):
         scope: Frame | None = frame
-        while scope is not None and node.value not in scope.vars:
+        while scope is not None and name not in scope.vars:
             scope = scope.parent
         if scope is not None:
-            stale.read_name(m, node.value, value, scope)
-            snapshots.overtaken(m, scope, node.value)
-    return value
+            stale.read_name(m, name, value, scope, index)
+            snapshots.overtaken(m, scope, name)
 
 
 def quietly(m: Trace, node: cst.BaseExpression, frame: Frame) -> Value:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import libcst as cst
 
-from ..hazards import overlap
 from ..hazards.log import WRITES
+from ..heap.regions import items_of
 from ..heap.values import ITEMS, NONE, Array, Choice, Const, Object, Ref, Slice, Tensor, Tuple, Unknown, Value
 from ..models import containers, indexing, lineage, records
 from ..program.site import Site
 from ..trace.frames import Class, Frame, Function
 from ..trace.trace import Trace
 from .dispatch import evaluate, evaluates
-from .names import quietly
+from .names import quietly, read_variable
 
 
 def index_of(m: Trace, node: cst.Subscript, owner: Value, frame: Frame) -> Value:
@@ -31,9 +31,11 @@ def index_of(m: Trace, node: cst.Subscript, owner: Value, frame: Frame) -> Value
 
 @evaluates(cst.Subscript)
 def _subscript(m: Trace, node: cst.Subscript, frame: Frame) -> Value:
-    read = quietly if m.state[WRITES] and overlap.spared(m, node, frame) else evaluate
-    value = read(m, node.value, frame)
+    part = bool(m.state[WRITES]) and type(node.value) is cst.Name
+    value = (quietly if part else evaluate)(m, node.value, frame)
     index = index_of(m, node, value, frame)
+    if part and isinstance(node.value, cst.Name) and not m.unread:
+        read_variable(m, node.value.value, value, frame, items_of(index))
     return subscript(m, value, index, Site(frame.piece, node.lbracket, node))
 
 

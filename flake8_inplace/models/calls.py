@@ -31,6 +31,7 @@ from ..heap.values import (
     Unknown,
     Value,
     constant,
+    is_number,
 )
 from ..program.pieces import Piece
 from ..program.site import Site
@@ -330,7 +331,25 @@ def unknown_method(
         return List([_parameter_of(m, receiver)], open=True)
     if name in facts.scalar_methods() and name not in ("values", "indices"):
         return m.symbol(receiver, name, *args, scalar=True)
+    others = [m.see(value) for value in (*args, *kwargs.values())]
+    if tensors.is_method(name) and all(isinstance(other, Const) or is_number(other) for other in others):
+        return _if_tensor(m, receiver, name, args, kwargs, site)
     return tensors.unknown_call(m, receiver, *args, *kwargs.values())
+
+
+def _if_tensor(
+    m: Trace, receiver: Unknown, name: str, args: list[Value], kwargs: dict[str, Value], site: Site
+) -> Value:
+    """Call a method that tensors have and others may have too: ``t.exp()``.
+
+    The result is unknown. If its use proves it to be a tensor, it is what the method makes of one. A method
+    with tensors for arguments may be one of integers, for which nothing is saved: ``tokens.gather(1, rank)``.
+    """
+    result = tensors.unknown_call(m, receiver, *args, *kwargs.values())
+    made = methods.method(m, m.tensor_of(receiver), name, args, kwargs, site)
+    if isinstance(made, Tensor):
+        m.tensors[result] = made
+    return result
 
 
 def _parameter_of(m: Trace, module: Value) -> Value:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from ..hazards import overlap
+from ..hazards.log import Written
 from ..hazards.refused import unbatched
+from ..heap.regions import items_of
 from ..heap.values import (
     NONE,
     CellState,
     Const,
     Grad,
     Node,
+    Region,
     Saved,
     Slice,
     Tensor,
@@ -49,7 +53,7 @@ def subscript(m: Trace, tensor: Tensor, index: Value, site: Site) -> Value:
         # whether a part of expanded memory still overlaps itself depends on the dimension
         if part.view == "expand" and "shared" not in (part.lead, part.tail):
             part.view = "view"
-        part.spelled = site.expression
+        part.region = Region(tensor, items_of(index), m.clock)
         return part
     return _index_node(m, tensor, [], index, site)
 
@@ -107,7 +111,9 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
         m.refuse("expand", site)
         return
     sources = (source for given in (value, index) for source in tensors_in(m, given))
-    refused = unbatched(m, tensor, sources, site) or write(m, tensor, form, site, reach(m, value), whole)
+    overlap.in_assignment(m, tensor, items_of(index), value, site)
+    written = Written("setitem", (value,), items_of(index))
+    refused = unbatched(m, tensor, sources, site) or write(m, tensor, form, site, reach(m, value), whole, written)
     if not refused and ((copies and tensor.view == "expand") or lead == "row"):
         m.refuse("expanded", site)
     if m.grad_mode and not refused:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
-from ..hazards import data, origins, saved, stale
+from ..hazards import data, origins, overlap, saved, stale
+from ..hazards.log import PLAIN, Written
 from ..hazards.refused import adds_up, overlaps, refusal, style, unbatched
 from ..hazards.snapshots import UPDATES
 from ..heap.autograd import phi
@@ -43,10 +45,42 @@ _COMPARING = frozenset({"sub", "rsub", "eq", "ne", "equal", "allclose", "isclose
 """Operators that ask how two tensors differ."""
 
 
+@dataclass(slots=True, eq=False)
+class _Call:
+    """One operator at work: its operands by parameter, and whether autograd records it."""
+
+    op: facts.Op
+    bound: Bindings
+    site: Site
+    operands: dict[str, list[Tensor]]
+    unknown: list[Unknown]  # operands that may be tensors, or hold some
+    requiring: set[str]  # parameters that require grad
+    grad: Grad  # of the result
+
+    @property
+    def given(self) -> list[Tensor]:
+        return [tensor for found in self.operands.values() for tensor in found]
+
+    @property
+    def written(self) -> list[Tensor]:
+        return [tensor for name in self.op.writes for tensor in self.operands.get(name, ())]
+
+
 def run(m: Trace, op: facts.Op, bound: Bindings, site: Site, form: str) -> Value:
     """One operator runs: it saves, overwrites and returns."""
+    call = _resolve(m, op, bound, site)
+    _compare(m, call)
+    saves = _save_operands(m, call) if call.grad else []
+    refused = _write(m, call, form)
+    results = _results(m, call)
+    if call.grad:
+        _record(m, call, saves, results, refused)
+    return results[0] if len(results) == 1 else Tuple(tuple(results)) if results else NONE
+
+
+def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
     operands: dict[str, list[Tensor]] = {}
-    extra: list[Unknown] = []
+    unknown: list[Unknown] = []
     for position, param in enumerate(op.params):
         if param.kind == "other" or (value := bound.get(param.name)) is None:
             continue
@@ -58,82 +92,116 @@ def run(m: Trace, op: facts.Op, bound: Bindings, site: Site, form: str) -> Value
         if isinstance(value, List):
             for tensor in operands[param.name]:
                 stale.taken(m, value, tensor)
-        extra.extend(unknowns(m, value))
-    if op.name in _COMPARING and m.state[UPDATES]:
-        both = [tensor for name in ("self", "input", "other", "target") for tensor in operands.get(name, ())]
-        if len(both) == 2:
-            data.compared(m, both[0], both[1])
+        unknown.extend(unknowns(m, value))
     if op.name in ("eq", "ne") and _whole_number(bound.get("other", NONE)):
         for tensor in operands.get("self", ()):
             _hold_whole_numbers(m, tensor)
-    recording = m.grad_mode and (not op.outs or any(out.differentiable for out in op.outs))
     grads = {name: max(map(m.grad, tensors), default=Grad.NO) for name, tensors in operands.items()}
-    for value in extra if recording else ():
-        grads["*unknown"] = max(grads.get("*unknown", Grad.NO), m.grad(value))
+    recording = m.grad_mode and (not op.outs or any(out.differentiable for out in op.outs))
+    for value in unknown if recording else ():
+        grads[_ANY] = max(grads.get(_ANY, Grad.NO), m.grad(value))
     grad = max(grads.values(), default=Grad.NO) if recording else Grad.NO
+    return _Call(op, bound, site, operands, unknown, {name for name, which in grads.items() if which}, grad)
 
-    given = [tensor for tensors in operands.values() for tensor in tensors]
+
+_ANY = "*unknown"
+"""Stands in ``requiring`` for operands that may be tensors."""
+
+
+def _compare(m: Trace, call: _Call) -> None:
+    if call.op.name in _COMPARING and m.state[UPDATES]:
+        both = [tensor for name in ("self", "input", "other", "target") for tensor in call.operands.get(name, ())]
+        if len(both) == 2:
+            data.compared(m, both[0], both[1])
+
+
+def _save_operands(m: Trace, call: _Call) -> list[Saved]:
+    """Save operands for the gradients of others."""
     saves: list[Saved] = []
-    needs: frozenset[Cell] = frozenset()
-    parents: tuple[Node, ...] = ()
-    requiring = {name for name, which in grads.items() if which}
-    if grad:
-        needs = needs if "*unknown" in requiring else frozenset(t.cell for t in given if m.grad(t))
-        nodes = [*(m.cell(tensor).node for tensor in given), *(value.node for value in extra)]
-        parents = tuple(dict.fromkeys(node for node in nodes if node is not None))
-        for save in op.saves:
-            if is_saved(m, save, bound) and not requiring.isdisjoint(save.needs):
-                for index, tensor in enumerate(operands.get(save.slot, ())):
-                    others = operands[save.slot][:index] + operands[save.slot][index + 1 :]
-                    if op.name in _PRODUCTS and not any(m.grad(other) for other in others):
-                        continue
-                    saves.append(keep(m, op.name, save.slot, tensor.storage, site, needs=needs))
-        for tensor in given:
-            data.differentiated(m, tensor)
-    written = [tensor for name in op.writes for tensor in operands.get(name, ())]
+    for save in call.op.saves:
+        if not _makes(m, call, save):
+            continue
+        tensors = call.operands.get(save.slot, [])
+        for index, tensor in enumerate(tensors):
+            others = tensors[:index] + tensors[index + 1 :]
+            if call.op.name not in _PRODUCTS or any(map(m.grad, others)):
+                saves.append(_keep(m, call, save.slot, tensor))
+    for tensor in call.given:
+        data.differentiated(m, tensor)
+    return saves
+
+
+def _keep(m: Trace, call: _Call, slot: str, tensor: Tensor) -> Saved:
+    known = _ANY not in call.requiring
+    needs = frozenset(other.cell for other in call.given if m.grad(other)) if known else frozenset[Cell]()
+    return keep(m, call.op.name, slot, tensor.storage, call.site, needs=needs)
+
+
+def _write(m: Trace, call: _Call, form: str) -> bool:
+    """Overwrite what the operator overwrites; True if torch refuses to."""
+    op, site, written = call.op, call.site, call.written
     if op.name == "set_" and m.backward.readonly:
-        written = []  # it gives a tensor other memory: a reversible layer brings back an input that it had freed
+        return False  # it gives a tensor other memory: a reversible layer brings back an input that it had freed
     if op.name == "copy_":
-        for tensor, source in zip(written, operands.get("src", ()), strict=False):
+        for tensor, source in zip(written, call.operands.get("src", ()), strict=False):
             data.brought_back(m, tensor, source)
+    sources = [other for name, found in call.operands.items() if name not in op.writes for other in found]
+    index = (call.bound["mask"],) if op.name == "masked_fill_" else None
     refused = False
     for tensor in written:
         if op.name in _FILLING and tensor.view == "expand":
             saved.write(m, tensor.storage, form, site)
             if op.name in _MASKED:
-                m.refuse("expand" if Grad.YES in (m.grad(tensor), grad) else "expanded", site)
-        elif any(overlaps(tensor, other) for other in given):
+                m.refuse("expand" if Grad.YES in (m.grad(tensor), call.grad) else "expanded", site)
+            continue
+        if any(overlaps(tensor, other) for other in call.given):
             m.refuse("overlap", site)
         else:
-            sources = [other for name, found in operands.items() if name not in op.writes for other in found]
-            refused = unbatched(m, tensor, sources, site) or write(m, tensor, form, site, grad) or refused
+            overlap.in_operator(m, op.name, tensor, sources, m.see(call.bound.get("alpha", NONE)), site)
+            refused = unbatched(m, tensor, sources, site) or _write_one(m, tensor, form, call, index) or refused
             if tensor.storage.hidden is not None:
                 data.cut_off(m, tensor, sources, site)
-    results = [make_result(m, op, out, operands, bound) for out in op.outs]
+    return refused
+
+
+def _write_one(m: Trace, tensor: Tensor, form: str, call: _Call, index: tuple[Value, ...] | None) -> bool:
+    values = tuple(value for name, value in call.bound.items() if name not in call.op.writes)
+    return write(m, tensor, form, call.site, call.grad, written=Written(call.op.name, values, index))
+
+
+def _results(m: Trace, call: _Call) -> list[Value]:
+    """Make the tensors that the operator returns."""
+    op = call.op
+    results = [make_result(m, op, out, call.operands, call.bound) for out in op.outs]
     if m.alike is not None and len(op.outs) == 1 and op.outs[0].kind == "fresh":
-        results = [_alike(m, op, results[0], grad)]
-    if m.state[BATCHED] and any(map(m.state[BATCHED].get, given)):
+        results = [_alike(m, op, results[0], call.grad)]
+    if m.state[BATCHED] and any(map(m.state[BATCHED].get, call.given)):
         for tensor in [tensor for result in results for tensor in tensors_in(m, result)]:
             m.state.set(m.state[BATCHED], tensor, True)
-    if grad:
-        for save in op.saves:
-            if save.slot.startswith("result") and is_saved(m, save, bound) and not requiring.isdisjoint(save.needs):
-                index = int(save.slot[6:] or 0)
-                for tensor in tensors_in(m, results[index]) if index < len(results) else ():
-                    saves.append(keep(m, op.name, "result", tensor.storage, site, needs=needs))
-        node = Node(op.name, tuple(saves), parents, m.state.guard() if m.alike is not None else ALWAYS)
-        if op.writes and not refused:
-            returned = {out.of for out in op.outs if out.kind == "same"}
-            changed = [t for name in op.writes if name in returned or not op.outs for t in operands.get(name, ())]
-            for tensor in changed:
-                m.state.put(tensor.cell, CellState(max(m.cell(tensor).grad, grad), node, False))
-        shared = {tensor.cell for tensor in given}
-        for out, result in zip(op.outs, results, strict=True):
-            if out.differentiable and out.kind != "detached" and not to_integers(op, bound):
-                for tensor in tensors_in(m, result):
-                    if tensor.cell not in shared:
-                        tensor.cell.initial = CellState(grad, phi((tensor.cell.initial.node, node)), False)
-    return results[0] if len(results) == 1 else Tuple(tuple(results)) if results else NONE
+    return results
+
+
+def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], refused: bool) -> None:
+    """Record the operator in the autograd graph: its node is the history of what it returns and overwrites."""
+    op = call.op
+    for save in op.saves:
+        if save.slot.startswith("result") and _makes(m, call, save):
+            index = int(save.slot[6:] or 0)
+            for tensor in tensors_in(m, results[index]) if index < len(results) else ():
+                saves.append(_keep(m, call, "result", tensor))
+    nodes = [*(m.cell(tensor).node for tensor in call.given), *(value.node for value in call.unknown)]
+    parents = tuple(dict.fromkeys(node for node in nodes if node is not None))
+    node = Node(op.name, tuple(saves), parents, m.state.guard() if m.alike is not None else ALWAYS)
+    if op.writes and not refused:
+        returned = {out.of for out in op.outs if out.kind == "same"}
+        for tensor in [t for name in op.writes if name in returned or not op.outs for t in call.operands.get(name, ())]:
+            m.state.put(tensor.cell, CellState(max(m.cell(tensor).grad, call.grad), node, False))
+    shared = {tensor.cell for tensor in call.given}
+    for out, result in zip(op.outs, results, strict=True):
+        if out.differentiable and out.kind != "detached" and not to_integers(op, call.bound):
+            for tensor in tensors_in(m, result):
+                if tensor.cell not in shared:
+                    tensor.cell.initial = CellState(call.grad, phi((tensor.cell.initial.node, node)), False)
 
 
 def _alike(m: Trace, op: facts.Op, made: Value, grad: Grad) -> Value:
@@ -156,9 +224,10 @@ def _hold_whole_numbers(m: Trace, tensor: Tensor) -> None:
         m.state.put(tensor.cell, CellState(Grad.NO, None, state.leaf))
 
 
-def is_saved(m: Trace, save: facts.Save, bound: Bindings) -> bool:
-    """Whether this call surely makes this save."""
-    return save.sure if save.when is None else holds(m, save.when, bound)
+def _makes(m: Trace, call: _Call, save: facts.Save) -> bool:
+    """Whether a call surely makes this save."""
+    sure = save.sure if save.when is None else holds(m, save.when, call.bound)
+    return sure and not call.requiring.isdisjoint(save.needs)
 
 
 def holds(m: Trace, condition: facts.Condition, bound: Bindings) -> bool:
@@ -203,11 +272,18 @@ def keep(
     return saved
 
 
-def write(m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad = Grad.NO, whole: bool = True) -> bool:
-    """A tensor is overwritten in place, from values that require grad as ``grad`` says.
+def write(
+    m: Trace,
+    tensor: Tensor,
+    form: str,
+    site: Site,
+    grad: Grad = Grad.NO,
+    whole: bool = True,
+    written: Written = PLAIN,
+) -> bool:
+    """Overwrite a tensor in place, from values that require grad as ``grad`` says; True if torch refuses.
 
-    True where torch refuses: that is noted, and the tensor stays as it is. ``whole`` is False where only one part of it
-    is written.
+    That is reported, and the tensor stays as it is. ``whole`` is False if only one part of it is written.
     """
     refused = refusal(m, tensor, grad, form, whole)
     if "style" in m.extra:
@@ -217,6 +293,6 @@ def write(m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad = Grad.NO,
     if not refused:
         if tensor.origin != "cast" or tensor.storage not in m.backward.readonly:
             saved.write(m, tensor.storage, form, site)
-        origins.note(m, tensor, form, site)
+        origins.note(m, tensor, form, site, written)
         data.rescale(m, tensor, site)
     return bool(refused)

@@ -56,10 +56,14 @@ def _without_options_that_are_off(
     """Leave out an option that has an overload of its own but is given as off: ``log_target=False``, ``hard=False``."""
     asked = {param.name for op in ops for param in op.params if not param.optional and param.kind == "other"}
     places = min(sum(not param.kwonly for param in op.params) for op in ops)
-    while len(args) > places and isinstance(args[-1], Const) and (args[-1].value is None or args[-1].value is False):
+    while len(args) > places and _is_off(args[-1]):
         args = args[:-1]
-    off = (Const(None), Const(False), Const(0.0))
-    return args, {name: value for name, value in kwargs.items() if name not in asked or value not in off}
+    return args, {name: value for name, value in kwargs.items() if name not in asked or not _is_off(value)}
+
+
+def _is_off(value: Value) -> bool:
+    """Whether a value is None or False: 0, which equals False, is a dimension."""
+    return isinstance(value, Const) and (value.value is None or value.value is False)
 
 
 def _into(m: Trace, out: Value, result: Value, site: Site) -> Value:

@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
-from ..heap.values import NONE, Bindings, Cell, Const, List, Ref, Storage, Tensor, Tuple, Unknown, Value, constant
+from ..heap.regions import span
+from ..heap.values import (
+    NONE,
+    Bindings,
+    Cell,
+    Const,
+    List,
+    Origin,
+    Ref,
+    Region,
+    Slice,
+    Storage,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    constant,
+)
 from ..torchfacts import ops as facts
 from ..trace.trace import Trace
 from .tensors import detached, fresh, view
@@ -31,6 +48,7 @@ def _single(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Ten
         made = fresh()
         made.dims, made.origin = _dims(m, op, operands, bound), "blank" if op.name in _BLANK else "op"
         made.lead = _lead(m, None, bound)
+        made.made = Origin(op.name, tuple(map(m.see, bound.values())), m.clock)
         if m.state.modes.get("inference"):
             made.view = "inference"
         return made
@@ -54,6 +72,7 @@ def _single(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Ten
     if op.name == "broadcast_tensors" and base.lead != "one" and base.dims != 0:
         kind = "view"  # it may have the full size
     part = view(m, base, kind, op.name not in _TRANSPOSING)
+    part.region = _region(m, op, base, bound)
     sizes = _sizes(m, bound)
     if kind == "expand":
         part.lead = _lead(m, base, bound)
@@ -66,6 +85,17 @@ def _single(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Ten
     elif op.name == "unfold" and _overlap(m, bound):
         part.lead = "windows"
     return part
+
+
+def _region(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> Region | None:
+    """Which elements a view takes: a transposition takes all of its base, ``narrow`` and ``select`` some."""
+    if op.name in _TRANSPOSING:
+        return base.region or Region(base, (Const(...),), m.clock)
+    dim = constant(m.see(bound.get("dim", NONE)))
+    if op.name not in ("narrow", "select") or not isinstance(dim, int) or dim < 0:
+        return None
+    taken = m.see(bound["index"]) if op.name == "select" else span(m.see(bound["start"]), m.see(bound["length"]))
+    return Region(base, (*[Slice(NONE, NONE, NONE)] * dim, taken), m.clock)
 
 
 def _overlap(m: Trace, bound: Bindings) -> bool:

@@ -43,7 +43,7 @@ def view(m: Trace, base: Tensor, kind: str = "view", contiguous: bool = True) ->
 def detached(m: Trace, base: Tensor) -> Tensor:
     """``detach()``: the same memory and version counter, no history."""
     result = Tensor(base.storage, Cell(), base.view, base.contiguous)
-    result.origin, result.time = base.origin, m.tick()
+    result.origin, result.time, result.region = base.origin, m.tick(), base.region
     return result
 
 

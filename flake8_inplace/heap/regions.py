@@ -1,0 +1,155 @@
+"""Which elements of a tensor a view takes, and how two such regions lie to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from enum import Enum, auto
+
+from .values import NONE, Const, Origin, Slice, Tensor, Tuple, Unknown, Value
+
+Symbols = Mapping[Hashable, Unknown]
+"""Names for the results of pure computations: see `Trace.symbol`. They tell negatives and inverses."""
+DEPTH = 4
+"""How many operators back the operands of a value are looked for."""
+
+
+class Relation(Enum):
+    """How one region lies to another one of the same tensor."""
+
+    SAME = auto()
+    DISJOINT = auto()
+    SHIFTED_UP = auto()  # the first is the second, moved to higher indices of one dimension; they overlap
+    SHIFTED_DOWN = auto()
+    UNKNOWN = auto()
+
+
+def items_of(index: Value) -> tuple[Value, ...]:
+    """The indices of ``x[index]``, dimension by dimension."""
+    return index.items if isinstance(index, Tuple) else (index,)
+
+
+def same_tensor(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors surely have the same elements in the same order: ``x[i]`` and ``x[i]``."""
+    if one is other:
+        return True
+    if one.storage is not other.storage or one.contiguous != other.contiguous:
+        return False
+    if one.region is None or other.region is None:
+        return one.view == other.view == "" and not {one.origin, other.origin} & {"maybe", "cast"}
+    return same_tensor(one.region.base, other.region.base) and one.region.index == other.region.index
+
+
+def relation(one: tuple[Value, ...], other: tuple[Value, ...], symbols: Symbols) -> tuple[Relation, int]:
+    """Return how ``x[one]`` lies to ``x[other]``, and the dimension in which they differ.
+
+    An ellipsis is taken to stand for one dimension. So regions may be called disjoint that are not, never the same.
+    """
+    different = [place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]]
+    if not different and len(one) == len(other):
+        return Relation.SAME, 0
+    for place in different:
+        found = _in_one_dimension(one[place], other[place], symbols)
+        if found is Relation.DISJOINT or (len(different) == 1 and len(one) == len(other)):
+            return found, place
+    return Relation.UNKNOWN, 0
+
+
+def _in_one_dimension(one: Value, other: Value, symbols: Symbols) -> Relation:
+    if _disjoint(one, other, symbols) or _disjoint(other, one, symbols):
+        return Relation.DISJOINT
+    if _moved_up(one, other, symbols):
+        return Relation.SHIFTED_UP
+    if _moved_up(other, one, symbols):
+        return Relation.SHIFTED_DOWN
+    return Relation.UNKNOWN
+
+
+def _disjoint(one: Value, other: Value, symbols: Symbols) -> bool:
+    """Whether two indices select different elements: ``0`` and ``1``, ``:k`` and ``k:``, ``mask`` and ``~mask``."""
+    first, second = _number(one), _number(other)
+    if first is not None and second is not None:
+        return first != second and (first < 0) is (second < 0)
+    if isinstance(one, Slice) and isinstance(other, Slice):
+        if one.step == other.step == NONE:
+            end, begin = _number(one.upper), _number(other.lower)
+            known = end is not None and begin is not None and (end < 0) is (begin < 0) and end <= begin
+            return known or (one.upper != NONE and one.upper == other.lower)
+        starts, step = (_number(one.lower) or 0, _number(other.lower) or 0), _number(one.step) or 1
+        return step == _number(other.step) and min(starts) >= 0 and (starts[0] - starts[1]) % step != 0
+    if first is not None and isinstance(other, Slice) and other.step == NONE:
+        lower, upper = _number(other.lower), _number(other.upper)
+        same_end = [bound for bound in (lower, upper) if bound is not None and (bound < 0) is (first < 0)]
+        return (lower in same_end and first < (lower or 0)) or (upper in same_end and first >= (upper or 0))
+    return _inverts(one, other, symbols)
+
+
+def _inverts(one: Value, other: Value, symbols: Symbols) -> bool:
+    """Whether one mask is made as the inverse of another."""
+    if isinstance(one, Tensor):
+        made = one.made
+        return made is not None and made.op in _INVERTING and bool(made.values) and made.values[0] is other
+    return isinstance(one, Unknown) and one is symbols.get(("invert", other))
+
+
+_INVERTING = frozenset({"bitwise_not", "logical_not", "__invert__", "invert"})
+
+
+def _moved_up(target: Value, source: Value, symbols: Symbols) -> bool:
+    """Whether ``target`` is ``source``, moved to higher indices: ``n:`` and ``:-n``, ``1:4`` and ``0:3``."""
+    if not isinstance(target, Slice) or not isinstance(source, Slice) or not target.step == source.step == NONE:
+        return False
+    if target.upper == NONE and target.lower != NONE and source.lower in (NONE, Const(0)):
+        return _negative(target.lower, symbols) == source.upper != NONE
+    first, second = _number(target.lower) or 0, _number(source.lower) or 0
+    length = _length(target)
+    return length is not None and length == _length(source) and first > second >= 0
+
+
+def _length(index: Slice) -> Value | None:
+    """The number of elements of a slice, if its bounds tell."""
+    if isinstance(index.upper, Tuple):  # see `span`
+        return index.upper.items[1]
+    lower, upper = 0 if index.lower == NONE else _number(index.lower), _number(index.upper)
+    return None if lower is None or upper is None or (lower < 0) is not (upper < 0) else Const(upper - lower)
+
+
+def _negative(value: Value, symbols: Symbols) -> Value:
+    number = _number(value)
+    return Const(-number) if number is not None else symbols.get(("neg", value), NONE)
+
+
+def span(start: Value, length: Value) -> Slice:
+    """The index that ``narrow(dim, start, length)`` takes; its upper bound is a sum if it is not known."""
+    begin, count = _number(start), _number(length)
+    known = begin is not None and count is not None and begin >= 0
+    return Slice(start, Const((begin or 0) + (count or 0)) if known else Tuple((start, length)), NONE)
+
+
+def takes_one(index: Value) -> bool:
+    """Whether an index selects one element: ``0``, ``:1``, ``-1:``, ``3:4``."""
+    if not isinstance(index, Slice):
+        return _number(index) is not None
+    lower, upper = _number(index.lower), _number(index.upper)
+    if index.step != NONE:
+        return False
+    if index.upper == NONE:
+        return lower == -1
+    return upper is not None and (index.lower == NONE or lower is not None) and upper - (lower or 0) == 1
+
+
+def takes_all(index: Value) -> bool:
+    """Whether an index selects every element of its dimensions."""
+    return index == Const(...) or index == Slice(NONE, NONE, NONE)
+
+
+def _number(value: Value) -> int | None:
+    return value.value if isinstance(value, Const) and type(value.value) is int else None
+
+
+def origins(value: Value, depth: int = DEPTH) -> Iterator[tuple[Origin, Value]]:
+    """The operators that a tensor was computed by, each with each of its operands."""
+    made = value.made if isinstance(value, Tensor) else None
+    for operand in made.values if made is not None and depth else ():
+        assert made is not None
+        yield made, operand
+        yield from origins(operand, depth - 1)
