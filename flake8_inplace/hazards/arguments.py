@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ..heap.values import NONE, Array, Dict, List, Object, Unknown, Value
 from ..trace.trace import Trace
-from .log import RETURNED, WRITES, direct_tensors, given_tensors, since
+from .log import RETURNED, WRITES, Change, direct_tensors, given_tensors, since
 
 
 def handed_back(m: Trace, args: Sequence[Value], result: Value, born: int) -> None:
@@ -27,13 +27,13 @@ def handed_back(m: Trace, args: Sequence[Value], result: Value, born: int) -> No
             events = [event for event in events if event.tensor is tensor]
         if tensor.origin != "cast":  # a cast of the function's own may have copied
             events = [event for event in events if event.tensor.origin != "cast"]
-        made, back = {event.made for event in events}, storage in returned
-        converted = "converted" in made <= {"converted", "shifted"}
+        changes, back = {event.change for event in events}, storage in returned
+        converted = Change.CONVERTED in changes <= {Change.CONVERTED, Change.SHIFTED}
         for event in events:
             if (back or converted) and not event.filled:
                 m.state.set(m.state[RETURNED], event, tensor)
-            if converted or (made == {"marked"} and not back):
-                m.state.set(m.state[RETURNED], (event.made, event), tensor)
+            if converted or (changes == {Change.MARKED} and not back):
+                m.state.set(m.state[RETURNED], (event.change, event), tensor)
 
 
 def peeked(m: Trace, args: Sequence[Value], born: int) -> None:
@@ -46,7 +46,13 @@ def peeked(m: Trace, args: Sequence[Value], born: int) -> None:
         for event in since(m, tensor, born) if state.node is not None or not state.grad else ():
             by, inner = event.tensor, event.frames[-1]
             named = bool(event.name) and m.see(inner.vars.get(event.name, NONE)) is by
-            if named and by.time > born and by.cell is not tensor.cell and by.view == tensor.view and event.made:
+            if (
+                named
+                and by.time > born
+                and by.cell is not tensor.cell
+                and by.view == tensor.view
+                and event.change is not Change.OTHER
+            ):
                 m.state.set(m.state[RETURNED], event, tensor)
 
 
@@ -54,5 +60,5 @@ def announced(m: Trace, args: Iterable[Value], begin: int) -> None:
     """The caller knows that what it called since ``begin`` overwrites these arguments."""
     for tensor in [found for arg in args for found in direct_tensors(m, arg)] if m.state[WRITES] else ():
         for event in since(m, tensor, begin):
-            for key in (event, ("converted", event), ("marked", event)):
+            for key in (event, (Change.CONVERTED, event), (Change.MARKED, event)):
                 m.state.set(m.state[RETURNED], key, None)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import libcst as cst
-
 from ..heap.autograd import graph
 from ..heap.state import Declared, same_or_none
 from ..heap.values import Grad, Storage, Tensor, Value
 from ..program.site import Site
 from ..trace.trace import Trace
-from .log import STORED, WRITES, since
+from .log import STORED, WRITES, Written, since
 from .snapshots import updates
 
 RESCALED: Declared[Storage, Site | None] = Declared(same_or_none)
 """Where a computed tensor was multiplied through ``.data``, by its storage."""
 
+_SCALING = frozenset({"mul", "div"})
 
-def rescale(m: Trace, tensor: Tensor, site: Site) -> None:
+
+def rescale(m: Trace, tensor: Tensor, site: Site, written: Written) -> None:
     """A result of the graph is multiplied through ``.data``: its gradient does not know of the factor.
 
     Other writes through ``.data``, such as rounding, may mean just that.
@@ -24,14 +24,9 @@ def rescale(m: Trace, tensor: Tensor, site: Site) -> None:
     hidden, base = tensor.storage.hidden, tensor.cell.base
     if hidden is None or base is None or not m.stack.frames:
         return
-    state, line, node = m.state.get(base), m.stack.frames[-1].line, site.expression
-    if isinstance(node, cst.AugAssign):
-        scales = isinstance(node.operator, (cst.MultiplyAssign, cst.DivideAssign))
-    elif isinstance(node, cst.Call):
-        scales = isinstance(node.func, cst.Attribute) and node.func.attr.value in ("mul_", "div_")
-    else:
-        value = line.value if isinstance(line, cst.Assign) else None
-        scales = isinstance(value, cst.BinaryOperation) and isinstance(value.operator, (cst.Multiply, cst.Divide))
+    state, value = m.state.get(base), written.values[0] if written.op == "setitem" else None
+    made = value.made if isinstance(value, Tensor) else None
+    scales = written.op.removesuffix("_") in _SCALING or (made is not None and made.op in _SCALING)
     if scales and state.grad is Grad.YES and state.node is not None:
         m.state.set(m.state[RESCALED], hidden, site)
 

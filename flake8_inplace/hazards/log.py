@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-import libcst as cst
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
 
 from ..heap.autograd import compatible
 from ..heap.state import Declared, in_order, latest, same_or_none
@@ -15,9 +14,12 @@ from ..program.site import Site
 from ..trace.frames import Frame
 from ..trace.trace import Trace
 
+if TYPE_CHECKING:
+    import libcst as cst
+
 FILLING = frozenset("zero_ fill_ copy_ normal_ uniform_ bernoulli_ exponential_ random_ set_".split())
 """In-place methods that replace all values without reading them."""
-INITIALIZING = frozenset(
+FILLING |= frozenset(
     "zeros_ ones_ constant_ eye_ dirac_ trunc_normal_ orthogonal_ sparse_ xavier_uniform_ xavier_normal_ "
     "kaiming_uniform_ kaiming_normal_".split()
 )
@@ -28,6 +30,15 @@ PLACES = 3
 """How deep tensors are looked for in what a list takes, or a function is given."""
 ENTRIES = 8
 """Of how many entries of a list or dictionary that a function is given."""
+
+
+class Change(Enum):
+    """What a write makes the new values of."""
+
+    CONVERTED = auto()  # of the old ones and constants: ``x /= 255``
+    SHIFTED = auto()  # a number is added to the old ones, or put beside them: ``x += 1``, ``x[0] = 2``
+    MARKED = auto()  # one number is put where a mask says, into what has no gradient: ``x[mask] = 0``
+    OTHER = auto()  # of other tensors, or all values were replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +60,7 @@ class Event:
 
     ``name`` is the variable of ``frames[-1]`` that the write was spelled with, if it was one; ``line`` the statement;
     ``filled`` says that the function replaced all values first, as it does with an argument that is its output;
-    ``made`` says what the new values are made of: "converted" of the old ones and of nothing else, "shifted" of the old
-    ones and a number that is added, "marked" where one number is put where a mask says, into what has no gradient;
-    ``written`` says what was put where.
+    ``written`` what was put where, and ``change`` what the new values are made of.
     """
 
     tensor: Tensor
@@ -63,7 +72,7 @@ class Event:
     line: cst.CSTNode | None
     guard: Guard
     filled: bool
-    made: str
+    change: Change
     written: Written
 
 
@@ -96,26 +105,13 @@ def since(m: Trace, tensor: Tensor, time: int) -> list[Event]:
     """
     guard, events = m.state.guard(), m.state[WRITES].get(tensor.storage, ())
     found = [event for event in events if event.time > time and compatible(event.guard, guard)]
-    filled = [event.time for event in found if event.guard <= guard and fills(event.site.expression)]
+    filled = [event.time for event in found if event.guard <= guard and fills(event.tensor, event.written)]
     return [event for event in found if event.time >= max(filled)] if filled else found
 
 
-def fills(node: cst.CSTNode) -> bool:
+def fills(tensor: Tensor, written: Written) -> bool:
     """Whether a write replaces all values of a tensor, and not of a part of it, without reading them."""
-    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
-        return False
-    if node.func.attr.value in INITIALIZING and node.args:
-        return not _is_part(node.args[0].value)
-    return node.func.attr.value in FILLING and not _is_part(node.func.value)
-
-
-def _is_part(node: cst.CSTNode) -> bool:
-    """Whether an expression is spelled as a part of a tensor."""
-    taken = isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _PARTS
-    return taken or isinstance(node, cst.Subscript)
-
-
-_PARTS = frozenset({"narrow", "select"})
+    return written.op in FILLING and tensor.region is None
 
 
 def again(m: Trace, event: Event, time: int) -> bool:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import libcst as cst
-
-from ..heap.values import NONE, Bindings, Grad, Tensor, Value, constant
+from ..heap.values import Bindings, Grad, Tensor, Value
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace.holdings import tensors_in
@@ -36,18 +34,9 @@ def overlaps(tensor: Tensor, other: Tensor) -> bool:
     return same and other.contiguous != tensor.contiguous
 
 
-def means_in_place(site: Site, kwargs: Bindings) -> bool:
-    """Whether a call looks as if it overwrote its argument."""
-    called = getattr(getattr(site.expression, "func", None), "attr", getattr(site.expression, "func", None))
-    return constant(kwargs.get("inplace", NONE)) is True or str(getattr(called, "value", "")).endswith("_")
-
-
-def adds_up(site: Site) -> bool:
+def adds_up(form: str, op: str) -> bool:
     """Whether a write done twice to one element is not the same as done once: ``x *= 2``, ``x.add_(1)``."""
-    node = site.expression
-    called = node.func if isinstance(node, cst.Call) else None
-    name = called.attr.value if isinstance(called, cst.Attribute) else ""
-    return isinstance(node, cst.AugAssign) or name in ("add_", "sub_", "mul_", "div_", "square_")
+    return form == "augmented" or op in ("add_", "sub_", "mul_", "div_", "square_")
 
 
 def style(m: Trace, tensor: Tensor, form: str, site: Site) -> None:

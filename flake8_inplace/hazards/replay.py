@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import libcst as cst
-
 from ..heap.values import Tensor, Unknown, Value
 from ..program.site import Site
 from ..trace.frames import Function
 from ..trace.trace import Trace
-from .log import WRITES, Event, since
+from .log import WRITES, Change, Event, since
 
 
 def run_again(m: Trace, buffers: list[Tensor], begin: int) -> None:
     """What was called at ``begin`` runs again in the backward of a checkpoint, and updates its buffers twice."""
     for tensor in buffers:
         for event in since(m, tensor, begin) if not m.grad(tensor) else ():
-            if _converts(event) and _written_out(event):
+            if _converts(event) and (event.form != "op_" or event.written.op.endswith("_")):  # no batch norm
                 m.refuse("again", event.site)
-
-
-def _written_out(event: Event) -> bool:
-    """Whether the program spells the write, as a batch norm, which updates its statistics, does not."""
-    node = event.site.expression
-    if not isinstance(node, cst.Call):
-        return True
-    called = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
-    return isinstance(called, cst.Name) and called.value.endswith("_")
 
 
 def read_twice(m: Trace, getter: Function, instance: Value, site: Site) -> None:
@@ -46,10 +35,9 @@ def read_twice(m: Trace, getter: Function, instance: Value, site: Site) -> None:
 
 def _converts(event: Event) -> bool:
     """Whether a write makes new values of the old ones, others each time that it is repeated."""
-    node = event.site.expression
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _IDEMPOTENT:
+    if event.written.op in _IDEMPOTENT:
         return False
-    return event.made == "converted" if event.form == "subscript" else not event.filled
+    return event.change is Change.CONVERTED if event.form == "subscript" else not event.filled
 
 
 _IDEMPOTENT = frozenset("clamp_ clamp_min_ clamp_max_ clip_ relu_ abs_ masked_fill_ floor_ ceil_ round_".split())

@@ -8,7 +8,7 @@ from ..heap.regions import same_tensor
 from ..heap.values import Choice, Dict, Grad, List, Object, Tensor, Tuple, Value
 from ..trace.frames import Frame
 from ..trace.trace import Trace
-from .intent import is_meant
+from .intent import is_meant, writes_to_attribute
 from .log import (
     KEEPERS,
     PLACES,
@@ -16,6 +16,7 @@ from .log import (
     STORED,
     WRITES,
     YIELDS,
+    Change,
     Event,
     again,
     array_backing,
@@ -24,7 +25,6 @@ from .log import (
     whole,
 )
 from .overlap import untouched
-from .text import of_attribute
 
 
 def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...] = ()) -> None:
@@ -55,9 +55,9 @@ def read_part(m: Trace, value: Value, holder: Value | None = None) -> None:
         held = m.state[STORED].get((holder, value.storage), 0)
         made = holder.time if isinstance(holder, List) else 0
         for event in since(m, value, max(frame.born, held, made)):
-            converted = event.made == "converted" and (was_given(m, value, event) or _has_part(m, value, event))
-            meant = event.made == "marked" and isinstance(holder, List)
-            changed = value is m.state[RETURNED].get((event.made, event)) and not meant
+            converted = event.change is Change.CONVERTED and (was_given(m, value, event) or _has_part(m, value, event))
+            meant = event.change is Change.MARKED and isinstance(holder, List)
+            changed = value is m.state[RETURNED].get((event.change, event)) and not meant
             if frame in event.frames[:-1] and (converted or changed):
                 m.refuse("argument", event.site)
 
@@ -75,7 +75,7 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     parameter = state.grad is Grad.YES and state.leaf
     for event in since(m, value, time) if value.origin != "blank" and not parameter else ():
         elsewhere = event.frames[-1] is not keeper or event.form in ("inplace", "augmented")
-        if elsewhere and event.name and whole(value, event) and not of_attribute(event.site.expression):
+        if elsewhere and event.name and whole(value, event) and not writes_to_attribute(event.site):
             m.refuse("read", event.site)
     m.state.set(m.state[STORED], (instance, name), 0)
 

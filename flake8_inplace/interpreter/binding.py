@@ -7,8 +7,9 @@ from collections.abc import Callable
 import libcst as cst
 
 from ..hazards import data, origins, saved, stale
-from ..hazards.log import WRITES
+from ..hazards.log import WRITES, Written
 from ..hazards.snapshots import OVERTAKEN
+from ..heap.regions import items_of
 from ..heap.values import ITEMS, NONE, Array, Choice, Object, Tensor, Unknown, Value
 from ..models import classes, containers, indexing, iteration, lineage, tensors
 from ..program.site import Site
@@ -71,7 +72,7 @@ def set_item(m: Trace, owner: Value, index: Value, value: Value, site: Site, for
         indexing.assign_subscript(m, owner, index, value, site, form)
     elif isinstance(owner, Array):
         saved.write(m, owner.storage, "numpy", site)
-        origins.shown(m, owner, site)
+        origins.shown(m, owner, site, Written("setitem", (value,), items_of(index)))
     elif isinstance(owner, Choice):
         split(m, owner, lambda option: set_item(m, option, index, value, site, form))
     elif isinstance(owner, Object):

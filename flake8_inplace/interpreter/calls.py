@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from ..hazards import stale, text
+from ..hazards import stale
 from ..hazards.log import STORED, WRITES
 from ..heap.values import NONE, Dict, Object, Tensor, Unknown, Value, constant
 from ..models import calls, classes, iteration, records
@@ -17,6 +17,9 @@ from . import reveal
 from .dispatch import evaluate, evaluates, site_of
 from .literals import unchanged
 from .names import attribute, lookup, quietly
+
+_QUIET = frozenset({"len", "isinstance", "type", "id", "hasattr", "print"})
+"""Builtins that do not compute with what they are given."""
 
 
 @evaluates(cst.Call)
@@ -49,7 +52,7 @@ def _discarded(m: Trace, node: cst.Call, callee: Method, frame: Frame) -> None:
 def arguments(m: Trace, node: cst.Call, frame: Frame) -> tuple[list[Value], dict[str, Value]]:
     args: list[Value] = []
     kwargs: dict[str, Value] = {}
-    quiet = type(node.func) is cst.Name and node.func.value in text.QUIET
+    quiet = type(node.func) is cst.Name and node.func.value in _QUIET
     read: list[tuple[cst.BaseExpression, Value, int]] = []
     for arg in node.args:
         value = (quietly if quiet else evaluate)(m, arg.value, frame)

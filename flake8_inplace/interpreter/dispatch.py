@@ -7,8 +7,8 @@ from typing import Any
 
 import libcst as cst
 
-from ..hazards import text
 from ..heap.values import Unknown, Value
+from ..program import wording
 from ..program.nodes import parts
 from ..program.site import Site
 from ..trace.frames import Frame
@@ -79,7 +79,7 @@ def skip(m: Trace, why: cst.CSTNode, arm: cst.CSTNode | None) -> None:
         return
     m.text.skipped.add(arm)
     if _asks_attribute(why):
-        m.work.private.update(name for name in text.mentioned(arm) if name.startswith("_"))
+        m.work.private.update(name for name in wording.mentioned(arm) if name.startswith("_"))
 
 
 def _asks_attribute(node: cst.CSTNode) -> bool:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from ..hazards import arguments, intent, text
+from ..hazards import arguments, intent
 from ..heap.join import choose
 from ..heap.state import Exit, State, variables
 from ..heap.values import NONE, Choice, Dict, Grad, Object, Tensor, Tuple, Unknown, Value, constant
 from ..models import calls, lineage, tensors
+from ..program import wording
 from ..program.nodes import parts
 from ..program.site import Site
 from ..trace.budget import ENTRY_STATEMENTS
@@ -192,7 +193,7 @@ def _joins(node: cst.CSTNode) -> Iterator[tuple[str, bool]]:
             yield first.value, True
     elif isinstance(node, cst.Assign) and not list(_joins(node.value)):
         for target in node.targets:
-            yield from ((name, False) for name in text.names(target.target))
+            yield from ((name, False) for name in wording.targets(target.target))
     for child in parts(node):
         yield from _joins(child)
 

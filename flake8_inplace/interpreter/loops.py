@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import libcst as cst
 
-from ..hazards import stale, text
+from ..hazards import stale
 from ..hazards.snapshots import SNAPSHOTS
 from ..heap.state import Exit
 from ..heap.values import Cell, CellState, Const, Object, Tensor, Tuple, Unknown, Value
 from ..models import calls, iteration, lineage
+from ..program import wording
 from ..program.nodes import parts
 from ..trace import holdings
 from ..trace.callables import Bound
@@ -46,7 +47,7 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
     def binding(item: Value) -> Callable[[], None]:
         return lambda: bind(m, node.target, item, frame)
 
-    frame.elements |= text.names(node.target)
+    frame.elements |= wording.targets(node.target)
 
     def further() -> None:
         bind(m, node.target, iteration.another(m, items[-1]), frame)
@@ -101,7 +102,7 @@ def _interleaved(
     numbered: bool = False,
 ) -> bool:
     """``for x in generator(...)``: the body runs where the generator yields."""
-    frame.elements |= text.names(node.target)
+    frame.elements |= wording.targets(node.target)
     outside = list(m.stack.frames), list(m.stack.calls), list(m.stack.functions)
     items: list[Value] = []
 

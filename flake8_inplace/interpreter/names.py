@@ -6,7 +6,7 @@ import builtins
 
 import libcst as cst
 
-from ..hazards import snapshots, stale, text
+from ..hazards import snapshots, stale
 from ..hazards.log import WRITES
 from ..hazards.snapshots import OVERTAKEN
 from ..heap.values import NONE, Array, Choice, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value, part_grad
@@ -17,6 +17,14 @@ from ..trace.callables import Bound, Method, Super
 from ..trace.frames import Class, Frame, Function
 from ..trace.trace import MODULES, Trace
 from .dispatch import evaluate, evaluates
+
+_METADATA = frozenset(
+    "shape size dim ndim dtype device layout numel nelement stride is_contiguous is_floating_point requires_grad grad "
+    "grad_fn is_leaf new_zeros new_ones new_empty new_full new_tensor data_ptr type element_size is_cuda names "
+    "append extend insert clear requires_grad_ register_hook retain_grad data detach_ zero_ fill_ copy_ resize_ "
+    "normal_ uniform_ bernoulli_ backward _version".split()
+)
+"""What reads no values of a tensor or elements of a list, or overwrites them whole."""
 
 
 def lookup(m: Trace, name: str, frame: Frame) -> Value | None:
@@ -85,7 +93,7 @@ def _variable(m: Trace, node: cst.Name, frame: Frame) -> Value:
 
 @evaluates(cst.Attribute)
 def _attribute(m: Trace, node: cst.Attribute, frame: Frame) -> Value:
-    read = quietly if node.attr.value in text.METADATA else evaluate
+    read = quietly if node.attr.value in _METADATA else evaluate
     if node.attr.value[0] == "_" and m.grad_mode:
         m.work.private.add(node.attr.value)
     return attribute(m, read(m, node.value, frame), node.attr.value, Site(frame.piece, node.attr, node))

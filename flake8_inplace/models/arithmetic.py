@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from ..hazards import origins, saved
+from ..hazards.log import Written
 from ..heap.values import (
     Array,
     Choice,
@@ -75,7 +76,7 @@ def augment(m: Trace, name: str, old: Value, value: Value, site: Site, form: str
         return old
     if isinstance(old, Array):
         saved.write(m, old.storage, "numpy", site)
-        origins.shown(m, old, site)
+        origins.shown(m, old, site, Written(name, (value,)))
         return old
     if isinstance(old, Unknown) and (shared := tensors.made_of(m, old)):
         saved.write(m, shared.storage, "numpy", site)

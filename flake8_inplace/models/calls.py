@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..hazards import data, refused, replay, saved, snapshots
+from ..hazards import data, intent, replay, saved, snapshots
 from ..hazards.log import STORED
 from ..heap.join import choose
 from ..heap.state import variables
@@ -151,7 +151,7 @@ def _possibly(m: Trace, result: Value, args: list[Value], kwargs: dict[str, Valu
     if "possible" not in m.extra or not isinstance(result, Unknown) or result.scalar:
         return result
     given = [tensor for arg in (*args, *kwargs.values()) for tensor in holdings.tensors_in(m, arg)]
-    if given and refused.means_in_place(site, kwargs):
+    if given and intent.asks_for_in_place(site, kwargs):
         saved.write(m, given[0].storage, "possible", site)
         return result
     saves = tuple(operators.keep(m, "this call", "argument", t.storage, site, True) for t in given if m.grad(t))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..hazards import arguments, log, text
+from ..hazards import arguments, log
 from ..hazards.saved import SECOND_BACKWARD
 from ..heap.values import NONE, Cell, CellState, Grad, Node, Object, Ref, Saved, Tensor, Tuple, Unknown, Value
+from ..program import wording
 from ..program.site import Site
 from ..trace import holdings
 from ..trace.frames import Class, Function
@@ -63,7 +64,7 @@ def _saves(m: Trace, cls: Class, context: Object, result: Value, site: Site) -> 
         if index < len(saves):
             again = m.state[SECOND_BACKWARD]
             m.state.set(again, saves[index], (*again.get(saves[index], ()), write))
-    read = frozenset(text.mentioned(m.text.body(backward)[0]))
+    read = frozenset(wording.mentioned(m.text.body(backward)[0]))
     for name, value in m.state.get(context).items.items():
         if name not in ("saved_tensors", "dirty") and name in read:
             for tensor in holdings.tensors_in(m, value):

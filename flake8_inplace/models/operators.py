@@ -288,11 +288,11 @@ def write(
     refused = refusal(m, tensor, grad, form, whole)
     if "style" in m.extra:
         style(m, tensor, form, site)
-    if refused or tensor.lead == "row" or (tensor.lead == "windows" and adds_up(site)):
+    if refused or tensor.lead == "row" or (tensor.lead == "windows" and adds_up(form, written.op)):
         m.refuse(refused or "expanded", site)
     if not refused:
         if tensor.origin != "cast" or tensor.storage not in m.backward.readonly:
             saved.write(m, tensor.storage, form, site)
         origins.note(m, tensor, form, site, written)
-        data.rescale(m, tensor, site)
+        data.rescale(m, tensor, site, written)
     return bool(refused)

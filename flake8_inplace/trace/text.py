@@ -24,7 +24,6 @@ class Text:
     loaded: set[Piece] = field(default_factory=set)  # top-level statements that have run
     skipped: set[cst.CSTNode] = field(default_factory=set)  # branches that are statically dead
     joined: dict[cst.CSTNode, frozenset[str]] = field(default_factory=dict)  # names a function takes for sequences
-    words: dict[cst.CSTNode | None, tuple[str, ...]] = field(default_factory=dict)  # names in a statement
     scopes: list[Frame] = field(default_factory=list)  # frames that functions were defined in
 
     def read(self, piece: Piece) -> cst.BaseSuite:

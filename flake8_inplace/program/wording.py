@@ -1,0 +1,125 @@
+"""How a program is worded: the names in a piece of its text. What values can tell is not asked here.
+
+Only `hazards.intent` judges by it: a name says what a program means, not what it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import libcst as cst
+
+from .nodes import parts
+
+_IDENTITIES = (cst.Is, cst.IsNot, cst.Equal, cst.NotEqual)
+_IDENTIFYING = frozenset({"_version", "data_ptr", "untyped_storage"})
+"""Attributes that tell whether two tensors share their memory."""
+
+
+def mentioned(node: cst.CSTNode) -> Iterator[str]:
+    """The names in a piece of program text."""
+    if type(node) is cst.Name:
+        yield node.value
+    for child in parts(node):
+        yield from mentioned(child)
+
+
+def targets(node: cst.CSTNode | None) -> frozenset[str]:
+    """The variables that an assignment binds, or the target of one."""
+    if isinstance(node, cst.Assign):
+        return frozenset().union(*(targets(target.target) for target in node.targets))
+    if isinstance(node, (cst.Tuple, cst.List)):
+        return frozenset().union(*(targets(element.value) for element in node.elements))
+    return frozenset({node.value}) if isinstance(node, cst.Name) else frozenset()
+
+
+def written_name(node: cst.CSTNode, is_module: Callable[[str], bool]) -> str:
+    """The variable that a writing expression is spelled with: ``x`` in ``x[0].mul_(2)``, or an empty string.
+
+    ``is_module`` tells the modules among the variables: their functions write to an argument, as ``F.relu_(x)`` does.
+    """
+    if isinstance(node, cst.Call):
+        if isinstance(node.func, cst.Attribute) and not _is_function(node.func, is_module):
+            node = node.func.value
+        elif node.args and not node.args[0].star:
+            node = node.args[0].value
+    elif isinstance(node, cst.AugAssign):
+        node = node.target
+    while isinstance(node, (cst.Subscript, cst.Call)):
+        node = node.value if isinstance(node, cst.Subscript) else node.func
+        node = node.value if isinstance(node, cst.Attribute) else node
+    return node.value if type(node) is cst.Name else ""
+
+
+def _is_function(called: cst.Attribute, is_module: Callable[[str], bool]) -> bool:
+    owner = called.value
+    while isinstance(owner, cst.Attribute):
+        owner = owner.value
+    return not called.attr.value.endswith("_") or (isinstance(owner, cst.Name) and is_module(owner.value))
+
+
+def called_name(node: cst.CSTNode) -> str:
+    """The last name of what a call calls: ``relu_`` in ``F.relu_(x)``."""
+    func = node.func if isinstance(node, cst.Call) else None
+    func = func.attr if isinstance(func, cst.Attribute) else func
+    return func.value if isinstance(func, cst.Name) else ""
+
+
+def writes_to_attribute(node: cst.CSTNode) -> bool:
+    """Whether a write is spelled with what an instance holds: ``self.h[0] = 0``, ``self.h.add_(1)``."""
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value.endswith("_"):
+        node = node.func.value
+    elif isinstance(node, cst.AugAssign):
+        node = node.target
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    return isinstance(node, cst.Attribute)
+
+
+def lists(node: cst.CSTNode, name: str) -> bool:
+    """Whether a text puts a variable into a list, or loops over a tuple with it."""
+    held: Sequence[cst.CSTNode] = ()
+    if isinstance(node, cst.List):
+        held = [element.value for element in node.elements]
+    elif isinstance(node, cst.For) and isinstance(node.iter, cst.Tuple):
+        held = [element.value for element in node.iter.elements]
+    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "append":
+        held = [arg.value for arg in node.args]
+    found = any(isinstance(part, cst.Name) and part.value == name for part in held)
+    return found or any(lists(child, name) for child in parts(node))
+
+
+def tells_apart(node: cst.CSTNode, one: str, other: str) -> bool:
+    """Whether a text asks whether two variables are one, or may make them one: ``one = other if inplace else ...``."""
+    if isinstance(node, cst.Attribute) and node.attr.value in _IDENTIFYING and isinstance(node.value, cst.Name):
+        return node.value.value in (one, other)
+    if isinstance(node, cst.Assign) and isinstance(node.value, cst.IfExp):
+        arms = [arm.value for arm in (node.value.body, node.value.orelse) if isinstance(arm, cst.Name)]
+        if one in targets(node) and other in arms:
+            return True
+    if isinstance(node, cst.Comparison) and isinstance(node.comparisons[0].operator, _IDENTITIES):
+        sides = (node.left, node.comparisons[0].comparator)
+        if {_identified(side) for side in sides} == {one, other}:
+            return True
+    return any(tells_apart(child, one, other) for child in parts(node))
+
+
+def _identified(node: cst.BaseExpression) -> str:
+    """The variable whose identity an expression is: ``x`` beside ``is``, or ``id(x)``."""
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "id" and node.args:
+        node = node.args[0].value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
+def under_test(node: cst.CSTNode, wanted: cst.CSTNode, asks: Callable[[str], bool], asked: bool = False) -> bool:
+    """Whether ``wanted`` stands in an arm of a test with a name that ``asks`` accepts, or holds such a test."""
+    if node is wanted:
+        return asked or _tests(node, asks)
+    asked = asked or (isinstance(node, (cst.If, cst.IfExp)) and any(map(asks, mentioned(node.test))))
+    return any(under_test(part, wanted, asks, asked) for part in parts(node))
+
+
+def _tests(node: cst.CSTNode, asks: Callable[[str], bool]) -> bool:
+    if isinstance(node, cst.IfExp) and any(map(asks, mentioned(node.test))):
+        return True
+    return any(_tests(part, asks) for part in parts(node))
