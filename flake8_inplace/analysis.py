@@ -38,7 +38,7 @@ def analyze(
     if file is None:
         return Result()
     from .interpreter.schedule import analyse
-    from .rules import findings
+    from .verdicts import findings
 
     trace = analyse(file, extra)
     problem = None

@@ -14,7 +14,8 @@ from functools import partial
 
 from ..analysis import analyze
 from ..finding import Edit, Finding, Fix, Place
-from ..rules import RULES, UPDATES
+from ..hazards.saved import UPDATES
+from ..rules import RULES
 from .carried import carried
 from .copies import RAISING, Copies
 from .forms import Form
@@ -102,7 +103,7 @@ class Repair:
         """What may help, the best first."""
         if self._module is None:
             self._module = Module(self.text)
-        form = RULES[finding.code].form
+        form = RULES[finding.code].kind
         if form in UPDATES:
             yield from carried(self._module, finding, partial(self._holds, finding))
             return

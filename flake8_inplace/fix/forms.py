@@ -9,7 +9,8 @@ from dataclasses import replace
 import libcst as cst
 
 from ..finding import Edit, Finding, Fix, Place
-from ..rules import LEAF_FORMS, RULES
+from ..hazards.refused import LEAF_KINDS
+from ..rules import RULES
 from ..torchfacts import ops
 from .scope import Scope
 from .syntax import (
@@ -47,7 +48,7 @@ class Form:
     def __init__(self, module: Module, finding: Finding) -> None:
         self.module = module
         self.finding = finding
-        self.form = RULES[finding.code].form
+        self.form = RULES[finding.code].kind
 
     def fixes(self) -> Iterator[Fix]:
         """Every form, the best first, none of a better grade than its rule allows."""
@@ -375,7 +376,7 @@ class Form:
 
     def under_no_grad(self, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
         """A parameter that is meant to change. Tried last: gradients do not flow through it."""
-        if self.form not in LEAF_FORMS:
+        if self.form not in LEAF_KINDS:
             return
         line = self.module.parents[statement]
         start, end = self.module.start(statement), self.module.end(statement)
@@ -494,7 +495,7 @@ class Form:
             return False
         if scope.several(root.value):
             return False
-        if self.form in LEAF_FORMS and scope.holds_parameter(root.value):
+        if self.form in LEAF_KINDS and scope.holds_parameter(root.value):
             return False
         seen = self.read_after(root, statement) or scope.computed(root.value)  # or else the write was for the caller
         return seen and not scope.part_of_another(root.value, statement)

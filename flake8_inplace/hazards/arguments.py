@@ -5,8 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..heap.values import NONE, Array, Dict, List, Object, Unknown, Value
+from ..rule import Rule
 from ..trace.trace import Trace
 from .log import RETURNED, WRITES, Change, direct_tensors, given_tensors, since
+
+RULES = (
+    Rule(
+        "TIP304",
+        "callers-tensor",
+        "a function overwrites a tensor that its caller goes on to read",
+        "argument",
+        "overwrites a tensor of the caller, who goes on to read it, silently; work on a `clone()`",
+        silent=True,
+        at_run_time=False,
+    ),
+)
 
 
 def handed_back(m: Trace, args: Sequence[Value], result: Value, born: int) -> None:

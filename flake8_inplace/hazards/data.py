@@ -6,9 +6,31 @@ from ..heap.autograd import graph
 from ..heap.state import Declared, same_or_none
 from ..heap.values import Grad, Storage, Tensor, Value
 from ..program.site import Site
+from ..rule import Rule
 from ..trace.trace import Trace
 from .log import STORED, WRITES, Written, since
 from .snapshots import updates
+
+RULES = (
+    Rule(
+        "TIP212",
+        "split-base",
+        "the base of several views is written before one of them is used",
+        "base",
+        "writes to what was split into several views, of which one is used afterwards, which torch refuses; write "
+        "before the split, or to a `clone()`",
+    ),
+    Rule(
+        "TIP312",
+        "rescaled-data",
+        "a computed tensor is changed through `.data`, and its gradient misses that",
+        "rescaled",
+        "changes, past autograd, a tensor that the loss is computed from; its gradient misses that",
+        fix="never",
+        silent=True,
+        at_run_time=False,
+    ),
+)
 
 RESCALED: Declared[Storage, Site | None] = Declared(same_or_none)
 """Where a computed tensor was multiplied through ``.data``, by its storage."""

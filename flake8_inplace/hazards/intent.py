@@ -79,6 +79,6 @@ def settled_elsewhere(m: Trace, misuse: Refusal) -> bool:
     It would not have outlived the first such run: whoever calls the function does so with grad mode off. A method that
     writes to a leaf may be new.
     """
-    if not misuse.from_outside or misuse.kind not in ("out", "leaf", "leaf view"):
+    if not misuse.from_outside or misuse.kind not in ("out grad", "leaf", "leaf view"):
         return False
-    return not m.text.file.mentions(GRADIENTS if misuse.kind == "out" else GRADIENTS | {"Parameter"})
+    return not m.text.file.mentions(GRADIENTS if misuse.kind == "out grad" else GRADIENTS | {"Parameter"})

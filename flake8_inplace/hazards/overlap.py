@@ -7,8 +7,29 @@ from collections.abc import Iterator
 from ..heap.regions import Relation, origins, relation, same_tensor, takes_all, takes_one
 from ..heap.values import Const, Region, Tensor, Unknown, Value
 from ..program.site import Site
+from ..rule import Rule
 from ..trace.trace import Trace
 from .log import Event, since
+
+RULES = (
+    Rule(
+        "TIP208",
+        "overlapping-operand",
+        "an in-place operator reads its own memory in another order",
+        "overlap",
+        "reads the memory that it overwrites in another order, which torch refuses; `clone()` the operand",
+        fix="safe",
+    ),
+    Rule(
+        "TIP306",
+        "overlapping-shift",
+        "a tensor is overwritten with an overlapping part of itself",
+        "shift",
+        "reads an overlapping part of what it overwrites, some of it afterwards, silently; `clone()` the source",
+        silent=True,
+        at_run_time=False,
+    ),
+)
 
 ELEMENTWISE = frozenset("add sub mul div subtract multiply divide true_divide pow fmod remainder".split())
 """Arithmetic of each element with one of an operand. What a copy overwrites with itself stays as it is."""

@@ -6,9 +6,108 @@ from collections.abc import Iterable
 
 from ..heap.values import Bindings, Grad, Tensor, Value
 from ..program.site import Site
+from ..rule import Rule
 from ..torchfacts import ops as facts
 from ..trace.holdings import tensors_in
 from ..trace.trace import BATCHED, Trace
+
+RULES = (
+    Rule(
+        "TIP201",
+        "leaf",
+        "an in-place write to a leaf that requires grad",
+        "leaf",
+        "is an in-place write to a leaf that requires grad, which torch refuses; do it under `torch.no_grad()`",
+    ),
+    Rule(
+        "TIP202",
+        "leaf-view",
+        "an in-place write to a view of a leaf that requires grad",
+        "leaf view",
+        "writes to a view of a leaf that requires grad, which torch refuses; do it under `torch.no_grad()`",
+    ),
+    Rule(
+        "TIP203",
+        "multi-output-view",
+        "an in-place write to an output of split, chunk, unbind or iteration",
+        "views",
+        "writes to one of several views of a tensor (split, chunk, unbind or iteration), which torch refuses; "
+        "index the tensor, or `clone()` the view",
+    ),
+    Rule(
+        "TIP204",
+        "expanded",
+        "an in-place write to expanded memory",
+        "expand",
+        "writes to expanded memory, where several elements are one, which torch refuses; `clone()` it first",
+        fix="safe",
+    ),
+    Rule(
+        "TIP205",
+        "no-grad-view",
+        "a view made under no_grad is written with grad mode on",
+        "no_grad",
+        "writes, with grad mode on, to a view made under `no_grad`, which torch refuses; `clone()` the view",
+    ),
+    Rule(
+        "TIP206",
+        "detach-view",
+        "`detach_()` on a view",
+        "detach",
+        "detaches a view in place, which torch refuses; use `detach()`",
+        fix="safe",
+    ),
+    Rule(
+        "TIP207",
+        "out-with-grad",
+        "`out=` with an argument that requires grad",
+        "out grad",
+        "has `out=` and an argument that requires grad, which torch refuses; let it return a new tensor",
+    ),
+    Rule(
+        "TIP209",
+        "backward-hook",
+        "an in-place write beside a module with a full backward hook",
+        "hook",
+        "writes to what goes into or comes out of a module with a full backward hook, which torch refuses; "
+        "use the out-of-place form",
+    ),
+    Rule(
+        "TIP210",
+        "inference-tensor",
+        "a tensor made in inference mode is written outside of it",
+        "inference",
+        "writes, outside inference mode, to a tensor made inside it, which torch refuses; `clone()` it first",
+    ),
+    Rule(
+        "TIP211",
+        "unbatched",
+        "a batched value is written to an unbatched tensor under `vmap`",
+        "vmap",
+        "writes a batched value to a tensor without a batch, which `vmap` refuses; make it with `new_zeros` or "
+        "`zeros_like` of a batched one",
+        fix="never",
+    ),
+    Rule(
+        "TIP213",
+        "custom-function-view",
+        "a view that a custom function returned is written in place",
+        "custom",
+        "writes to a view that a custom function returned, which torch refuses; use the out-of-place form, or "
+        "return a `clone()`",
+    ),
+    Rule(
+        "TIP309",
+        "expanded-mask",
+        "a masked or indexed write to expanded memory changes every row that shares it",
+        "expanded",
+        "writes to memory that several rows or elements share, and so to all of them, silently; make each of "
+        "them a `clone()`",
+        at_run_time=False,
+    ),
+)
+LEAF_KINDS = ("leaf", "leaf view")
+
 
 MIXING = frozenset("mm bmm mv matmul addmm addmv addbmm baddbmm".split())
 """Operators that make each element of many of every operand: ``out`` may be none of them, and torch never asks."""

@@ -4,9 +4,32 @@ from __future__ import annotations
 
 from ..heap.values import Tensor, Unknown, Value
 from ..program.site import Site
+from ..rule import Rule
 from ..trace.frames import Function
 from ..trace.trace import Trace
 from .log import WRITES, Change, Event, since
+
+RULES = (
+    Rule(
+        "TIP308",
+        "dataset-element",
+        "`__getitem__` changes in place what the dataset keeps",
+        "dataset",
+        "changes what the dataset keeps, again in every epoch, silently; work on a `clone()`",
+        silent=True,
+        at_run_time=False,
+    ),
+    Rule(
+        "TIP313",
+        "checkpointed-update",
+        "a checkpointed function updates a buffer, and does so again in the backward",
+        "again",
+        "updates a buffer in a checkpointed function, which runs again in the backward, silently; update it outside",
+        fix="never",
+        silent=True,
+        at_run_time=False,
+    ),
+)
 
 
 def run_again(m: Trace, buffers: list[Tensor], begin: int) -> None:

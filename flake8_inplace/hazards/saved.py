@@ -7,8 +7,116 @@ from ..heap.join import Options
 from ..heap.state import Declared
 from ..heap.values import Grad, Node, Saved, Storage, Value
 from ..program.site import Site
+from ..rule import Rule
 from ..trace.reports import Hazard
 from ..trace.trace import GRAD_TESTS, Trace
+
+RULES = (
+    Rule(
+        "TIP101",
+        "saved-tensor-method",
+        "an in-place method overwrites a saved tensor",
+        "op_",
+        advice="call the out-of-place form and use its result",
+        fix="safe",
+    ),
+    Rule(
+        "TIP102",
+        "saved-tensor-inplace-argument",
+        "`inplace=True` overwrites a saved tensor",
+        "inplace",
+        advice="drop `inplace=True` here",
+        fix="safe",
+    ),
+    Rule(
+        "TIP103",
+        "saved-tensor-augmented",
+        "an augmented assignment overwrites a saved tensor",
+        "augmented",
+        advice="write `{target} = {target} {operator} ...` instead",
+        fix="safe",
+    ),
+    Rule(
+        "TIP104",
+        "saved-tensor-subscript",
+        "an index or slice assignment overwrites a saved tensor",
+        "subscript",
+        advice="write to a `clone()`, or build the tensor with `torch.where`, `torch.cat` or `torch.stack`",
+        fix="safe",
+    ),
+    Rule(
+        "TIP105",
+        "saved-tensor-out",
+        "`out=` overwrites a saved tensor",
+        "out",
+        advice="let the operator return a new tensor",
+    ),
+    Rule(
+        "TIP106",
+        "parameter-update",
+        "parameters are updated between a forward and its backward",
+        "step",
+        advice="update after every backward that needs the old values, or run the forward again",
+    ),
+    Rule("TIP107", "saved-tensor-callee", "a called function overwrites a tensor that its caller had saved", "callee"),
+    Rule(
+        "TIP301",
+        "saved-tensor-data",
+        "`.data` overwrites a saved tensor without the version counter",
+        "data",
+        advice="the gradient will be wrong without an error; use the out-of-place form",
+    ),
+    Rule(
+        "TIP302",
+        "saved-tensor-numpy",
+        "a numpy array overwrites the memory of a saved tensor",
+        "numpy",
+        advice="the gradient will be wrong without an error; copy the array first",
+    ),
+    Rule(
+        "TIP310",
+        "fused-step",
+        "a fused optimizer updates parameters between a forward and its backward",
+        "fused",
+        advice="a fused step leaves the version counter as it is, and the gradient will be wrong without an error",
+    ),
+    Rule(
+        "TIP311",
+        "hooked-save",
+        "a saved tensor that hooks keep without a copy is overwritten",
+        "hooked",
+        advice="the hooks do not copy, and hide the change; pack a `clone()`",
+    ),
+    Rule(
+        "TIP404",
+        "context-attribute",
+        "a tensor kept as an attribute of `ctx` is overwritten",
+        "ctx",
+        advice="autograd does not watch it there; keep it with `ctx.save_for_backward`",
+        at_run_time=False,
+    ),
+    Rule(
+        "TIP501",
+        "possibly-saved",
+        "a tensor that code not shown here may have saved is overwritten",
+        "argument of",
+        family="possible",
+        fix="never",
+    ),
+    Rule(
+        "TIP502",
+        "possibly-overwritten",
+        "code not shown here may overwrite a saved tensor",
+        "possible",
+        advice="call the out-of-place form, if it has one",
+        family="possible",
+        fix="never",
+    ),
+)
+UPDATES = ("step", "fused")
+"""The kinds of a write that an optimizer makes."""
+RENORM = "look the embedding up before its weight is used, or use a `clone()` of the weight"
+"""The advice where an embedding overwrites its weight; the rule is that of an in-place method."""
 
 
 def _all_writes(options: Options[tuple[Write, ...]]) -> tuple[Write, ...]:

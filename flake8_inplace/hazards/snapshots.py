@@ -6,9 +6,23 @@ from ..heap.state import Declared, in_order, same_or_none
 from ..heap.values import Choice, Object, Tensor, Unknown, Value
 from ..program.sealed import sealed
 from ..program.site import Site
+from ..rule import Rule
 from ..trace.frames import Frame
 from ..trace.trace import Trace
 from .log import EVENTS, since
+
+RULES = (
+    Rule(
+        "TIP307",
+        "state-by-reference",
+        "a model or its `state_dict()` is kept without a copy while training goes on",
+        "snapshot",
+        "leaves nothing to go back to: the model or `state_dict()` that is used later refers to the parameters "
+        "that training overwrites; keep a `copy.deepcopy`",
+        silent=True,
+        at_run_time=False,
+    ),
+)
 
 
 @sealed(frozen=True, slots=True, eq=False)

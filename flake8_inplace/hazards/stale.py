@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable
 
 from ..heap.regions import same_tensor
 from ..heap.values import Choice, Dict, Grad, List, Object, Tensor, Tuple, Value
+from ..rule import Rule
 from ..trace.frames import Frame
 from ..trace.trace import Trace
 from .intent import is_meant, writes_to_attribute
@@ -25,6 +26,19 @@ from .log import (
     whole,
 )
 from .overlap import untouched
+
+RULES = (
+    Rule(
+        "TIP303",
+        "stale-read",
+        "a value is read after it was overwritten under another name",
+        "read",
+        "overwrites a value that is read afterwards under another name, silently; use the out-of-place form, or "
+        "`clone()` what is kept",
+        silent=True,
+        at_run_time=False,
+    ),
+)
 
 
 def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...] = ()) -> None:

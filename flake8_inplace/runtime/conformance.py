@@ -25,7 +25,8 @@ from typing import Any
 
 import torch
 
-from ..rules import PAGES, RULES, UNREADABLE, Rule
+from ..rule import PAGES, Rule
+from ..rules import RULES, UNREADABLE
 from ..torchfacts import ops
 from ..torchfacts.ops import format_op, parse_op
 from .device import DeviceMissing, device_of, environment, progress

@@ -22,7 +22,6 @@ from pathlib import Path
 import torch
 from torch import distributed
 
-from ..rules import shows_at_run_time
 from .device import DeviceMissing, device_of
 from .frames import short
 from .outcome import CONFIRMED, NOT_REACHED, REFUTED, UNSEEN, Outcome, Surprise, Verdict, merged, number_of
@@ -85,7 +84,7 @@ def _status(project: Project, watched: Watched, seen: list[Hazard]) -> tuple[str
         return CONFIRMED, f"backward needed what {seen[0].saved_by} saved at {saved}{silent}"
     if not runs:
         return NOT_REACHED, "the line did not run"
-    if not shows_at_run_time(watched.finding):
+    if not RULES[watched.finding.code].at_run_time:
         return UNSEEN, f"{ran}; neither PyTorch nor the sanitizer watches this"
     if watched.error and watched.finding.saved_at is None:
         return CONFIRMED, f"raised: {watched.error[:100]}"

@@ -9,7 +9,7 @@ import ast
 from pathlib import Path
 from typing import Any
 
-from flake8_inplace import rules
+from flake8_inplace import verdicts
 from flake8_inplace.finding import Finding
 from flake8_inplace.interpreter.schedule import analyse
 from flake8_inplace.program.pieces import Scan
@@ -37,7 +37,7 @@ def interpret(files: list[Scan]) -> list[Trace]:
 
 
 def report(machines: list[Trace]) -> list[Finding]:
-    return [finding for m in machines for finding in rules.findings(m.reports.hazards.values(), m.reports.misuses)]
+    return [finding for m in machines for finding in verdicts.findings(m.reports.hazards.values(), m.reports.misuses)]
 
 
 def test_gate(benchmark: Any) -> None:

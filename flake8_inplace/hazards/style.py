@@ -1,0 +1,44 @@
+"""Bans for teams that want them, whether what they name is a hazard or not."""
+
+from __future__ import annotations
+
+from ..rule import Rule
+
+FAMILY = "style"
+
+
+def _ban(code: str, name: str, summary: str, kind: str, message: str) -> Rule:
+    return Rule(code, name, summary, f"style {kind}", message, family=FAMILY, fix="never")
+
+
+RULES = (
+    _ban(
+        "TIP901",
+        "in-place-method",
+        "an in-place method or function",
+        "op_",
+        "writes in place; call the out-of-place form and use its result",
+    ),
+    _ban("TIP902", "in-place-argument", "`inplace=True`", "inplace", "writes in place; drop `inplace=True`"),
+    _ban(
+        "TIP903",
+        "in-place-augmented",
+        "an augmented assignment to a tensor that may require grad",
+        "augmented",
+        "writes in place to a tensor that may require grad; write `x = x + y`",
+    ),
+    _ban(
+        "TIP904",
+        "in-place-compiled",
+        "an in-place write under vmap, torch.compile or jit.script",
+        "compiled",
+        "writes in place under vmap, torch.compile or torch.jit.script; use the out-of-place form",
+    ),
+    _ban(
+        "TIP905",
+        "no-such-method",
+        "an in-place method that tensors do not have",
+        "missing",
+        "is no method of a tensor; use the out-of-place form",
+    ),
+)

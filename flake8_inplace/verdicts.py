@@ -1,0 +1,137 @@
+"""From what the checkers report to findings: which report speaks for a place, and in which words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from .finding import Finding, Place
+from .hazards.saved import RENORM, UPDATES
+from .hazards.style import FAMILY as STYLE
+from .rules import RULES
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+    from .program.site import Site
+    from .trace.reports import Hazard, Refusal
+
+_BY_KIND = {rule.kind: rule for rule in RULES.values()}
+
+
+def findings(hazards: Iterable[Hazard], refusals: Iterable[Refusal] = ()) -> list[Finding]:
+    """One finding for every overwriting place, in the order of the text; the nearest save speaks for it.
+
+    What is only possible gives way to what is sure; a ban stands beside both.
+    """
+    sure: list[Hazard] = []
+    possible: list[Hazard] = []
+    plain: list[Refusal] = []
+    style: list[Refusal] = []
+    for hazard in hazards:
+        (possible if hazard.saved.possible or hazard.write.form == "possible" else sure).append(hazard)
+    for refusal in refusals:
+        (style if _BY_KIND[refusal.kind].family == STYLE else plain).append(refusal)
+    found = _one_each(sure, plain)
+    for place, finding in _one_each(possible, []).items():
+        found.setdefault(place, finding)
+    return sorted([*found.values(), *_one_each([], style).values()], key=lambda finding: (finding.place, finding.code))
+
+
+def _one_each(hazards: list[Hazard], refusals: list[Refusal]) -> dict[Place, Finding]:
+    loud = {hazard.write.place.expression for hazard in hazards}
+    loud |= {refusal.write.expression for refusal in refusals if not _BY_KIND[refusal.kind].silent}
+    written = loud | {refusal.write.expression for refusal in refusals}
+    best: dict[Place, tuple[tuple[bool, int, str], Finding]] = {}
+    for hazard in hazards:
+        if continues(hazard.write.place, loud):
+            continue
+        finding = report(hazard)
+        saved = finding.saved_at or finding.place
+        distance = abs(finding.line - saved.line) * 1000 + abs(finding.column - saved.column)
+        rank = (finding.code == _BY_KIND["callee"].code, distance, finding.message)
+        if finding.place not in best or rank < best[finding.place][0]:
+            best[finding.place] = (rank, finding)
+    for refusal in refusals:
+        if continues(refusal.write, written):
+            continue
+        finding = report_refusal(refusal)
+        if not _BY_KIND[refusal.kind].silent or finding.place not in best:
+            best[finding.place] = ((False, 0, ""), finding)
+    return {place: finding for place, (_, finding) in best.items()}
+
+
+def report(hazard: Hazard) -> Finding:
+    """The finding for a stale save."""
+    site: Site = _step_around(hazard) or hazard.write.place
+    origin: Site = hazard.saved.place
+    place, saved_at = site.piece.tree.place(site.node), origin.piece.tree.place(origin.node)
+    form, call = hazard.write.form, hazard.callee()
+    rule = _BY_KIND["op_" if form == "renorm" else form]
+    where = above(place, saved_at)
+    slot = "its result" if hazard.saved.slot == "result" else f"`{hazard.saved.slot}`"
+    advice = RENORM if form == "renorm" else rule.advice
+    if form == "augmented":
+        target = getattr(site.expression, "target", site.expression)
+        advice = advice.format(target=code(site, target), operator=code(site, site.node)[:-1])
+    text = f"`{excerpt(site)}`"
+    if call is not None and form not in (*UPDATES, "data", "numpy"):
+        rule, text = _BY_KIND["callee"], f"{text}, reached by `{excerpt(call)}`,"
+    if hazard.saved.slot.startswith("ctx."):
+        rule = _BY_KIND["ctx"]
+        message = f"{text} overwrites what {hazard.saved.op} keeps as `{hazard.saved.slot}` ({where}); {rule.advice}"
+    elif hazard.saved.hooked:
+        rule = _BY_KIND["hooked"]
+        message = f"{text} overwrites a tensor that {hazard.saved.op} saved ({slot}, {where}) through hooks"
+        message = f"{message}; {rule.advice}"
+    elif hazard.saved.possible:
+        rule, message = _BY_KIND["argument of"], f"{text} overwrites what a call ({where}) may have saved; {advice}"
+    elif form == "possible":
+        message = f"{text} may overwrite a tensor that {hazard.saved.op} saved ({slot}, {where}); {advice}"
+    elif form in UPDATES:
+        message = f"{text} updates a parameter that {hazard.saved.op} saved ({where}) for a later backward; {advice}"
+    else:
+        message = f"{text} overwrites a tensor that {hazard.saved.op} saved ({slot}, {where}); {advice}"
+    return Finding(rule.code, place, message, saved_at)
+
+
+def _step_around(hazard: Hazard) -> Site | None:
+    """The call of a ``step`` of the file, such as that of a class around optimizers, that made an optimizer step."""
+    call = hazard.callee() if hazard.write.form == "step" else None
+    if call is None:
+        return None
+    name = getattr(getattr(call.expression, "func", None), "attr", None)
+    again = any(saving.expression is call.expression for saving in hazard.saved.calls)  # it trains, round after round
+    return call if getattr(name, "value", "") == "step" and not again else None
+
+
+def continues(site: Site, written: set[cst.CSTNode]) -> bool:
+    """Whether a write is the next link of a chain whose link before is a finding already: ``x.mul_(2).add_(1)``."""
+    function = getattr(site.expression, "func", None)
+    return getattr(function, "value", None) in written
+
+
+def report_refusal(refusal: Refusal) -> Finding:
+    """The finding for a write that is wrong in itself."""
+    rule, site = _BY_KIND[refusal.kind], refusal.write
+    return Finding(rule.code, site.piece.tree.place(site.node), f"`{excerpt(site)}` {rule.message}")
+
+
+def above(place: Place, saved: Place) -> str:
+    """Where the save stands, seen from the write."""
+    lines = place.line - saved.line
+    if lines == 0:
+        return "on this line"
+    word = "line" if abs(lines) == 1 else "lines"
+    return f"{lines} {word} above" if lines > 0 else f"{-lines} {word} below, but earlier in the run"
+
+
+def excerpt(site: Site) -> str:
+    """The overwriting expression in one short line."""
+    text = code(site, site.expression)
+    return text if len(text) <= 44 else text[:41] + "..."
+
+
+def code(site: Site, node: cst.CSTNode) -> str:
+    """The text of a node on one line."""
+    return " ".join(site.piece.tree.text(node).split()).replace("`", "'")
