@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from ..heap.values import NONE, Array, Dict, List, Object, Unknown, Value
 from ..rule import Rule
+from ..trace import events
+from ..trace.log import RETURNED, WRITES, Change, direct_tensors, given_tensors, since
 from ..trace.trace import Trace
-from .log import RETURNED, WRITES, Change, direct_tensors, given_tensors, since
 
 RULES = (
     Rule(
@@ -20,6 +21,15 @@ RULES = (
         at_run_time=False,
     ),
 )
+
+
+@events.returns.listen
+def returned(m: Trace, args: Sequence[Value], result: Value, born: int, used: bool) -> None:
+    """A function returns."""
+    if used:
+        handed_back(m, args, result, born)
+    else:
+        peeked(m, args, born)
 
 
 def handed_back(m: Trace, args: Sequence[Value], result: Value, born: int) -> None:
@@ -69,6 +79,7 @@ def peeked(m: Trace, args: Sequence[Value], born: int) -> None:
                 m.state.set(m.state[RETURNED], event, tensor)
 
 
+@events.announce.listen
 def announced(m: Trace, args: Iterable[Value], begin: int) -> None:
     """The caller knows that what it called since ``begin`` overwrites these arguments."""
     for tensor in [found for arg in args for found in direct_tensors(m, arg)] if m.state[WRITES] else ():

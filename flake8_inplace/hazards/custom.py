@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from ..heap.values import NONE, Tensor, Value
 from ..rule import Rule
+from ..trace import events
+from ..trace.log import since
+from ..trace.trace import Trace
 
 RULES = (
     Rule(
@@ -30,3 +36,19 @@ RULES = (
         at_run_time=False,
     ),
 )
+
+
+@events.differentiate.listen
+def judge_inputs(
+    m: Trace, inputs: Sequence[Sequence[Tensor]], grads: Sequence[Value], dirty: Sequence[Tensor], begin: int
+) -> None:
+    """Report the inputs that a custom forward has overwritten since ``begin``, if its backward has gradients for them.
+
+    What it marked as dirty gets a new history; memory that it filled first was its output.
+    """
+    marked = {tensor.storage for tensor in dirty}
+    for tensors, grad in zip(inputs, grads, strict=False):
+        for tensor in tensors if m.see(grad) != NONE else ():
+            for event in since(m, tensor, begin) if tensor.storage not in marked else ():
+                if not event.filled:
+                    m.refuse("dirty", event.site)

@@ -7,8 +7,9 @@ from ..heap.state import Declared, same_or_none
 from ..heap.values import Grad, Storage, Tensor, Value
 from ..program.site import Site
 from ..rule import Rule
+from ..trace import events
+from ..trace.log import STORED, WRITES, Written, since
 from ..trace.trace import Trace
-from .log import STORED, WRITES, Written, since
 from .snapshots import updates
 
 RULES = (
@@ -38,7 +39,8 @@ RESCALED: Declared[Storage, Site | None] = Declared(same_or_none)
 _SCALING = frozenset({"mul", "div"})
 
 
-def rescale(m: Trace, tensor: Tensor, site: Site, written: Written) -> None:
+@events.overwrite.listen
+def rescale(m: Trace, tensor: Tensor, form: str, site: Site, written: Written) -> None:
     """A result of the graph is multiplied through ``.data``: its gradient does not know of the factor.
 
     Other writes through ``.data``, such as rounding, may mean just that.
@@ -53,7 +55,8 @@ def rescale(m: Trace, tensor: Tensor, site: Site, written: Written) -> None:
         m.state.set(m.state[RESCALED], hidden, site)
 
 
-def cut_off(m: Trace, tensor: Tensor, sources: list[Tensor], site: Site) -> None:
+@events.operate.listen
+def cut_off(m: Trace, op: str, tensor: Tensor, sources: list[Tensor], alpha: Value, site: Site) -> None:
     """A gradient that was made with ``create_graph=True`` is written through ``.data``, where its graph is lost."""
     hidden, base = tensor.storage.hidden, tensor.cell.base
     if hidden is None or base is None or m.state.get(base).node is None:
@@ -62,6 +65,7 @@ def cut_off(m: Trace, tensor: Tensor, sources: list[Tensor], site: Site) -> None
         m.state.set(m.state[RESCALED], hidden, site)
 
 
+@events.record.listen
 def differentiated(m: Trace, tensor: Tensor) -> None:
     """Autograd records an operator of ``tensor``."""
     site = m.state[RESCALED].get(tensor.storage)
@@ -73,6 +77,7 @@ def differentiated(m: Trace, tensor: Tensor) -> None:
                 m.refuse("base", event.site)
 
 
+@events.compare.listen
 def compared(m: Trace, one: Tensor, other: Tensor) -> None:
     """A parameter is compared with what ``.data`` or ``detach()`` kept of it before an update: with itself.
 
@@ -90,6 +95,7 @@ def compared(m: Trace, one: Tensor, other: Tensor) -> None:
             m.refuse("read", update.site)
 
 
+@events.copy.listen
 def brought_back(m: Trace, tensor: Tensor, old: Tensor) -> None:
     """``x.data = old`` or ``x.copy_(old)``: what ``old = x.data`` kept is ``x`` itself, with all that was written.
 
@@ -107,6 +113,7 @@ def brought_back(m: Trace, tensor: Tensor, old: Tensor) -> None:
                     m.refuse("read", event.site)
 
 
+@events.replace_data.listen
 def replaced(m: Trace, tensor: Tensor, value: Value) -> None:
     """``x.data = value`` gives ``x`` other memory, or brings back its own."""
     if isinstance(value, Tensor):

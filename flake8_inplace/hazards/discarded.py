@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from ..heap.values import Tensor, Value
+from ..program.site import Site
 from ..rule import Rule
+from ..torchfacts import ops as facts
+from ..trace import events
+from ..trace.trace import Trace
 
 RULES = (
     Rule(
@@ -15,3 +20,12 @@ RULES = (
         at_run_time=False,
     ),
 )
+
+
+@events.discard.listen
+def judge(m: Trace, receiver: Value, name: str, site: Site) -> None:
+    """Report ``x.clamp(0, 1)`` where ``x.clamp_(0, 1)`` may be meant. Where an error is expected, it is the error."""
+    if not isinstance(receiver, Tensor) or m.stack.frames[-1].tries or m.state.modes.get("expecting"):
+        return
+    if name != "requires_grad" and f"{name}_" in facts.inplace_methods() and name in facts.tensor_methods():
+        m.refuse("discarded", site)

@@ -6,9 +6,9 @@ from ..heap.values import NONE, Bindings, Choice, Ref, constant
 from ..program.scan import GRADIENTS
 from ..program.site import Site
 from ..trace.frames import Frame
+from ..trace.log import Overwrite
 from ..trace.reports import Refusal
 from ..trace.trace import Trace
-from .log import Event
 
 
 def variable_of(site: Site, frame: Frame) -> str:
@@ -24,7 +24,7 @@ def variable_of(site: Site, frame: Frame) -> str:
     return written_name(site.expression, is_module)
 
 
-def is_meant(m: Trace, event: Event, name: str, frame: Frame) -> bool:
+def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
     """Whether the program writes through the name that it reads, or has no name left for the old value.
 
     A name that stands for the old tensor on one path and for a copy on another shows that the program knows, and so

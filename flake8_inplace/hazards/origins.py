@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from ..heap.values import NONE, Array, Choice, Grad, Object, Slice, Tensor, Tuple, Unknown, Value, constant, is_number
 from ..program.site import Site
+from ..trace import events
 from ..trace.frames import Frame
+from ..trace.log import EVENTS, WRITES, Change, Overwrite, Written, array_backing, fills, given_tensors
 from ..trace.trace import Trace
 from .intent import variable_of
-from .log import EVENTS, PLAIN, WRITES, Change, Event, Written, array_backing, fills, given_tensors
 
 DEPTH = 6
 """How many operators back the sources of a value are looked for."""
@@ -18,7 +19,8 @@ _MASKS = frozenset({"and", "or", "xor", "__and__", "__or__", "__xor__"})
 """Operators on masks: done a second time they change nothing."""
 
 
-def note(m: Trace, tensor: Tensor, form: str, site: Site, written: Written = PLAIN) -> None:
+@events.overwrite.listen
+def note(m: Trace, tensor: Tensor, form: str, site: Site, written: Written) -> None:
     """Remember that ``tensor`` is overwritten."""
     if form in ("step", "renorm") or m.stack.stepping is not None or not m.stack.frames:
         return
@@ -29,11 +31,12 @@ def note(m: Trace, tensor: Tensor, form: str, site: Site, written: Written = PLA
     name = variable_of(site, inner) if form != "out" else ""
     change = Change.OTHER if filled else _change(m, tensor, inner, name, form, written)
     frames, guard = tuple(m.stack.frames), m.state.guard()
-    event = Event(tensor, form, site, m.tick(), frames, name, inner.line, guard, filled, change, written)
+    event = Overwrite(tensor, form, site, m.tick(), frames, name, inner.line, guard, filled, change, written)
     m.state.set(m.state[WRITES], tensor.storage, (*before[1 - EVENTS :], event))
 
 
-def shown(m: Trace, array: Array, site: Site, written: Written = PLAIN) -> None:
+@events.write_array.listen
+def shown(m: Trace, array: Array, site: Site, written: Written) -> None:
     """Remember that a numpy array is overwritten that shows a computed tensor; what was only made is there for that."""
     if array.whole is not None and array.whole.origin == "op":
         note(m, array.whole, "numpy", site, written)

@@ -8,8 +8,9 @@ from ..heap.regions import Relation, origins, relation, same_tensor, takes_all, 
 from ..heap.values import Const, Region, Tensor, Unknown, Value
 from ..program.site import Site
 from ..rule import Rule
+from ..trace import events
+from ..trace.log import Overwrite, since
 from ..trace.trace import Trace
-from .log import Event, since
 
 RULES = (
     Rule(
@@ -37,6 +38,7 @@ _SCALING = frozenset({"mul", "div", "multiply", "divide", "true_divide"})
 _REORDERING = frozenset({"flip", "fliplr", "flipud", "roll", "rot90"})
 
 
+@events.operate.listen
 def in_operator(m: Trace, op: str, tensor: Tensor, sources: list[Tensor], alpha: Value, site: Site) -> None:
     """Judge an in-place operator whose operands, scaled by ``alpha``, may be parts of the tensor that it overwrites."""
     for source in sources:
@@ -50,6 +52,7 @@ def in_operator(m: Trace, op: str, tensor: Tensor, sources: list[Tensor], alpha:
         _judge_sources(m, tensor.region.base, tensor.region.index, sources[0], site)
 
 
+@events.assign_part.listen
 def in_assignment(m: Trace, base: Tensor, index: tuple[Value, ...], value: Value, site: Site) -> None:
     """Judge ``base[index] = value``, where ``value`` may be, or be made of, parts of ``base``."""
     if isinstance(value, Tensor):
@@ -121,7 +124,7 @@ def _parts(m: Trace, value: Value) -> Iterator[tuple[Tensor, int]]:
             yield operand, made.time
 
 
-def _written_region(event: Event) -> tuple[Tensor, tuple[Value, ...]] | None:
+def _written_region(event: Overwrite) -> tuple[Tensor, tuple[Value, ...]] | None:
     """The tensor and the index of a write to a part of it."""
     if event.written.index is not None:
         return event.tensor, event.written.index
@@ -186,7 +189,7 @@ def _is_rest(scale: Tensor, factor: Value) -> bool:
     return scale.made is not None and scale.made.op == "sub" and scale.made.values[:2] == (factor, Const(1))
 
 
-def untouched(m: Trace, tensor: Tensor, index: tuple[Value, ...], event: Event) -> bool:
+def untouched(m: Trace, tensor: Tensor, index: tuple[Value, ...], event: Overwrite) -> bool:
     """Whether reading ``tensor[index]`` reads nothing that a write has changed: ``y = x; y[mask] = 0; x[~mask]``."""
     over = _written_region(event)
     if over is None or not same_tensor(tensor, over[0]):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..heap.values import Tensor, Unknown, Value
 from ..program.site import Site
 from ..rule import Rule
+from ..trace import events
 from ..trace.frames import Function
+from ..trace.log import WRITES, Change, Overwrite, since
 from ..trace.trace import Trace
-from .log import WRITES, Change, Event, since
 
 RULES = (
     Rule(
@@ -32,7 +35,8 @@ RULES = (
 )
 
 
-def run_again(m: Trace, buffers: list[Tensor], begin: int) -> None:
+@events.checkpoint.listen
+def run_again(m: Trace, buffers: Sequence[Tensor], begin: int) -> None:
     """What was called at ``begin`` runs again in the backward of a checkpoint, and updates its buffers twice."""
     for tensor in buffers:
         for event in since(m, tensor, begin) if not m.grad(tensor) else ():
@@ -40,6 +44,7 @@ def run_again(m: Trace, buffers: list[Tensor], begin: int) -> None:
                 m.refuse("again", event.site)
 
 
+@events.dataset.listen
 def read_twice(m: Trace, getter: Function, instance: Value, site: Site) -> None:
     """Read one element of a dataset twice: what the first reading converted in place, the second converts again."""
     mark, index = m.state.mark(), Unknown(scalar=True)
@@ -56,7 +61,7 @@ def read_twice(m: Trace, getter: Function, instance: Value, site: Site) -> None:
     m.state.rollback(mark)
 
 
-def _converts(event: Event) -> bool:
+def _converts(event: Overwrite) -> bool:
     """Whether a write makes new values of the old ones, others each time that it is repeated."""
     if event.written.op in _IDEMPOTENT:
         return False

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..heap.autograd import Write, compatible, graph, routes
-from ..heap.join import Options
 from ..heap.state import Declared
 from ..heap.values import Grad, Node, Saved, Storage, Value
 from ..program.site import Site
 from ..rule import Rule
+from ..trace import events
+from ..trace.backward import SECOND_BACKWARD, all_writes
 from ..trace.reports import Hazard
 from ..trace.trace import GRAD_TESTS, Trace
 
@@ -119,16 +122,11 @@ RENORM = "look the embedding up before its weight is used, or use a `clone()` of
 """The advice where an embedding overwrites its weight; the rule is that of an in-place method."""
 
 
-def _all_writes(options: Options[tuple[Write, ...]]) -> tuple[Write, ...]:
-    return tuple(dict.fromkeys(write for _, writes in options for write in writes))
-
-
-PENDING: Declared[Saved, tuple[Write, ...]] = Declared(_all_writes)
+PENDING: Declared[Saved, tuple[Write, ...]] = Declared(all_writes)
 """The writes that made a saved tensor stale: a hazard as soon as a backward may reach it."""
-SECOND_BACKWARD: Declared[Saved, tuple[Write, ...]] = Declared(_all_writes)
-"""The writes that a custom backward makes to what it saved for itself: a hazard if a second backward comes."""
 
 
+@events.write.listen
 def write(m: Trace, storage: Storage, form: str, site: Site) -> None:
     """Record that a storage is overwritten: every saved tensor in it that a backward may still need is now stale.
 
@@ -171,7 +169,8 @@ def live(m: Trace, storage: Storage) -> list[Saved]:
     return [saved for saved in saves if saved in sure - void]
 
 
-def backward_may_start_from(m: Trace, *values: Value) -> None:
+@events.reach.listen
+def backward_may_start_from(m: Trace, values: Sequence[Value]) -> None:
     """Report the stale saved tensors that a backward from these values would need."""
     pending = m.state[PENDING]
     if not pending:
@@ -183,7 +182,8 @@ def backward_may_start_from(m: Trace, *values: Value) -> None:
                     m.reports.hazards[saved, made] = Hazard(saved, made)
 
 
-def second_backward(m: Trace, *values: Value) -> None:
+@events.retain_graph.listen
+def second_backward(m: Trace, values: Sequence[Value]) -> None:
     """A backward kept the graph of these values: what custom backwards have overwritten is stale for the next one."""
     pending, again = m.state[PENDING], m.state[SECOND_BACKWARD]
     for node in graph(*m.history(*values)):
@@ -192,7 +192,8 @@ def second_backward(m: Trace, *values: Value) -> None:
                 m.state.set(pending, saved, (*pending.get(saved, ()), *again[saved]))
 
 
-def free_graph(m: Trace, *nodes: Node) -> None:
+@events.free_graph.listen
+def free_graph(m: Trace, nodes: Sequence[Node]) -> None:
     """A backward went through these nodes, and freed what they and those before them had saved."""
     for node in graph(*nodes):
         for saved in node.saves:

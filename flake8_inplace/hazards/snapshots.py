@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..heap.state import Declared, in_order, same_or_none
-from ..heap.values import Choice, Object, Tensor, Unknown, Value
+from ..heap.values import Choice, Object, Tensor, Value
 from ..program.sealed import sealed
 from ..program.site import Site
 from ..rule import Rule
+from ..trace import events
 from ..trace.frames import Frame
+from ..trace.log import EVENTS, since
 from ..trace.trace import Trace
-from .log import EVENTS, since
 
 RULES = (
     Rule(
@@ -56,13 +59,13 @@ def updates(m: Trace) -> tuple[Update, ...]:
     return m.state[UPDATES].get(_ALL, ())
 
 
-def snapshot(m: Trace, module: Value, site: Site) -> Value:
+@events.state_dict.listen
+def snapshot(m: Trace, module: Value, states: Value, site: Site) -> None:
     """``module.state_dict()``: the parameters themselves, not copies of them."""
-    taken_now = Unknown()
-    m.state.set(m.state[SNAPSHOTS], taken_now, Snapshot(module, site, m.tick()))
-    return taken_now
+    m.state.set(m.state[SNAPSHOTS], states, Snapshot(module, site, m.tick()))
 
 
+@events.update.listen
 def updated(m: Trace, site: Site | None) -> None:
     """Parameters are updated: by the optimizer step at ``site``, or after a backward, by code that this file hides."""
     m.state.set(m.state[UPDATES], _ALL, (*updates(m)[1 - EVENTS :], Update(m.tick(), site)))
@@ -73,14 +76,38 @@ def update_since(m: Trace, time: int) -> Site | None:
     return next((update.site for update in updates(m) if update.time > time and update.site is not None), None)
 
 
+def bound(m: Trace, owner: Frame | Object, name: str, value: Value) -> None:
+    """A variable or attribute is bound anew: whatever it was to keep, it keeps no more."""
+    if m.state[OVERTAKEN]:
+        m.state.set(m.state[OVERTAKEN], (owner, name), None)
+
+
+events.bind.listen(bound)
+events.set_attribute.listen(bound)
+
+
+@events.read_variable.listen
+def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...]) -> None:
+    """A variable is read: see `overtaken`."""
+    overtaken(m, frame, name)
+
+
+@events.read_attribute.listen
+def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
+    """An attribute is read: see `overtaken`."""
+    if not m.unread:
+        overtaken(m, instance, name)
+
+
 def overtaken(m: Trace, owner: Frame | Object, name: str) -> None:
     """A variable or attribute is read that was to keep a module as it was, and is the module itself."""
-    update = m.state[OVERTAKEN].get((owner, name))
+    update = m.state[OVERTAKEN].get((owner, name)) if m.state[OVERTAKEN] else None
     if update is not None:
         m.refuse("snapshot", update)
 
 
-def restored(m: Trace, module: Value, states: Value, parameters: list[Tensor]) -> None:
+@events.load_state_dict.listen
+def restored(m: Trace, module: Value, states: Value, parameters: Sequence[Tensor]) -> None:
     """``module.load_state_dict(states)``: where the states are the parameters, nothing is brought back."""
     states = m.see(states)
     for option in [option for _, option in states.options] if isinstance(states, Choice) else [states]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 
 from ..heap.regions import same_tensor
 from ..heap.values import Choice, Dict, Grad, List, Object, Tensor, Tuple, Value
 from ..rule import Rule
+from ..trace import events, holdings
 from ..trace.frames import Frame
-from ..trace.trace import Trace
-from .intent import is_meant, writes_to_attribute
-from .log import (
+from ..trace.log import (
     KEEPERS,
     PLACES,
     RETURNED,
@@ -18,14 +17,18 @@ from .log import (
     WRITES,
     YIELDS,
     Change,
-    Event,
+    Overwrite,
+    Yielded,
     again,
     array_backing,
     direct_tensors,
     since,
     whole,
 )
+from ..trace.trace import Trace
+from .intent import is_meant, writes_to_attribute
 from .overlap import untouched
+from .snapshots import UPDATES
 
 RULES = (
     Rule(
@@ -41,7 +44,8 @@ RULES = (
 )
 
 
-def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...] = ()) -> None:
+@events.read_variable.listen
+def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...]) -> None:
     """A variable is read, or its elements at ``index``: are they still what they were when it was bound?"""
     if not isinstance(value, Tensor):
         return
@@ -58,7 +62,13 @@ def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Valu
                 m.refuse("read", event.site)
 
 
-def read_part(m: Trace, value: Value, holder: Value | None = None) -> None:
+@events.read_part.listen
+def read_part(m: Trace, value: Value) -> None:
+    """A part of something that others hold is read."""
+    _read_part(m, value, None)
+
+
+def _read_part(m: Trace, value: Value, holder: Value | None) -> None:
     """A part of something that others hold is read: ``batch["labels"]``, after a function converted or marked it.
 
     What takes other values in may be meant to be found there: a tile that was blended with the one before. What has a
@@ -76,13 +86,14 @@ def read_part(m: Trace, value: Value, holder: Value | None = None) -> None:
                 m.refuse("argument", event.site)
 
 
+@events.read_attribute.listen
 def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     """What an instance keeps is read: is it still what was computed when it was kept?
 
     ``self.features = x`` says nothing of what ``x = relu_(x)`` or others do next. Who filled parts of it where it was
     kept, or has read it and so has a name for it, may mean to change it.
     """
-    time = m.state[STORED].get((instance, name), 0)
+    time = m.state[STORED].get((instance, name), 0) if m.state[STORED] else 0
     if not time or m.unread or not isinstance(value, Tensor):
         return
     keeper, state = m.state[KEEPERS].get((instance, name)), m.cell(value)
@@ -94,7 +105,7 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     m.state.set(m.state[STORED], (instance, name), 0)
 
 
-def _has_part(m: Trace, value: Tensor, event: Event) -> bool:
+def _has_part(m: Trace, value: Tensor, event: Overwrite) -> bool:
     """Whether a function was given a part of a tensor, and nobody else has written to that tensor since."""
     given = m.state[RETURNED].get(event)
     if given is None or value.view or not given.view or given.storage is not value.storage:
@@ -102,12 +113,13 @@ def _has_part(m: Trace, value: Tensor, event: Event) -> bool:
     return all(later.frames[-1] is event.frames[-1] for later in since(m, value, event.time))
 
 
-def was_given(m: Trace, value: Tensor, event: Event) -> bool:
+def was_given(m: Trace, value: Tensor, event: Overwrite) -> bool:
     """Whether this is what was given to a function that overwrote it: the same view, or the same whole tensor."""
     given = m.state[RETURNED].get(event)
     return given is not None and (value is given or value.view == given.view == "")
 
 
+@events.read_operand.listen
 def operand(m: Trace, value: Value, time: int, named: bool) -> None:
     """An operand was evaluated at ``time``; another one of the same expression may have overwritten it.
 
@@ -119,12 +131,13 @@ def operand(m: Trace, value: Value, time: int, named: bool) -> None:
                 m.refuse("read", event.site)
 
 
-def _is_within(value: Tensor, event: Event) -> bool:
+def _is_within(value: Tensor, event: Overwrite) -> bool:
     """Whether a value is a view of what was overwritten as a whole."""
     base, wrote = event.tensor, event.written.index is None
     return wrote and value.view == "view" and base.view == "" and not {value.origin, base.origin} & {"maybe", "cast"}
 
 
+@events.store.listen
 def stored(m: Trace, container: List | Dict, value: Value) -> None:
     """A container takes a value.
 
@@ -143,6 +156,7 @@ def stored(m: Trace, container: List | Dict, value: Value) -> None:
         m.state.set(m.state[STORED], (container, value.storage), m.tick())
 
 
+@events.append.listen
 def appended(m: Trace, container: List, value: Value) -> None:
     """A list takes a tensor, or a record of some, once more: both elements show what was written since."""
     for key, item in _entries(m, array_backing(m.see(value))).items():
@@ -173,6 +187,7 @@ def _entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[t
     return found
 
 
+@events.pass_on.listen
 def passed_on(m: Trace, source: Value, container: List | Dict, values: Iterable[Value]) -> None:
     """A container takes over what another one holds, as it was when that one took it."""
     source = m.see(source)
@@ -181,6 +196,7 @@ def passed_on(m: Trace, source: Value, container: List | Dict, values: Iterable[
             m.state.set(m.state[STORED], (container, value.storage), time)
 
 
+@events.store_key.listen
 def named(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
     """A dictionary is given a value under a second key: if a part was overwritten before, under the first one too."""
     value = m.see(value)
@@ -194,14 +210,15 @@ def named(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
                 m.refuse("read", event.site)
 
 
-def taken(m: Trace, container: List | Dict, value: Value, known: bool = True) -> None:
+@events.load.listen
+def taken(m: Trace, container: List | Dict, value: Value, known: bool) -> None:
     """An element of a container is read; who has a name for it, may from now on overwrite it on purpose."""
     value = array_backing(value)
     if isinstance(value, Tuple) and m.state[STORED]:
         for item in map(m.see, value.items):
             taken(m, container, item, known)
         return
-    read_part(m, value, container)
+    _read_part(m, value, container)
     options = [array_backing(option) for _, option in value.options] if isinstance(value, Choice) else [value]
     for option in options if m.state[STORED] else ():
         if not isinstance(option, Tensor):
@@ -216,12 +233,12 @@ def taken(m: Trace, container: List | Dict, value: Value, known: bool = True) ->
             m.state.set(m.state[STORED], (container, option.storage), 0)
 
 
-def _as_it_was(m: Trace, value: Tensor, event: Event, time: int) -> bool:
+def _as_it_was(m: Trace, value: Tensor, event: Overwrite, time: int) -> bool:
     """Whether a whole tensor that was kept at ``time`` was kept to stay as it was."""
     return value.origin in ("op", "blank") and whole(value, event) and _unaware(m, event, time)
 
 
-def _same_part(value: Tensor, event: Event, time: int) -> bool:
+def _same_part(value: Tensor, event: Overwrite, time: int) -> bool:
     """Whether a part that was stored at ``time`` is what was overwritten: both are taken with the same index.
 
     So it is where a function that was called afterwards says ``x *= 2`` of the whole tensor.
@@ -235,11 +252,29 @@ def _same_part(value: Tensor, event: Event, time: int) -> bool:
     return same_tensor(value.region.base, event.tensor) and value.region.index == event.written.index
 
 
+@events.remove.listen
 def dropped(m: Trace, container: List | Dict, value: Value) -> None:
     """An element leaves a container."""
     value = array_backing(m.see(value))
     if isinstance(value, Tensor) and (container, value.storage) in m.state[STORED]:
         m.state.set(m.state[STORED], (container, value.storage), 0)
+
+
+@events.bind.listen
+def bound(m: Trace, frame: Frame, name: str, value: Value) -> None:
+    """A variable is bound."""
+    if m.state[WRITES] and frame.vars.get(name) is value:
+        rebound(m, value, frame.times.get(name, frame.born))
+
+
+@events.set_attribute.listen
+def attribute_bound(m: Trace, instance: Object, name: str, value: Value) -> None:
+    """An attribute is bound: it takes the value as it is now."""
+    if m.state[WRITES] and m.state.get(instance).items.get(name) is value:
+        rebound(m, value, m.state[STORED].get((instance, name), 0))
+    if len(m.state[WRITES]) or len(m.state[UPDATES]) or isinstance(value, Tensor):
+        m.state.set(m.state[STORED], (instance, name), m.tick())
+        m.state.set(m.state[KEEPERS], (instance, name), m.stack.frames[-1])
 
 
 def rebound(m: Trace, value: Value, time: int) -> None:
@@ -255,6 +290,7 @@ def rebound(m: Trace, value: Value, time: int) -> None:
             m.refuse("argument", event.site)
 
 
+@events.exhaust.listen
 def outlived(m: Trace, source: Value, begin: int) -> None:
     """What a loop over a generator has kept since ``begin``, it kept before the generator went on to overwrite it."""
     for yielded in m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ():
@@ -266,7 +302,33 @@ def outlived(m: Trace, source: Value, begin: int) -> None:
                         m.state.set(m.state[STORED], key, time)
 
 
-def _unaware(m: Trace, event: Event, time: int) -> bool:
+@events.yields.listen
+def yielded(m: Trace, frame: Frame, values: List, items: Sequence[Value]) -> None:
+    """A generator yields values."""
+    now = tuple(Yielded(m.tick(), frame, item) for item in items)
+    m.state.set(m.state[YIELDS], values, (*m.state[YIELDS].get(values, ()), *now))
+
+
+@events.derive.listen
+def derived(m: Trace, values: List, source: Value) -> None:
+    """A list stands for what a generator yields, as ``source`` does."""
+    if source in m.state[YIELDS]:
+        m.state.set(m.state[YIELDS], values, (*m.state[YIELDS].get(values, ()), *m.state[YIELDS][source]))
+
+
+@events.collect.listen
+def collected(m: Trace, source: Value, rows: Sequence[Value]) -> None:
+    """All that a generator yields is kept before any of it is used: what it overwrote meanwhile is lost."""
+    found = m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ()
+    memory = {tensor.storage for row in rows for tensor in holdings.held(m, row, set())} if found else set()
+    for one in found:
+        for tensor in holdings.held(m, one.value, set()):
+            for event in since(m, tensor, one.time) if tensor.storage in memory else ():
+                if one.frame in event.frames and whole(tensor, event):
+                    m.refuse("read", event.site)
+
+
+def _unaware(m: Trace, event: Overwrite, time: int) -> bool:
     """Whether who wrote did not mean the element of the container: it has filled parts of it where it put it there."""
     if event.form == "subscript" and event.frames[-1] is m.stack.frames[-1]:
         return False

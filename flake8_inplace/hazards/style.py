@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from ..heap.values import Tensor
+from ..program.site import Site
 from ..rule import Rule
+from ..trace import events
+from ..trace.trace import BATCHED, Trace
 
 FAMILY = "style"
 
@@ -42,3 +46,14 @@ RULES = (
         "is no method of a tensor; use the out-of-place form",
     ),
 )
+
+
+@events.attempt.listen
+def ban(m: Trace, tensor: Tensor, form: str, site: Site) -> None:
+    """What a team may want to ban, whether it is a hazard or not."""
+    if FAMILY not in m.extra:
+        return
+    if m.state[BATCHED].get(tensor) or any(function.compiled for function in m.stack.functions):
+        m.refuse("style compiled", site)
+    elif form in ("op_", "inplace") or (form == "augmented" and m.grad(tensor)):
+        m.refuse(f"style {form}", site)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
-from ..hazards import saved
 from ..heap.values import NONE, Array, Tensor, Unknown, Value
 from ..models import arithmetic, containers, indexing
 from ..program.site import Site
+from ..trace import events
 from ..trace.frames import Frame
 from ..trace.trace import Trace
 from .annotations import annotation
@@ -23,7 +23,7 @@ def _expression(m: Trace, node: cst.Expr, frame: Frame) -> bool:
     value = evaluate(m, node.value, frame)
     if isinstance(value, Unknown) and value.node is not None and isinstance(node.value, cst.Call):
         m.state.set(m.state.modes, "backward", True)
-        saved.free_graph(m, *value.node.parents)  # code not shown may have run it: accelerator.backward(loss)
+        events.free_graph(m, value.node.parents)  # code not shown may have run it: accelerator.backward(loss)
     return True
 
 

@@ -6,14 +6,13 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from ..hazards import data, origins, saved, stale
-from ..hazards.log import WRITES, Written
-from ..hazards.snapshots import OVERTAKEN
 from ..heap.regions import items_of
 from ..heap.values import ITEMS, NONE, Array, Choice, Object, Tensor, Unknown, Value
 from ..models import classes, containers, indexing, iteration, lineage, tensors
 from ..program.site import Site
+from ..trace import events
 from ..trace.frames import Class, Frame, Function
+from ..trace.log import Written
 from ..trace.trace import Trace
 from .conditions import condition
 from .dispatch import evaluate
@@ -28,10 +27,7 @@ def bind(m: Trace, target: cst.BaseExpression, value: Value, frame: Frame) -> No
         if target.value in frame.outer:
             while scope.parent is not None and (scope is frame or target.value not in scope.vars):
                 scope = scope.parent
-        if m.state[WRITES] and scope.vars.get(target.value) is value:
-            stale.rebound(m, value, scope.times.get(target.value, scope.born))
-        if m.state[OVERTAKEN]:
-            m.state.set(m.state[OVERTAKEN], (scope, target.value), None)
+        events.bind(m, scope, target.value, value)
         m.state.set(scope.vars, target.value, value)
         m.state.set(scope.times, target.value, m.tick())
     elif type(target) is cst.Tuple or type(target) is cst.List:
@@ -57,7 +53,7 @@ def set_attribute(m: Trace, owner: Value, name: str, value: Value, site: Site) -
         test = condition(m, value)
         tensors.require_grad(m, owner, test is not False)
     elif isinstance(owner, Tensor) and name == "data":
-        data.replaced(m, owner, m.see(value))
+        events.replace_data(m, owner, m.see(value))
     elif isinstance(owner, Class):
         m.state.set(owner.members, name, value)
     elif isinstance(owner, Unknown) and not owner.scalar:
@@ -71,8 +67,8 @@ def set_item(m: Trace, owner: Value, index: Value, value: Value, site: Site, for
     if isinstance(owner, Tensor):
         indexing.assign_subscript(m, owner, index, value, site, form)
     elif isinstance(owner, Array):
-        saved.write(m, owner.storage, "numpy", site)
-        origins.shown(m, owner, site, Written("setitem", (value,), items_of(index)))
+        events.write(m, owner.storage, "numpy", site)
+        events.write_array(m, owner, site, Written("setitem", (value,), items_of(index)))
     elif isinstance(owner, Choice):
         split(m, owner, lambda option: set_item(m, option, index, value, site, form))
     elif isinstance(owner, Object):
@@ -83,7 +79,7 @@ def set_item(m: Trace, owner: Value, index: Value, value: Value, site: Site, for
         elif ITEMS in contents:
             set_item(m, contents[ITEMS], index, value, site, form)
     elif isinstance(owner, Unknown) and (shared := tensors.made_of(m, owner)):
-        saved.write(m, shared.storage, "numpy", site)
+        events.write(m, shared.storage, "numpy", site)
     elif isinstance(owner, Unknown):
         key = iteration.key_of(m.see(index))
         if key is not None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import libcst as cst
 
-from ..hazards import stale
-from ..hazards.log import STORED, WRITES
-from ..heap.values import NONE, Dict, Object, Tensor, Unknown, Value, constant
+from ..heap.values import NONE, Dict, Object, Unknown, Value, constant
 from ..models import calls, classes, iteration, records
 from ..program.site import Site
-from ..torchfacts import ops as facts
+from ..trace import events
 from ..trace.callables import Method, Super
 from ..trace.frames import Frame
+from ..trace.log import STORED, WRITES
 from ..trace.trace import Trace
 from . import reveal
 from .dispatch import evaluate, evaluates, site_of
@@ -30,23 +29,14 @@ def _call(m: Trace, node: cst.Call, frame: Frame) -> Value:
             return special
     callee = evaluate(m, node.func, frame)
     if isinstance(callee, Method) and type(frame.line) is cst.Expr and frame.line.value is node:
-        _discarded(m, node, callee, frame)
+        func = node.func
+        if isinstance(func, cst.Attribute) and isinstance(func.value, (cst.Name, cst.Attribute, cst.Subscript)):
+            events.discard(m, m.see(callee.receiver), callee.name, Site(frame.piece, func.attr, node))
     since = m.clock
     args, kwargs = arguments(m, node, frame)
     if isinstance(callee, Method) and isinstance(node.func, cst.Attribute) and not callee.name.endswith("_"):
         unchanged(m, node.func.value, m.see(callee.receiver), since, frame)
     return calls.call(m, callee, args, kwargs, site_of(node, frame))
-
-
-def _discarded(m: Trace, node: cst.Call, callee: Method, frame: Frame) -> None:
-    """``x.clamp(0, 1)`` as a statement changes nothing; where an error is expected it is the error that is meant."""
-    name, func = callee.name, node.func
-    if frame.tries or m.state.modes.get("expecting") or name == "requires_grad" or not isinstance(func, cst.Attribute):
-        return
-    confused = f"{name}_" in facts.inplace_methods() and name in facts.tensor_methods()
-    plain = isinstance(func.value, (cst.Name, cst.Attribute, cst.Subscript))
-    if confused and plain and isinstance(m.see(callee.receiver), Tensor):
-        m.refuse("discarded", Site(frame.piece, func.attr, node))
 
 
 def arguments(m: Trace, node: cst.Call, frame: Frame) -> tuple[list[Value], dict[str, Value]]:
@@ -63,7 +53,7 @@ def arguments(m: Trace, node: cst.Call, frame: Frame) -> tuple[list[Value], dict
             given = {str(key): item for key, item in records.entries(m, value).items.items()}
             if (len(m.state[WRITES]) or len(m.state[STORED])) and isinstance(table := m.see(value), Dict):
                 for item in given.values():
-                    stale.taken(m, table, m.see(item), known=False)
+                    events.load(m, table, m.see(item), False)
             kwargs |= given
         elif arg.keyword is not None:
             kwargs[arg.keyword.value] = value

@@ -7,10 +7,10 @@ from typing import Any
 
 import libcst as cst
 
-from ..hazards.log import YIELDS, Yielded
 from ..heap.state import variables
 from ..heap.values import NONE, Const, Dict, Items, List, Unknown, Value
 from ..models import iteration
+from ..trace import events
 from ..trace.frames import Frame, Function
 from ..trace.trace import Trace
 from .conditions import condition
@@ -38,8 +38,8 @@ def _comprehension(m: Trace, node: Any, frame: Frame) -> Value:
     """Comprehensions run in a frame of their own, as many rounds as their loops are read."""
     inner, made = Frame(variables(), frame.piece, frame, loops=frame.loops), _Made()
     exact = _rounds(m, node, node.for_in, frame, inner, made)
-    for source in made.sources if m.state[YIELDS] and not isinstance(node, cst.GeneratorExp) else ():
-        iteration.collected(m, source, [*made.rows, *made.pairs.values()])
+    for source in made.sources if not isinstance(node, cst.GeneratorExp) else ():
+        events.collect(m, source, [*made.rows, *made.pairs.values()])
     return Dict(made.pairs, not exact) if isinstance(node, cst.DictComp) else List(made.rows, not exact, m.clock)
 
 
@@ -91,6 +91,5 @@ def _yield(m: Trace, node: cst.Yield, frame: Frame) -> Value:
         frame.yields = List(open=True)
     contents = m.state.get(frame.yields)
     m.state.put(frame.yields, Items((*contents.items, *items), True))
-    earlier, now = m.state[YIELDS].get(frame.yields, ()), [Yielded(m.tick(), frame, item) for item in items]
-    m.state.set(m.state[YIELDS], frame.yields, (*earlier, *now))
+    events.yields(m, frame, frame.yields, items)
     return Unknown()

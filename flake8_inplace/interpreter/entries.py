@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import libcst as cst
 
-from ..hazards import replay, saved
 from ..heap.values import NONE, Cell, Const, Grad, List, Object, Tensor, Unknown, Value
 from ..models import classes, custom, lineage
 from ..program.site import Site
+from ..trace import events
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
 from ..trace.worklist import Start
@@ -58,7 +58,7 @@ def call_entry(m: Trace, function: Function, receiver: Value | None) -> None:
     kwargs = {p.name.value: entry_argument(m, function, p, False, forward) for p in params.kwonly_params}
     site = Site(function.piece, function.node, function.node)
     result = run(m, function, args, kwargs, site)
-    saved.backward_may_start_from(m, result, *lineage.kept(m, receiver))
+    events.reach(m, (result, *lineage.kept(m, receiver)))
 
 
 def call_class(m: Trace, cls: Class) -> None:
@@ -76,7 +76,7 @@ def call_class(m: Trace, cls: Class) -> None:
         if name != "step" and lineage.optimizes(cls):
             member = replace(member, grad=False)  # what a step calls, with the parameters and their gradients
         if name == "__init__":
-            saved.backward_may_start_from(m, instance_entry(m, cls))
+            events.reach(m, (instance_entry(m, cls),))
         elif member.kind in ("static", "class"):
             m.fresh_entry()
             call_entry(m, member, cls if member.kind == "class" else None)
@@ -84,7 +84,7 @@ def call_class(m: Trace, cls: Class) -> None:
             call_entry(m, member, instance_entry(m, cls))
     getter = lineage.member(cls, "__getitem__")
     if isinstance(getter, Function) and any(lineage.inherits(cls, name) for name in lineage.DATASETS):
-        replay.read_twice(m, getter, instance_entry(m, cls), Site(getter.piece, getter.node, getter.node))
+        events.dataset(m, getter, instance_entry(m, cls), Site(getter.piece, getter.node, getter.node))
 
 
 def worth(m: Trace, function: Function) -> bool:
@@ -113,7 +113,7 @@ def call_custom(m: Trace, cls: Class) -> None:
         with_context = lineage.member(cls, "setup_context") is None
         params = positional(forward.node.params)[with_context:]
         args = [entry_argument(m, forward, param, index == 0, False) for index, param in enumerate(params)]
-    saved.backward_may_start_from(m, custom.apply(m, cls, args, {}, Site(cls.piece, cls.node, cls.node)))
+    events.reach(m, (custom.apply(m, cls, args, {}, Site(cls.piece, cls.node, cls.node)),))
 
 
 def instance_entry(m: Trace, cls: Class) -> Value:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import libcst as cst
 
 from ..hazards import snapshots
-from ..hazards.log import STORED
 from ..hazards.snapshots import OVERTAKEN, UPDATES
 from ..heap.join import choose
 from ..heap.state import Exit
@@ -15,6 +14,7 @@ from ..heap.values import NONE, Choice, Guard, Object, Unknown, Value
 from ..models import lineage
 from ..program.site import Site
 from ..trace.frames import Frame, Loop
+from ..trace.log import STORED
 from ..trace.trace import MODULES, Trace
 from .binding import bind
 from .conditions import condition

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from ..hazards import arguments, intent
+from ..hazards import intent
 from ..heap.join import choose
 from ..heap.state import Exit, State, variables
 from ..heap.values import NONE, Choice, Dict, Grad, Object, Tensor, Tuple, Unknown, Value, constant
@@ -14,6 +14,7 @@ from ..models import calls, lineage, tensors
 from ..program import wording
 from ..program.nodes import parts
 from ..program.site import Site
+from ..trace import events
 from ..trace.budget import ENTRY_STATEMENTS
 from ..trace.callables import Managed
 from ..trace.frames import Frame, Function
@@ -83,11 +84,9 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
         value = choose([(way.guard, way.value) for way in frame.exits])
         forget(state, frame)
         if intent.says_in_place(function.name) or constant(kwargs.get("inplace", NONE)) is True:
-            arguments.announced(m, frame.given, frame.born)
-        elif not unused:
-            arguments.handed_back(m, frame.given, value, frame.born)
+            events.announce(m, frame.given, frame.born)
         else:
-            arguments.peeked(m, frame.given, frame.born)
+            events.returns(m, frame.given, value, frame.born, not unused)
         return frame.yields or value
     finally:
         if function.name not in ("__enter__", "__exit__"):  # which may be there to switch it

@@ -8,9 +8,9 @@ from typing import Any
 
 import libcst as cst
 
-from ..hazards import stale
 from ..heap.values import Const, Dict, List, Tuple, Unknown, Value, constant
 from ..models import arithmetic, containers, iteration
+from ..trace import events
 from ..trace.frames import Frame
 from ..trace.trace import Trace
 from .dispatch import evaluate, evaluates
@@ -105,4 +105,4 @@ def _dict(m: Trace, node: cst.Dict, frame: Frame) -> Value:
 def unchanged(m: Trace, node: cst.BaseExpression, value: Value, since: int, frame: Frame) -> None:
     """An operand must not be overwritten by what is evaluated after it, unless it is the result of an overwriting."""
     if m.clock != since:
-        stale.operand(m, m.see(value), since, named=isinstance(node, (cst.Name, cst.Attribute)))
+        events.read_operand(m, m.see(value), since, isinstance(node, (cst.Name, cst.Attribute)))

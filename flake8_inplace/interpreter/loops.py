@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import libcst as cst
 
-from ..hazards import stale
 from ..hazards.snapshots import SNAPSHOTS
 from ..heap.state import Exit
 from ..heap.values import Cell, CellState, Const, Object, Tensor, Tuple, Unknown, Value
 from ..models import calls, iteration, lineage
 from ..program import wording
 from ..program.nodes import parts
-from ..trace import holdings
+from ..trace import events, holdings
 from ..trace.callables import Bound
 from ..trace.frames import Frame, Function, Loop
 from ..trace.trace import Trace
@@ -53,7 +52,7 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
         bind(m, node.target, iteration.another(m, items[-1]), frame)
 
     alive = loop(m, frame, node.body, [binding(item) for item in items], further, node.orelse, exact)
-    stale.outlived(m, source, begin)
+    events.exhaust(m, source, begin)
     return alive
 
 

@@ -6,15 +6,15 @@ import builtins
 
 import libcst as cst
 
-from ..hazards import snapshots, stale
-from ..hazards.log import WRITES
 from ..hazards.snapshots import OVERTAKEN
 from ..heap.values import NONE, Array, Choice, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value, part_grad
 from ..models import classes, lineage, methods, tensors
 from ..program.site import Site
 from ..torchfacts import ops as facts
+from ..trace import events
 from ..trace.callables import Bound, Method, Super
 from ..trace.frames import Class, Frame, Function
+from ..trace.log import WRITES
 from ..trace.trace import MODULES, Trace
 from .dispatch import evaluate, evaluates
 
@@ -65,8 +65,7 @@ def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
         while scope is not None and name not in scope.vars:
             scope = scope.parent
         if scope is not None:
-            stale.read_name(m, name, value, scope, index)
-            snapshots.overtaken(m, scope, name)
+            events.read_variable(m, name, value, scope, index)
 
 
 def quietly(m: Trace, node: cst.BaseExpression, frame: Frame) -> Value:
@@ -166,5 +165,5 @@ def _unknown_attribute(m: Trace, value: Unknown, name: str, site: Site) -> Value
         return methods.attribute(m, m.promote(value), name, site)  # type: ignore[arg-type]
     part = m.symbol(value, name, grad=part_grad(value))
     part.node = part.node or value.node
-    stale.read_part(m, m.see(part))
+    events.read_part(m, m.see(part))
     return part

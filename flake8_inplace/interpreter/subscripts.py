@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import libcst as cst
 
-from ..hazards.log import WRITES
 from ..heap.regions import items_of
 from ..heap.values import ITEMS, NONE, Array, Choice, Const, Object, Ref, Slice, Tensor, Tuple, Unknown, Value
 from ..models import containers, indexing, lineage, records
 from ..program.site import Site
 from ..trace.frames import Class, Frame, Function
+from ..trace.log import WRITES
 from ..trace.trace import Trace
 from .dispatch import evaluate, evaluates
 from .names import quietly, read_variable

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..hazards import origins, saved
-from ..hazards.log import Written
 from ..heap.values import (
     Array,
     Choice,
@@ -26,6 +24,8 @@ from ..heap.values import (
 )
 from ..program.site import Site
 from ..torchfacts import ops as facts
+from ..trace import events
+from ..trace.log import Written
 from ..trace.trace import Trace
 from . import classes, overloads, tensors
 from .containers import bounded, dict_method, extend
@@ -75,11 +75,11 @@ def augment(m: Trace, name: str, old: Value, value: Value, site: Site, form: str
         dict_method(m, old, "update", [value], {})
         return old
     if isinstance(old, Array):
-        saved.write(m, old.storage, "numpy", site)
-        origins.shown(m, old, site, Written(name, (value,)))
+        events.write(m, old.storage, "numpy", site)
+        events.write_array(m, old, site, Written(name, (value,)))
         return old
     if isinstance(old, Unknown) and (shared := tensors.made_of(m, old)):
-        saved.write(m, shared.storage, "numpy", site)
+        events.write(m, shared.storage, "numpy", site)
         return old
     made = classes.special(m, old, f"__i{name}__", [value], site)
     return made if made is not None else operator(m, name, old, value, site)

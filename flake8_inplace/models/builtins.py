@@ -7,15 +7,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from ..hazards.log import YIELDS
 from ..heap.values import NONE, Choice, Const, Dict, List, Object, Ref, Slice, Tensor, Tuple, Unknown, Value, constant
 from ..program.site import Site
 from ..torchfacts import ops as facts
+from ..trace import events
 from ..trace.trace import Trace
 from . import lineage, methods, tensors
 from .arithmetic import is_small, operator
 from .containers import get_item, sliced
-from .iteration import ELEMENTS, collected, elements, length
+from .iteration import ELEMENTS, elements, length
 
 
 def builtin(m: Trace, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value | None:
@@ -36,8 +36,8 @@ def builtin(m: Trace, name: str, args: list[Value], kwargs: dict[str, Value], si
         return zipped(m, name, args)
     if name in ("list", "tuple", "reversed", "sorted", "iter", "set"):
         items, exact = elements(m, first) if args else ([], True)
-        if name in ("list", "tuple") and m.state[YIELDS]:
-            collected(m, first, items)
+        if name in ("list", "tuple"):
+            events.collect(m, first, items)
         if name == "reversed":
             items = items[::-1]
         return Tuple(tuple(items)) if name == "tuple" and exact else List(items, not exact)
@@ -151,8 +151,7 @@ def zipped(m: Trace, name: str, args: list[Value]) -> Value:
         rows.append(Tuple(tuple(values)))
     rounds = List(rows, not exact)
     for source in map(m.see, args):
-        if source in m.state[YIELDS]:
-            m.state.set(m.state[YIELDS], rounds, (*m.state[YIELDS].get(rounds, ()), *m.state[YIELDS][source]))
+        events.derive(m, rounds, source)
     return rounds
 
 
@@ -179,8 +178,7 @@ def iterator(m: Trace, name: str, args: list[Value]) -> Value | None:
         return zipped(m, "zip", args)
     if name in ("cycle", "islice") and columns:
         part = List(columns[0][0], open=True)
-        if (source := m.see(args[0])) in m.state[YIELDS]:
-            m.state.set(m.state[YIELDS], part, m.state[YIELDS][source])
+        events.derive(m, part, m.see(args[0]))
         return part
     if name == "pairwise" and columns:
         return List([Tuple(pair) for pair in itertools.pairwise(columns[0][0])], not exact)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..hazards import data, intent, replay, saved, snapshots
-from ..hazards.log import STORED
+from ..hazards import intent
 from ..heap.join import choose
 from ..heap.state import variables
 from ..heap.values import (
@@ -37,9 +36,10 @@ from ..program.pieces import Piece
 from ..program.site import Site
 from ..torchfacts import modules
 from ..torchfacts import ops as facts
-from ..trace import holdings
+from ..trace import events, holdings
 from ..trace.callables import Bound, GradMode, Method, Packing, Partial, Super, Transform
 from ..trace.frames import Class, Function
+from ..trace.log import STORED
 from ..trace.trace import BATCHED, MODULES, Trace
 from . import (
     arithmetic,
@@ -125,7 +125,7 @@ def call(m: Trace, callee: Value, args: list[Value], kwargs: dict[str, Value], s
             made = classes.instantiate(m, callee, args, kwargs, site)
             getter = lineage.member(callee, "__getitem__")
             if isinstance(getter, Function) and any(lineage.inherits(callee, name) for name in lineage.DATASETS):
-                replay.read_twice(m, getter, made, site)
+                events.dataset(m, getter, made, site)
             return made
         case Partial():
             return call(m, callee.function, [*callee.args, *args], {**callee.kwargs, **kwargs}, site)
@@ -152,7 +152,7 @@ def _possibly(m: Trace, result: Value, args: list[Value], kwargs: dict[str, Valu
         return result
     given = [tensor for arg in (*args, *kwargs.values()) for tensor in holdings.tensors_in(m, arg)]
     if given and intent.asks_for_in_place(site, kwargs):
-        saved.write(m, given[0].storage, "possible", site)
+        events.write(m, given[0].storage, "possible", site)
         return result
     saves = tuple(operators.keep(m, "this call", "argument", t.storage, site, True) for t in given if m.grad(t))
     if saves and m.grad_mode:
@@ -309,9 +309,11 @@ _STRING_METHODS = frozenset("startswith endswith lower upper strip split replace
 def _states(m: Trace, module: Unknown, name: str, args: list[Value], site: Site) -> Value:
     """``state_dict`` and ``load_state_dict`` of something unknown."""
     if name == "state_dict":
-        return snapshots.snapshot(m, module, site)
+        states = Unknown()
+        events.state_dict(m, module, states, site)
+        return states
     if module in m.state[MODULES]:
-        snapshots.restored(m, module, args[0] if args else NONE, holdings.parameters(m, module))
+        events.load_state_dict(m, module, args[0] if args else NONE, holdings.parameters(m, module))
     return Unknown(scalar=True)
 
 
@@ -389,12 +391,14 @@ def object_method(
     if lineage.optimizes(instance.cls):
         return NONE
     if name == "state_dict":
-        return snapshots.snapshot(m, instance, site)
+        states = Unknown()
+        events.state_dict(m, instance, states, site)
+        return states
     if name == "load_state_dict":
-        snapshots.restored(m, instance, args[0] if args else NONE, holdings.parameters(m, instance))
+        events.load_state_dict(m, instance, args[0] if args else NONE, holdings.parameters(m, instance))
         for tensor in holdings.held(m, instance, set()):
             if m.cell(tensor).leaf:
-                saved.write(m, tensor.storage, "step", site)
+                events.write(m, tensor.storage, "step", site)
         return NONE
     if name in ("parameters", "named_parameters", "buffers", "named_buffers"):
         wanted = name.endswith("parameters")
@@ -416,7 +420,7 @@ def object_method(
         return instance
     if name == "reset_parameters":
         for tensor in holdings.held(m, instance, set()):
-            saved.write(m, tensor.storage, "step", site)
+            events.write(m, tensor.storage, "step", site)
         return NONE
     if name in ("to", "cuda", "cpu", "half", "float", "double", "type", "bfloat16", "requires_grad_"):
         if name == "requires_grad_" and args and constant(args[0]) is False:
@@ -472,14 +476,14 @@ def optimizer_step(m: Trace, optimizer: Object, args: list[Value], site: Site) -
         return optimizer_step(m, closure, [], site)  # GradScaler.step(optimizer)
     stepping = m.state.modes.get("backward", False)  # without gradients a step leaves every parameter alone
     if stepping and "params" in contents:
-        snapshots.updated(m, site)
+        events.update(m, site)
     form = "fused" if constant(contents.get("fused", NONE)) is True else "step"
     if stepping and "params" in contents:
         for tensor in holdings.parameters(m, contents["params"]):
             if tensor.view == "expand":
                 m.refuse("expand", site)
             else:
-                saved.write(m, tensor.storage, form, site)
+                events.write(m, tensor.storage, form, site)
     if isinstance(closure, (Function, Bound)) and optimizer.cls == LBFGS:
         call(m, closure, [], {}, site)  # once more, with the parameters that it has moved to
     return NONE
@@ -526,7 +530,7 @@ def _functional_call(m: Trace, args: list[Value], kwargs: dict[str, Value], site
         return Unknown()
     saves = tuple(operators.keep(m, "functional_call", "parameters", tensor.storage, site) for tensor in held)
     for tensor in held:
-        data.differentiated(m, tensor)
+        events.record(m, tensor)
     node = Node("functional_call", saves, m.history(*args, *held))
     return Unknown(grad, node, likely=True)
 
@@ -537,7 +541,7 @@ def _checkpoint(m: Trace, function: Value, args: list[Value], site: Site) -> Val
     result = call(m, function, args, {}, site)
     owner = function.receiver if isinstance(function, Bound) else function
     if m.grad_mode and isinstance(owner, Object):
-        replay.run_again(m, holdings.held(m, owner, set()), begin)
+        events.checkpoint(m, holdings.held(m, owner, set()), begin)
     return result
 
 
@@ -575,7 +579,7 @@ def _transformed(m: Trace, transform: Transform, args: list[Value], kwargs: dict
         if m.state[BATCHED].get(inputs[0]):
             m.state.set(m.state[BATCHED], leaf, True)
         inputs[0] = leaf
-    saved.backward_may_start_from(m, call(m, transform.function, inputs, kwargs, site))
+    events.reach(m, (call(m, transform.function, inputs, kwargs, site),))
     return Unknown()
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..hazards import stale
-from ..hazards.log import KEEPERS, STORED, WRITES
-from ..hazards.snapshots import OVERTAKEN, UPDATES, overtaken
 from ..heap.autograd import phi
-from ..heap.values import ITEMS, NONE, Attributes, Const, Dict, Grad, List, Object, Ref, Tensor, Unknown, Value
+from ..heap.values import ITEMS, NONE, Attributes, Const, Dict, Grad, List, Object, Ref, Unknown, Value
 from ..program.site import Site
-from ..trace import holdings
+from ..trace import events, holdings
 from ..trace.callables import Bound, Method, Super
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
@@ -99,10 +96,7 @@ def attribute(m: Trace, instance: Object, name: str, site: Site) -> Value:
     contents = m.state.get(instance).items
     if name in contents:
         found: Value = contents[name]
-        if m.state[STORED]:
-            stale.read_attribute(m, instance, name, m.see(found))
-        if m.state[OVERTAKEN] and not m.unread:
-            overtaken(m, instance, name)
+        events.read_attribute(m, instance, name, m.see(found))
         return found
     if f"init.{name}" in contents and instance.cls != STRANGER:
         return contents[f"init.{name}"]
@@ -168,13 +162,7 @@ def set_attribute(m: Trace, instance: Object, name: str, value: Value, site: Sit
             m.run(setter, [instance, value], {}, site)
             return
     contents = m.state.get(instance)
-    if m.state[WRITES] and contents.items.get(name) is value:
-        stale.rebound(m, value, m.state[STORED].get((instance, name), 0))
-    if m.state[OVERTAKEN]:
-        m.state.set(m.state[OVERTAKEN], (instance, name), None)
-    if len(m.state[WRITES]) or len(m.state[UPDATES]) or isinstance(value, Tensor):
-        m.state.set(m.state[STORED], (instance, name), m.tick())
-        m.state.set(m.state[KEEPERS], (instance, name), m.stack.frames[-1])
+    events.set_attribute(m, instance, name, value)
     m.state.put(instance, Attributes({**contents.items, name: value}, contents.open))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ..hazards import stale
-from ..hazards.log import STORED
 from ..heap.join import CHOICES, choose
 from ..heap.values import (
     NONE,
@@ -25,7 +23,9 @@ from ..heap.values import (
     part_grad,
 )
 from ..program.site import Site
+from ..trace import events
 from ..trace.frames import Function
+from ..trace.log import STORED
 from ..trace.trace import Trace
 from . import records
 from .iteration import LONGEST, elements, key_of, spelled
@@ -98,7 +98,7 @@ def get_item(m: Trace, value: Value, index: Value) -> Value:
             return List(_from(contents.items, index), open=True) if part is None else List(part)
         where = position(m, value, index)
         if where is not None:
-            stale.taken(m, value, m.see(contents.items[where]))
+            events.load(m, value, m.see(contents.items[where]), True)
         return contents.items[where] if where is not None else Unknown()
     if isinstance(value, Dict) and isinstance(index, Choice):
         return m.split([index], lambda keys: get_item(m, value, keys[0]))
@@ -108,7 +108,7 @@ def get_item(m: Trace, value: Value, index: Value) -> Value:
             table = m.state.get(value)
             if key in table.items:
                 found: Value = table.items[key]
-                stale.taken(m, value, m.see(found))
+                events.load(m, value, m.see(found), True)
                 return found
             if value.factory is None:
                 return m.symbol(value, "[]", key) if table.open else Unknown()
@@ -127,7 +127,7 @@ def get_item(m: Trace, value: Value, index: Value) -> Value:
         key = index if isinstance(index, (Const, Unknown)) else None
         if key is not None and (key_of(index) is not None or isinstance(index, Unknown)):
             element = m.symbol(value, "[]", key, grad=part_grad(value))
-            stale.read_part(m, m.see(element))
+            events.read_part(m, m.see(element))
             return element
         return Unknown(part_grad(value), value.node)
     return Unknown()
@@ -173,7 +173,7 @@ def set_item(m: Trace, value: Value, index: Value, new: Value) -> None:
         where = position(m, value, index)
         contents = m.state.get(value)
         if where is not None:
-            stale.stored(m, value, new)
+            events.store(m, value, new)
             changed = list(contents.items)
             changed[where] = new
             m.state.put(value, Items(tuple(changed), contents.open, contents.picked))
@@ -183,8 +183,8 @@ def set_item(m: Trace, value: Value, index: Value, new: Value) -> None:
         if key is None and isinstance(index, Unknown):
             key = index
         if key is not None:
-            stale.named(m, value, key, new)
-            stale.stored(m, value, new)
+            events.store_key(m, value, key, new)
+            events.store(m, value, new)
             m.state.put(value, Attributes({**table.items, key: new}, table.open))
         else:
             m.state.put(value, Attributes(table.items, True))
@@ -205,7 +205,7 @@ def list_method(m: Trace, value: List, name: str, args: list[Value]) -> Value:
     contents: Items = m.state.get(value)
     first = args[0] if args else NONE
     if name in ("append", "appendleft"):
-        stale.appended(m, value, first)
+        events.append(m, value, first)
         items = (*contents.items, first) if name == "append" else (first, *contents.items)
         m.state.put(value, Items(items, contents.open))
         return NONE
@@ -222,13 +222,13 @@ def list_method(m: Trace, value: List, name: str, args: list[Value]) -> Value:
         if isinstance(index, int) and -len(contents.items) <= index < len(contents.items):
             left = list(contents.items)
             taken = left.pop(index)
-            stale.taken(m, value, m.see(taken))
+            events.load(m, value, m.see(taken), True)
             m.state.put(value, Items(tuple(left), contents.open))
             return taken
         return Unknown()
     if name == "clear":
         for item in contents.items:
-            stale.dropped(m, value, item)
+            events.remove(m, value, item)
         m.state.put(value, Items(()))
         return NONE
     if name == "reverse":
@@ -251,11 +251,11 @@ def extend(m: Trace, value: List, more: Value) -> None:
 def dict_method(m: Trace, value: Dict, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
     contents: Attributes = m.state.get(value)
     for item in contents.items.values() if m.state[STORED] and name in ("items", "values") else ():
-        stale.taken(m, value, m.see(item))
+        events.load(m, value, m.see(item), True)
     if name in ("get", "pop", "setdefault") and args:
         key = key_of(m.see(args[0]))
         if key is not None and key in contents.items:
-            stale.taken(m, value, m.see(contents.items[key]))
+            events.load(m, value, m.see(contents.items[key]), True)
             if name == "pop":
                 remove(m, value, args[0])
             return contents.items[key]
@@ -273,7 +273,7 @@ def dict_method(m: Trace, value: Dict, name: str, args: list[Value], kwargs: dic
     if name == "update":
         other = records.entries(m, args[0]) if args else Attributes({})
         for item in other.items.values():
-            stale.stored(m, value, item)
+            events.store(m, value, item)
         m.state.put(value, Attributes({**contents.items, **other.items, **kwargs}, contents.open or other.open))
         return NONE
     if name == "copy":

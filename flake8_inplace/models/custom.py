@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from ..hazards import arguments, log
-from ..hazards.saved import SECOND_BACKWARD
 from ..heap.values import NONE, Cell, CellState, Grad, Node, Object, Ref, Saved, Tensor, Tuple, Unknown, Value
 from ..program import wording
 from ..program.site import Site
-from ..trace import holdings
+from ..trace import events, holdings
+from ..trace.backward import SECOND_BACKWARD
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
 from . import classes, lineage, operators, tensors
@@ -38,7 +37,7 @@ def apply(m: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value], sit
             m.run(setup, [context, Tuple(tuple(args)), result], {}, site)
     else:
         result = tensors.unknown_call(m, *args)
-    arguments.announced(m, _kept(m, context, "dirty"), begin)
+    events.announce(m, _kept(m, context, "dirty"), begin)
     _differentiate(m, cls, context, args, result, begin)
     m.state.set(m.state.modes, "grad", enabled)
     grad = max((holdings.reach(m, a) for a in args), default=Grad.NO) if enabled else Grad.NO
@@ -104,12 +103,8 @@ def _differentiate(m: Trace, cls: Class, context: Object, args: list[Value], res
     m.work.backwards[backward] = [(i, write) for i, storage in enumerate(saved) for write in m.backward.saved[storage]]
     m.backward.readonly, m.backward.saved = {}, {}
     m.state.rollback(mark)
-    dirty = {tensor.storage for tensor in _kept(m, context, "dirty")}
-    for found, grad in zip(inputs, returned.items if isinstance(returned, Tuple) else (returned,), strict=False):
-        for tensor in found if m.see(grad) != NONE else ():
-            for event in log.since(m, tensor, begin) if tensor.storage not in dirty else ():
-                if not event.filled:
-                    m.refuse("dirty", event.site)
+    found = returned.items if isinstance(returned, Tuple) else (returned,)
+    events.differentiate(m, inputs, found, _kept(m, context, "dirty"), begin)
 
 
 def _outputs(m: Trace, result: Value, grad: Grad, node: Node, given: list[Tensor]) -> Value:

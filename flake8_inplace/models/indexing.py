@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from ..hazards import overlap
-from ..hazards.log import Written
-from ..hazards.refused import unbatched
 from ..heap.regions import items_of
 from ..heap.values import (
     NONE,
@@ -23,9 +20,12 @@ from ..heap.values import (
     is_number,
 )
 from ..program.site import Site
+from ..trace import events
 from ..trace.holdings import reach, tensors_in
+from ..trace.log import Written
 from ..trace.trace import Trace
 from .operators import keep, write
+from .refusals import unbatched
 from .tensors import fresh, view
 
 
@@ -111,7 +111,7 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
         m.refuse("expand", site)
         return
     sources = (source for given in (value, index) for source in tensors_in(m, given))
-    overlap.in_assignment(m, tensor, items_of(index), value, site)
+    events.assign_part(m, tensor, items_of(index), value, site)
     written = Written("setitem", (value,), items_of(index))
     refused = unbatched(m, tensor, sources, site) or write(m, tensor, form, site, reach(m, value), whole, written)
     if not refused and ((copies and tensor.view == "expand") or lead == "row"):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from contextlib import suppress
 
-from ..hazards import log, stale
-from ..hazards.log import STORED, YIELDS
 from ..heap.join import choose
 from ..heap.values import (
     ITEMS,
@@ -25,8 +23,9 @@ from ..heap.values import (
     part_grad,
 )
 from ..program.site import Site
-from ..trace import holdings
+from ..trace import events
 from ..trace.frames import Class
+from ..trace.log import STORED
 from ..trace.trace import Trace
 from . import classes, records, tensors
 
@@ -53,7 +52,7 @@ def elements(m: Trace, value: Value) -> tuple[list[Value], bool]:
     if isinstance(value, List):
         contents = m.state.get(value)
         for item in contents.items if m.state[STORED] else ():
-            stale.taken(m, value, m.see(item))
+            events.load(m, value, m.see(item), True)
         if contents.open:
             items = list(contents.items[:ELEMENTS])
             while len(items) < 2:
@@ -114,18 +113,6 @@ def _last(m: Trace, item: Value) -> Value:
     """The module of what ``named_modules()`` yields: a name and a module."""
     item = m.see(item)
     return m.see(item.items[-1]) if isinstance(item, Tuple) and item.items else item
-
-
-def collected(m: Trace, source: Value, rows: list[Value]) -> None:
-    """All that a generator hands out is kept before anybody reads it: what it overwrote meanwhile is lost."""
-    handed = m.state[YIELDS].get(source, ()) if isinstance(source, List) else ()
-    memory = {tensor.storage for row in rows for tensor in holdings.held(m, row, set())} if handed else set()
-    for yielded in handed:
-        time, frame, value = yielded.time, yielded.frame, yielded.value
-        for tensor in holdings.held(m, value, set()):
-            for event in log.since(m, tensor, time) if tensor.storage in memory else ():
-                if frame in event.frames and log.whole(tensor, event):
-                    m.refuse("read", event.site)
 
 
 def another(m: Trace, item: Value) -> Value:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from ..hazards import saved
 from ..heap.values import (
     ITEMS,
     NONE,
@@ -27,6 +26,7 @@ from ..heap.values import (
 from ..program.site import Site
 from ..torchfacts import modules
 from ..torchfacts import ops as facts
+from ..trace import events
 from ..trace.frames import Function
 from ..trace.trace import Trace
 from . import overloads, tensors
@@ -105,7 +105,7 @@ def call_fact(
     own = {p.name: _own(m, contents, p.name[5:], site) for p in op.params if p.name.startswith("self.")}
     own |= {option: contents.get(option, NONE) for option in _options(op)}
     if contents.get("init.max_norm", NONE) != NONE and isinstance(weight := contents.get("weight"), Tensor):
-        saved.write(m, weight.storage, "renorm", site)
+        events.write(m, weight.storage, "renorm", site)
     inputs = [p.name for p in op.params if not p.name.startswith("self.")]
     named = {name: value for name, value in kwargs.items() if name in inputs}
     return overloads.apply(m, (_lenient(op),), args[: len(inputs)], named | own, site, form)

@@ -5,10 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ..hazards import data, origins, overlap, saved, stale
-from ..hazards.log import PLAIN, Written
-from ..hazards.refused import adds_up, overlaps, refusal, style, unbatched
-from ..hazards.snapshots import UPDATES
 from ..heap.autograd import phi
 from ..heap.values import (
     ALWAYS,
@@ -29,8 +25,11 @@ from ..heap.values import (
 )
 from ..program.site import Site
 from ..torchfacts import ops as facts
+from ..trace import events
 from ..trace.holdings import tensors_in, unknowns
+from ..trace.log import PLAIN, Written
 from ..trace.trace import BATCHED, Trace
+from .refusals import adds_up, overlaps, refusal, unbatched
 from .results import make_result, to_integers
 
 _FILLING = frozenset("fill zero masked_fill index_fill fill_ zero_ masked_fill_ index_fill_ index_put_".split())
@@ -91,7 +90,7 @@ def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
         operands[param.name] = list(tensors_in(m, value))
         if isinstance(value, List):
             for tensor in operands[param.name]:
-                stale.taken(m, value, tensor)
+                events.load(m, value, tensor, True)
         unknown.extend(unknowns(m, value))
     if op.name in ("eq", "ne") and _whole_number(bound.get("other", NONE)):
         for tensor in operands.get("self", ()):
@@ -109,10 +108,10 @@ _ANY = "*unknown"
 
 
 def _compare(m: Trace, call: _Call) -> None:
-    if call.op.name in _COMPARING and m.state[UPDATES]:
+    if call.op.name in _COMPARING:
         both = [tensor for name in ("self", "input", "other", "target") for tensor in call.operands.get(name, ())]
         if len(both) == 2:
-            data.compared(m, both[0], both[1])
+            events.compare(m, both[0], both[1])
 
 
 def _save_operands(m: Trace, call: _Call) -> list[Saved]:
@@ -127,7 +126,7 @@ def _save_operands(m: Trace, call: _Call) -> list[Saved]:
             if call.op.name not in _PRODUCTS or any(map(m.grad, others)):
                 saves.append(_keep(m, call, save.slot, tensor))
     for tensor in call.given:
-        data.differentiated(m, tensor)
+        events.record(m, tensor)
     return saves
 
 
@@ -144,23 +143,21 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
         return False  # it gives a tensor other memory: a reversible layer brings back an input that it had freed
     if op.name == "copy_":
         for tensor, source in zip(written, call.operands.get("src", ()), strict=False):
-            data.brought_back(m, tensor, source)
+            events.copy(m, tensor, source)
     sources = [other for name, found in call.operands.items() if name not in op.writes for other in found]
     index = (call.bound["mask"],) if op.name == "masked_fill_" else None
     refused = False
     for tensor in written:
         if op.name in _FILLING and tensor.view == "expand":
-            saved.write(m, tensor.storage, form, site)
+            events.write(m, tensor.storage, form, site)
             if op.name in _MASKED:
                 m.refuse("expand" if Grad.YES in (m.grad(tensor), call.grad) else "expanded", site)
             continue
         if any(overlaps(tensor, other) for other in call.given):
             m.refuse("overlap", site)
         else:
-            overlap.in_operator(m, op.name, tensor, sources, m.see(call.bound.get("alpha", NONE)), site)
+            events.operate(m, op.name, tensor, sources, m.see(call.bound.get("alpha", NONE)), site)
             refused = unbatched(m, tensor, sources, site) or _write_one(m, tensor, form, call, index) or refused
-            if tensor.storage.hidden is not None:
-                data.cut_off(m, tensor, sources, site)
     return refused
 
 
@@ -286,13 +283,11 @@ def write(
     That is reported, and the tensor stays as it is. ``whole`` is False if only one part of it is written.
     """
     refused = refusal(m, tensor, grad, form, whole)
-    if "style" in m.extra:
-        style(m, tensor, form, site)
+    events.attempt(m, tensor, form, site)
     if refused or tensor.lead == "row" or (tensor.lead == "windows" and adds_up(form, written.op)):
         m.refuse(refused or "expanded", site)
     if not refused:
         if tensor.origin != "cast" or tensor.storage not in m.backward.readonly:
-            saved.write(m, tensor.storage, form, site)
-        origins.note(m, tensor, form, site, written)
-        data.rescale(m, tensor, site, written)
+            events.write(m, tensor.storage, form, site)
+        events.overwrite(m, tensor, form, site, written)
     return bool(refused)

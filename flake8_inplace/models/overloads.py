@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ..hazards import saved
-from ..hazards.refused import MIXING, in_its_way
 from ..heap.values import NONE, Bindings, CellState, Const, Grad, List, Tensor, Tuple, Unknown, Value, constant
 from ..program.site import Site
 from ..torchfacts import ops as facts
+from ..trace import events
 from ..trace.holdings import tensors_in
 from ..trace.trace import Trace
 from .operators import holds, run
+from .refusals import MIXING, in_its_way
 from .tensors import unknown_call
 
 
@@ -76,7 +76,7 @@ def _into(m: Trace, out: Value, result: Value, site: Site) -> Value:
             if m.grad_mode and Grad.YES in (m.grad(target), *(m.grad(t) for t in tensors_in(m, result))):
                 m.refuse("out grad", site)
             else:
-                saved.write(m, target.storage, "out", site)
+                events.write(m, target.storage, "out", site)
     return out
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..hazards import stale
 from ..heap.join import choose
 from ..heap.values import (
     ITEMS,
@@ -20,6 +19,7 @@ from ..heap.values import (
     Unknown,
     Value,
 )
+from ..trace import events
 from ..trace.trace import MODULES, Trace
 from . import tensors
 from .lineage import NAMED_TUPLE, PACKED, fields, inherits
@@ -29,7 +29,7 @@ def dictionary(m: Trace, args: list[Value], kwargs: dict[str, Value]) -> Dict:
     """``dict(...)``, of another dictionary or of pairs."""
     given = entries(m, args[0]) if args else Attributes({})
     made = Dict({**given.items, **kwargs}, given.open)
-    stale.passed_on(m, args[0] if args else NONE, made, given.items.values())
+    events.pass_on(m, args[0] if args else NONE, made, given.items.values())
     return made
 
 
@@ -121,12 +121,12 @@ def shallow(m: Trace, value: Value) -> Value:
     if isinstance(value, List):
         contents = m.state.get(value)
         made = List(contents.items, contents.open)
-        stale.passed_on(m, value, made, contents.items)
+        events.pass_on(m, value, made, contents.items)
         return made
     if isinstance(value, (Dict, Object)):
         twin = Dict() if isinstance(value, Dict) else Object(value.cls)
         twin.initial = m.state.get(value)
         if isinstance(twin, Dict):
-            stale.passed_on(m, value, twin, twin.initial.items.values())
+            events.pass_on(m, value, twin, twin.initial.items.values())
         return twin
     return value if isinstance(value, (Tuple, Const)) else tensors.unknown_call(m, value)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..hazards import saved, snapshots
 from ..heap.values import NONE, Bindings, Cell, CellState, Grad, Node, Storage, Tensor, Tuple, Unknown, Value, constant
 from ..torchfacts import ops as facts
+from ..trace import events
 from ..trace.holdings import reach
 from ..trace.trace import BATCHED, GRAD_TESTS, Trace
 
@@ -83,13 +83,13 @@ def unknown_call(m: Trace, *values: Value, grad: Grad = Grad.NO) -> Unknown:
 
 def backward(m: Trace, outputs: list[Value], kwargs: Bindings) -> None:
     """A backward pass runs from ``outputs``, and frees what their graph had saved unless it is asked to keep it."""
-    saved.backward_may_start_from(m, *outputs)
-    snapshots.updated(m, None)
+    events.reach(m, outputs)
+    events.update(m, None)
     m.state.set(m.state.modes, "backward", True)
     if any(constant(kwargs.get(name, NONE)) is True for name in ("retain_graph", "create_graph")):
-        saved.second_backward(m, *outputs)
+        events.retain_graph(m, outputs)
     else:
-        saved.free_graph(m, *m.history(*outputs))
+        events.free_graph(m, m.history(*outputs))
 
 
 def require_grad(m: Trace, tensor: Tensor, on: bool) -> None:

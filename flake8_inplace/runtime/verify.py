@@ -22,6 +22,7 @@ from pathlib import Path
 import torch
 from torch import distributed
 
+from ..rules import RULES
 from .device import DeviceMissing, device_of
 from .frames import short
 from .outcome import CONFIRMED, NOT_REACHED, REFUTED, UNSEEN, Outcome, Surprise, Verdict, merged, number_of

@@ -11,8 +11,8 @@ from ..heap.state import Declared, in_order, latest, same_or_none
 from ..heap.values import Array, Choice, Dict, Guard, List, Object, Storage, Tensor, Tuple, Value
 from ..program.sealed import sealed
 from ..program.site import Site
-from ..trace.frames import Frame
-from ..trace.trace import Trace
+from .frames import Frame
+from .trace import Trace
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -55,7 +55,7 @@ PLAIN = Written()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Event:
+class Overwrite:
     """A tensor was overwritten in place.
 
     ``name`` is the variable of ``frames[-1]`` that the write was spelled with, if it was one; ``line`` the statement;
@@ -85,7 +85,7 @@ class Yielded:
     value: Value
 
 
-WRITES: Declared[Storage, tuple[Event, ...]] = Declared(in_order)
+WRITES: Declared[Storage, tuple[Overwrite, ...]] = Declared(in_order)
 """The in-place writes to each storage, the last ``EVENTS`` of them."""
 STORED: Declared[Any, int] = Declared(latest)
 """When a container took a tensor, by the container and the tensor's storage; when an attribute was bound, by the
@@ -98,7 +98,7 @@ YIELDS: Declared[Value, tuple[Yielded, ...]] = Declared(in_order)
 """What a generator yielded, by the list that stands for its values."""
 
 
-def since(m: Trace, tensor: Tensor, time: int) -> list[Event]:
+def since(m: Trace, tensor: Tensor, time: int) -> list[Overwrite]:
     """The writes to the memory of a tensor after a moment, as far as the present path has seen them.
 
     What was there before all values were replaced is not asked for any more.
@@ -114,7 +114,7 @@ def fills(tensor: Tensor, written: Written) -> bool:
     return written.op in FILLING and tensor.region is None
 
 
-def again(m: Trace, event: Event, time: int) -> bool:
+def again(m: Trace, event: Overwrite, time: int) -> bool:
     """Whether the function that wrote had written there before ``time`` too: it works in memory that it handed out.
 
     What is an argument of its own, its caller handed to it.
@@ -128,7 +128,7 @@ def again(m: Trace, event: Event, time: int) -> bool:
     )
 
 
-def whole(value: Tensor, event: Event) -> bool:
+def whole(value: Tensor, event: Overwrite) -> bool:
     """Whether a tensor is surely, element by element, what was overwritten."""
     both = (value, event.tensor)
     return value is event.tensor or all(tensor.view == "" and tensor.origin not in ("maybe", "cast") for tensor in both)
