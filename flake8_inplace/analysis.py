@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from .finding import Finding, Place
+from .hazards import TRIGGERS
 from .program import scan as scanning
 
 
@@ -34,7 +35,7 @@ def analyze(
     Raises SyntaxError where ``tree`` is not given and the text is no Python.
     """
     source = source.replace("\r\n", "\n").replace("\r", "\n")
-    file = scanning.scan(source, tree if tree is not None else ast.parse(source), frameworks, bool(extra))
+    file = scanning.scan(source, tree if tree is not None else ast.parse(source), TRIGGERS, frameworks, bool(extra))
     if file is None:
         return Result()
     from .interpreter.schedule import analyse

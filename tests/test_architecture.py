@@ -47,6 +47,7 @@ KNOWS_ONLY = {
     "program": {"finding", "torchfacts"},
     "heap": {"program"},
     "trace": {"program", "heap"},
+    "models": {"torchfacts", "program", "heap", "trace"},
     "hazards": {"rule", "torchfacts", "program", "heap", "trace"},
 }
 

@@ -8,6 +8,7 @@ import libcst as cst
 import pytest
 from libcst import matchers as match
 
+from flake8_inplace.hazards import TRIGGERS
 from flake8_inplace.program.nodes import parts
 from flake8_inplace.program.pieces import Piece
 from flake8_inplace.program.scan import scan
@@ -63,7 +64,7 @@ if torch:
 
 def texts(source: str) -> Iterator[Piece]:
     """Every piece of a file."""
-    file = scan(source, ast.parse(source), everything=True)
+    file = scan(source, ast.parse(source), TRIGGERS, everything=True)
     for piece in file.pieces if file is not None else ():
         yield from (piece, *piece.functions.values())
 
@@ -458,7 +459,7 @@ def f(x):
 @pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
 def test_only_what_can_overwrite_something_is_read(source: str) -> None:
     source = f"import torch\nfrom torch import nn\n{source}"
-    file = scan(source, ast.parse(source))
+    file = scan(source, ast.parse(source), TRIGGERS)
     pieces = file.pieces if file is not None else ()
     functions = [function for piece in pieces for function in piece.functions.values()]
     marked = {number for number, line in enumerate(source.split("\n"), 1) if line.endswith("# read")}
@@ -471,6 +472,6 @@ def test_a_long_table_is_data_unless_it_makes_a_layer_that_overwrites() -> None:
         f"import torch\nSIZES = {{\n{rows}}}\nLAYERS = {{\n{rows}    'act': torch.nn.ReLU(inplace=True)}}\n"
         "def f(x):\n    return x.add_(SIZES['layer1']['width'])\n"
     )
-    file = scan(source, ast.parse(source))
+    file = scan(source, ast.parse(source), TRIGGERS)
     read = [name for piece in file.pieces if piece.body for name in piece.binds] if file is not None else []
     assert read == ["torch", "LAYERS", "f"]

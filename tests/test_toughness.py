@@ -24,6 +24,7 @@ from hypothesis import HealthCheck, given, settings
 from flake8_inplace import checker
 from flake8_inplace.checker import findings
 from flake8_inplace.cli import main
+from flake8_inplace.hazards import TRIGGERS
 from flake8_inplace.program.scan import scan
 from flake8_inplace.trace import budget
 
@@ -359,7 +360,7 @@ def test_a_function_that_is_too_long() -> None:
 @given(hypothesmith.from_grammar() | hypothesmith.from_node())
 def test_any_program(source: str) -> None:
     text = f"import torch\n{source}\nx.add_(1)\n"
-    program = scan(text, ast.parse(text))
+    program = scan(text, ast.parse(text), TRIGGERS)
     assert program is not None and program.worth  # so that all of it is read
     assert "TIP000" not in {finding.code for finding in findings(text)}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..heap.values import NONE, Bindings, Choice, Ref, constant
+from ..heap.values import Choice, Ref
 from ..program.scan import GRADIENTS
 from ..program.site import Site
 from ..trace.frames import Frame
@@ -54,13 +54,6 @@ def writes_to_attribute(site: Site) -> bool:
 def says_in_place(name: str) -> bool:
     """Whether a function is named after what it does to its argument."""
     return (name.endswith("_") and not name.endswith("__")) or "inplace" in name or "in_place" in name
-
-
-def asks_for_in_place(site: Site, kwargs: Bindings) -> bool:
-    """Whether a call of unknown code looks as if it overwrote its argument."""
-    from ..program.wording import called_name
-
-    return constant(kwargs.get("inplace", NONE)) is True or called_name(site.expression).endswith("_")
 
 
 def optional(refusal: Refusal) -> bool:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from ..heap.values import Grad, Tensor
+from ..program.site import Site
+from ..program.summary import Triggers
 from ..rule import Rule
+from ..trace import events
+from ..trace.trace import Trace
 
 RULES = (
     Rule(
@@ -90,6 +95,14 @@ RULES = (
         "return a `clone()`",
     ),
     Rule(
+        "TIP214",
+        "frozen-result",
+        "`requires_grad` of a computed tensor is set to False",
+        "freeze",
+        "sets `requires_grad` of a computed tensor to False, which torch refuses; use `detach()`",
+        fix="never",
+    ),
+    Rule(
         "TIP309",
         "expanded-mask",
         "a masked or indexed write to expanded memory changes every row that shares it",
@@ -100,3 +113,12 @@ RULES = (
     ),
 )
 LEAF_KINDS = ("leaf", "leaf view")
+TRIGGERS = Triggers(frozenset({"requires_grad_", "requires_grad="}), frozenset({"vmap", "inference_mode"}))
+
+
+@events.requires_grad.listen
+def freeze(m: Trace, tensor: Tensor, value: bool, site: Site) -> None:
+    """Report ``h.requires_grad_(False)`` on a computed tensor: torch lets nobody but a leaf change that."""
+    state = m.cell(tensor)
+    if not value and state.grad is Grad.YES and state.node is not None:
+        m.refuse("freeze", site)

@@ -8,6 +8,7 @@ from ..heap.autograd import Write, compatible, graph, routes
 from ..heap.state import Declared
 from ..heap.values import Grad, Node, Saved, Storage, Value
 from ..program.site import Site
+from ..program.summary import Triggers
 from ..rule import Rule
 from ..trace import events
 from ..trace.backward import SECOND_BACKWARD, all_writes
@@ -116,6 +117,7 @@ RULES = (
         fix="never",
     ),
 )
+TRIGGERS = Triggers(names=frozenset({"step", "data"}))
 UPDATES = ("step", "fused")
 """The kinds of a write that an optimizer makes."""
 RENORM = "look the embedding up before its weight is used, or use a `clone()` of the weight"

@@ -8,6 +8,7 @@ from ..heap.state import Declared, in_order, same_or_none
 from ..heap.values import Choice, Object, Tensor, Value
 from ..program.sealed import sealed
 from ..program.site import Site
+from ..program.summary import Triggers
 from ..rule import Rule
 from ..trace import events
 from ..trace.frames import Frame
@@ -48,6 +49,7 @@ class Snapshot:
 UPDATES: Declared[str, tuple[Update, ...]] = Declared(in_order)
 """The updates of parameters, under the one key ``_ALL``."""
 _ALL = "all"
+TRIGGERS = Triggers(names=frozenset({"load_state_dict"}))
 SNAPSHOTS: Declared[Value, Snapshot | None] = Declared(same_or_none)
 """The state dicts that were taken."""
 OVERTAKEN: Declared[tuple[Frame | Object, str], Site | None] = Declared(same_or_none)

@@ -51,7 +51,7 @@ def set_attribute(m: Trace, owner: Value, name: str, value: Value, site: Site) -
         classes.set_attribute(m, owner, name, value, site)
     elif isinstance(owner, Tensor) and name == "requires_grad":
         test = condition(m, value)
-        tensors.require_grad(m, owner, test is not False)
+        tensors.require_grad(m, owner, test is not False, site)
     elif isinstance(owner, Tensor) and name == "data":
         events.replace_data(m, owner, m.see(value))
     elif isinstance(owner, Class):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..hazards import intent
 from ..heap.join import choose
 from ..heap.state import variables
 from ..heap.values import (
@@ -32,6 +31,7 @@ from ..heap.values import (
     constant,
     is_number,
 )
+from ..program import wording
 from ..program.pieces import Piece
 from ..program.site import Site
 from ..torchfacts import modules
@@ -146,12 +146,17 @@ def call(m: Trace, callee: Value, args: list[Value], kwargs: dict[str, Value], s
     return _possibly(m, _module_call(m, callee, args, kwargs, site), args, kwargs, site)
 
 
+def _asks_for_in_place(site: Site, kwargs: dict[str, Value]) -> bool:
+    """Whether a call of unknown code looks as if it overwrote its argument."""
+    return constant(kwargs.get("inplace", NONE)) is True or wording.called_name(site.expression).endswith("_")
+
+
 def _possibly(m: Trace, result: Value, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """What code that this file does not show may have done with its arguments, for whoever wants to know."""
     if "possible" not in m.extra or not isinstance(result, Unknown) or result.scalar:
         return result
     given = [tensor for arg in (*args, *kwargs.values()) for tensor in holdings.tensors_in(m, arg)]
-    if given and intent.asks_for_in_place(site, kwargs):
+    if given and _asks_for_in_place(site, kwargs):
         events.write(m, given[0].storage, "possible", site)
         return result
     saves = tuple(operators.keep(m, "this call", "argument", t.storage, site, True) for t in given if m.grad(t))
@@ -425,7 +430,7 @@ def object_method(
     if name in ("to", "cuda", "cpu", "half", "float", "double", "type", "bfloat16", "requires_grad_"):
         if name == "requires_grad_" and args and constant(args[0]) is False:
             for tensor in holdings.parameters(m, instance):
-                tensors.require_grad(m, tensor, False)
+                tensors.require_grad(m, tensor, False, site)
         return instance
     if name in ("children", "modules", "named_children", "named_modules"):
         every = name.endswith("modules")

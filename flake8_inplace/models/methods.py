@@ -23,7 +23,7 @@ def method(m: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: Bindi
         return tensor
     if name == "requires_grad_":
         on = constant(args[0] if args else kwargs.get("requires_grad", NONE)) is not False
-        require_grad(m, tensor, on)
+        require_grad(m, tensor, on, site)
         return tensor
     if name == "numpy":
         return Array(tensor.storage, tensor)

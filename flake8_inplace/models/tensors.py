@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..heap.values import NONE, Bindings, Cell, CellState, Grad, Node, Storage, Tensor, Tuple, Unknown, Value, constant
+from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace import events
 from ..trace.holdings import reach
@@ -92,7 +93,9 @@ def backward(m: Trace, outputs: list[Value], kwargs: Bindings) -> None:
         events.free_graph(m, m.history(*outputs))
 
 
-def require_grad(m: Trace, tensor: Tensor, on: bool) -> None:
+def require_grad(m: Trace, tensor: Tensor, on: bool, site: Site) -> None:
+    """``tensor.requires_grad_(on)``."""
+    events.requires_grad(m, tensor, on, site)
     state = m.cell(tensor)
     m.state.set(m.state[GRAD_TESTS], tensor.cell, frozenset())  # what was asked before says nothing of it now
     m.state.put(tensor.cell, CellState(Grad.YES if on else Grad.NO, state.node if on else None, state.node is None))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
-from .summary import MINDING, Group, Unit
+from .summary import Group, Triggers, Unit
 
 _BUILDERS = frozenset({"__init__", "__new__", "__post_init__"})
 """Methods that make an instance: nothing that other methods do comes before them."""
@@ -17,7 +17,7 @@ _RUNNERS = frozenset({"forward", "backward", "setup_context", "jvp", "vmap", "st
 """Methods that run without being mentioned, as those with two underscores do."""
 
 
-def mark(parts: Iterable[tuple[frozenset[str], Unit | Group]], everything: bool = False) -> bool:
+def mark(parts: Iterable[tuple[frozenset[str], Unit | Group]], triggers: Triggers, everything: bool = False) -> bool:
     """Mark what is worth reading of top-level statements, each with the names that it binds; False if nothing is.
 
     ``everything`` is, where what code of other files may overwrite is asked for as well.
@@ -27,7 +27,7 @@ def mark(parts: Iterable[tuple[frozenset[str], Unit | Group]], everything: bool 
         file.add(part, names, None)
     users = file.users()
     mentions = frozenset[str]().union(*(unit.mentions for unit, _ in file.units))
-    minded = not mentions.isdisjoint(MINDING)
+    minded = not mentions.isdisjoint(triggers.contexts)
     trains = not mentions.isdisjoint(("backward", "grad"))
     imported = frozenset[tuple[str, str]]().union(*(unit.imported for unit, _ in file.units))
     first = {name for module, name in imported if module == "torch.nn.init"}

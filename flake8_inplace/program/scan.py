@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from . import reach, summary
 from .pieces import Definition, Piece, Scan
-from .summary import Group, Unit
+from .summary import Group, Triggers, Unit
 
 TABLE = 4_000
 """Characters of a statement beyond which it is taken for data, where it defines nothing and can overwrite nothing."""
@@ -24,16 +24,20 @@ GRADIENTS = frozenset("backward requires_grad requires_grad_ grad autograd optim
 
 
 def scan(
-    source: str, tree: ast.Module, frameworks: frozenset[str] = FRAMEWORKS, everything: bool = False
+    source: str,
+    tree: ast.Module,
+    triggers: Triggers,
+    frameworks: frozenset[str] = FRAMEWORKS,
+    everything: bool = False,
 ) -> Scan | None:
     """The pieces of a file, or None where nothing in it can be a hazard; ``everything`` as for `reach.mark`."""
     if not any(name in source for name in frameworks) or not _imports(tree, frameworks):
         return None
-    parts = summary.read(tree)
+    parts = summary.read(tree, triggers)
     names = [frozenset(_binds(statement)) for statement in tree.body]
     tables = list(_registers(tree.body, parts, names))
     found = [names | others for names, others in zip(names, tables, strict=True)]
-    if not reach.mark(zip(found, parts, strict=True), everything):
+    if not reach.mark(zip(found, parts, strict=True), triggers, everything):
         return None
     lines = source.split("\n")  # a form feed ends no line of Python
     result = Scan([_piece(*each, lines) for each in zip(tree.body, parts, names, tables, strict=True)])

@@ -11,13 +11,10 @@ from typing import Any
 from ..torchfacts import ops as facts
 from .locals import Bindings, is_container, is_new, is_self, is_text, numeric, only_filled, says_number, variable
 
-_STEPS = frozenset({"step", "load_state_dict", "data"})
 _HARMLESS = frozenset({"requires_grad_", "share_memory_"})
-"""Methods with an underscore at the end that leave the values alone."""
+"""Methods with an underscore at the end that leave the values alone. A checker may be after them all the same."""
 _OTHERS = frozenset({"add_", "apply_", "copy_", "log_", "map_", "put_", "random_", "set_"})
 """In-place methods whose out-of-place name is mostly a method of something else, such as a set or a logger."""
-MINDING = frozenset({"vmap", "inference_mode"})
-"""Functions that mind where a tensor was made."""
 _COMPUTES = (ast.BinOp, ast.While, ast.With, ast.Lambda, ast.ClassDef, ast.Yield)
 _PLAIN = frozenset({"dict", "list", "tuple", "set", "int", "float", "str", "bool", "len", "range", "isinstance"})
 """Builtins that a function may call and still compute nothing."""
@@ -28,6 +25,21 @@ _LEAVES = frozenset(
 )
 """Fields of syntax nodes that hold no expression, or one that does not run."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(frozen=True, slots=True)
+class Triggers:
+    """What makes a function worth reading, beside an in-place write that its text shows. Each checker has its own.
+
+    ``names`` are methods and attributes that it asks for; with ``=`` at the end, attributes that it binds.
+    ``contexts`` are functions and context managers in which a write to memory that was just made matters too.
+    """
+
+    names: frozenset[str] = frozenset()
+    contexts: frozenset[str] = frozenset()
+
+    def __or__(self, other: Triggers) -> Triggers:
+        return Triggers(self.names | other.names, self.contexts | other.contexts)
 
 
 @dataclass(slots=True, eq=False)
@@ -86,15 +98,15 @@ class Group:
         yield self.body
 
 
-def read(module: ast.Module) -> list[Unit | Group]:
+def read(module: ast.Module, triggers: Triggers) -> list[Unit | Group]:
     """What each top-level statement mentions and may overwrite."""
-    readings = {part: _read([part]) for part in module.body if not isinstance(part, ast.ClassDef)}
+    readings = {part: _read([part], triggers) for part in module.body if not isinstance(part, ast.ClassDef)}
     variables = Bindings()
     for part, reading in readings.items():
         if not isinstance(part, _FUNCTIONS):
             variables.include(reading.bound, attributes=False)
     return [
-        _group(part)
+        _group(part, triggers)
         if isinstance(part, ast.ClassDef)
         else readings[part].unit(part.name, Bindings())
         if isinstance(part, _FUNCTIONS)
@@ -103,10 +115,10 @@ def read(module: ast.Module) -> list[Unit | Group]:
     ]
 
 
-def _group(node: ast.ClassDef) -> Group:
-    methods = {part: _read([part]) for part in node.body if isinstance(part, _FUNCTIONS)}
+def _group(node: ast.ClassDef, triggers: Triggers) -> Group:
+    methods = {part: _read([part], triggers) for part in node.body if isinstance(part, _FUNCTIONS)}
     rest = [part for part in node.body if not isinstance(part, (*_FUNCTIONS, ast.ClassDef))]
-    body = _read([*node.bases, *node.keywords, *node.decorator_list, *rest])
+    body = _read([*node.bases, *node.keywords, *node.decorator_list, *rest], triggers)
     attributes = Bindings()
     for reading in methods.values():
         attributes.include(reading.bound, attributes=True)
@@ -114,7 +126,7 @@ def _group(node: ast.ClassDef) -> Group:
     group = Group(node.name, body.unit(node.name, attributes), bases)
     for part in node.body:
         if isinstance(part, ast.ClassDef):
-            group.parts[part] = _group(part)
+            group.parts[part] = _group(part, triggers)
         elif isinstance(part, _FUNCTIONS):
             group.parts[part] = methods[part].unit(part.name, attributes)
     return group
@@ -137,6 +149,7 @@ class _Reading:
     """
 
     node: ast.AST | None
+    triggers: Triggers
     mentions: set[str] = field(default_factory=set)
     referred: set[str] = field(default_factory=set)
     own: set[str] = field(default_factory=set)
@@ -193,9 +206,9 @@ class _Reading:
         return new > 0 and new == self.bound.counts[name, "any"]
 
 
-def _read(nodes: list[ast.AST]) -> _Reading:
+def _read(nodes: list[ast.AST], triggers: Triggers) -> _Reading:
     """All nodes, parents before their children. No ast.walk, which takes twice the time: most files cost this alone."""
-    reading = _Reading(nodes[0] if nodes else None)
+    reading = _Reading(nodes[0] if nodes else None, triggers)
     while nodes:
         node = nodes.pop()
         kind: Any = type(node)
@@ -255,7 +268,7 @@ def _attribute(r: _Reading, node: ast.Attribute) -> None:
         r.begins = True
     elif owner == "operator" and name[:1] == "i":  # operator.iadd
         r.writes = True
-    elif name in _STEPS:
+    elif name in r.triggers.names or (type(node.ctx) is ast.Store and f"{name}=" in r.triggers.names):
         r.writes = r.writes or (name, owner) != ("data", "utils")  # torch.utils.data is a module
     elif name.endswith("_") and not name.endswith("__") and name not in _HARMLESS and not is_new(node.value):
         owned = variable(node.value) if node in r.at_once else ""
@@ -410,7 +423,7 @@ def _import(r: _Reading, node: ast.ImportFrom) -> None:
     module = node.module or ""
     if module.partition(".")[0] == "torch":
         r.imported.update((module, alias.asname or alias.name) for alias in node.names)
-        r.mentions.update(alias.name for alias in node.names if alias.name in MINDING)
+        r.mentions.update(alias.name for alias in node.names if alias.name in r.triggers.contexts)
 
 
 def _outer(r: _Reading, node: ast.Global) -> None:

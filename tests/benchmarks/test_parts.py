@@ -11,6 +11,7 @@ from typing import Any
 
 from flake8_inplace import verdicts
 from flake8_inplace.finding import Finding
+from flake8_inplace.hazards import TRIGGERS
 from flake8_inplace.interpreter.schedule import analyse
 from flake8_inplace.program.pieces import Scan
 from flake8_inplace.program.scan import scan
@@ -23,7 +24,7 @@ TREES = [ast.parse(source) for source in SOURCES]
 
 def gate() -> list[Scan]:
     """Which files, and which pieces of them, are worth reading: all that most files cost."""
-    return [file for source, tree in zip(SOURCES, TREES, strict=True) if (file := scan(source, tree))]
+    return [file for source, tree in zip(SOURCES, TREES, strict=True) if (file := scan(source, tree, TRIGGERS))]
 
 
 def plant(files: list[Scan]) -> int:
