@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 from dataclasses import dataclass
 
+from . import readings
 from .finding import Finding, Place
 from .hazards import TRIGGERS
 from .program import scan as scanning
@@ -15,12 +17,13 @@ class Result:
     """What the analysis of one file found.
 
     ``reveals`` are the states that calls of ``reveal(x)`` asked for, by line; ``problem`` says where and why a part of
-    the file could not be read.
+    the file could not be read. ``readings`` say which functions were read, where the environment asks for that.
     """
 
     findings: tuple[Finding, ...] = ()
     reveals: tuple[tuple[int, str], ...] = ()
     problem: tuple[Place, str] | None = None
+    readings: tuple[str, ...] = ()
 
 
 def analyze(
@@ -36,8 +39,9 @@ def analyze(
     """
     source = source.replace("\r\n", "\n").replace("\r", "\n")
     file = scanning.scan(source, tree if tree is not None else ast.parse(source), TRIGGERS, frameworks, bool(extra))
+    asked = bool(os.environ.get(readings.VARIABLE))
     if file is None:
-        return Result()
+        return Result(readings=readings.nothing_read() if asked else ())
     from .interpreter.schedule import analyse
     from .verdicts import findings
 
@@ -47,6 +51,7 @@ def analyze(
         piece, reason = min(trace.text.unreadable.items(), key=lambda item: item[0].line)
         problem = (Place(piece.line, 0), reason)
     reveals = tuple((site.piece.tree.place(site.node).line, text) for site, text in trace.reports.reveals)
-    result = Result(tuple(findings(trace.reports.hazards.values(), trace.reports.misuses)), reveals, problem)
+    said = readings.explain(file, trace) if asked else ()
+    result = Result(tuple(findings(trace.reports.hazards.values(), trace.reports.misuses)), reveals, problem, said)
     trace.text.close()
     return result

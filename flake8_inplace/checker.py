@@ -121,7 +121,7 @@ class Style(Extension):
 
 def check(plugin: Checker | Extension, family: str) -> Iterator[Report]:
     """The findings of one plugin in one file: those of a family, or those that are on by default."""
-    found = findings("".join(plugin.lines), plugin.tree)
+    found = findings("".join(plugin.lines), plugin.tree, getattr(plugin, "filename", ""))
     if "libcst" in sys.modules:
         settle()
     for finding in found:
@@ -129,7 +129,7 @@ def check(plugin: Checker | Extension, family: str) -> Iterator[Report]:
             yield finding.line, finding.column, f"{finding.code} {finding.message}", type(plugin)
 
 
-def findings(text: str, tree: ast.Module | None = None) -> list[Finding]:
+def findings(text: str, tree: ast.Module | None = None, filename: str = "") -> list[Finding]:
     """What is found in the text of one file. What could not be read is a finding too: nothing is raised."""
     try:
         result = analysed(text, tree)
@@ -137,6 +137,8 @@ def findings(text: str, tree: ast.Module | None = None) -> list[Finding]:
         return [unreadable(Place(error.lineno or 1, max((error.offset or 1) - 1, 0)), f"SyntaxError: {error.msg}")]
     except Exception as error:  # whatever goes wrong here must not end the lint of all other files
         return [unreadable(Place(1, 0), f"{type(error).__name__}: {short(error)}")]
+    for row in result.readings:
+        print(f"{filename or '-'}: {row}", file=sys.stderr)
     problems = [unreadable(*result.problem)] if result.problem is not None else []
     return [*problems, *result.findings]
 

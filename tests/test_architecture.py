@@ -28,6 +28,7 @@ ORDER = [
     "interpreter",
     "rules",
     "verdicts",
+    "readings",
     "analysis",
     "checker",
     "fix",

@@ -1,6 +1,7 @@
 """The plugin under a real flake8 process, as people run it."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -402,3 +403,24 @@ def test_own_operators_that_cannot_be_used(tmp_path: Path, text: str | None, sai
     first, second = done.stdout.splitlines()
     assert first == "There was a critical error during execution of Flake8:"
     assert second.startswith("inplace-ops: ") and said in second
+
+
+def test_readings_are_explained(tmp_path: Path) -> None:
+    """FLAKE8_INPLACE_EXPLAIN says of each function whether it was read, and why not."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import torch\n\ndef f(x: torch.Tensor):\n    g(x)\n\ndef g(y):\n    y.mul_(2)\n\ndef h(z):\n    return z + 1\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "flake8", "--isolated", "--select=TIP", str(program)],
+        env={**os.environ, "FLAKE8_INPLACE_EXPLAIN": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = [line.partition(": line ")[2] for line in done.stderr.splitlines()]
+    assert said == [
+        "3: f: read, as code outside the file may call it",
+        "6: g: read where the file calls it",
+        "9: h: not worth reading: no name in it leads to an in-place write",
+    ]

@@ -47,6 +47,7 @@ def entry_argument(m: Trace, function: Function, param: cst.Param, first: bool, 
 def call_entry(m: Trace, function: Function, receiver: Value | None) -> None:
     """Read a function as if somebody outside the file called it; what it hands out may be backpropagated."""
     m.state.journal.clear()
+    m.work.entries.add(function.node)
     params = function.node.params
     spec = positional(params)
     args: list[Value] = []

@@ -68,6 +68,11 @@ class Piece:
         for piece in (self, *self.functions.values()):
             piece._tree = piece._block = None
 
+    def origin(self, node: object) -> int | None:
+        """The line that a node was made from, if it was made for this piece."""
+        made = self._tree.origins.get(node) if self._tree is not None else None  # type: ignore[call-overload]
+        return getattr(made, "lineno", None)
+
     @property
     def tree(self) -> Tree:
         if self._tree is None:

@@ -31,6 +31,7 @@ class Worklist:
     """What one entry point leaves for the next: which functions were read already, and the state of the module."""
 
     reached: set[cst.CSTNode] = field(default_factory=set)  # functions that were called with known arguments
+    entries: set[cst.CSTNode] = field(default_factory=set)  # functions that were read as if code outside called them
     ran: dict[cst.CSTNode, int] = field(default_factory=dict)  # functions that were called, and when last
     mentioned: set[str] = field(default_factory=set)  # names in the functions that were read
     private: set[str] = field(default_factory=set)  # private names that code evaluated, with grad mode on
