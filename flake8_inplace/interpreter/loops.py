@@ -11,7 +11,7 @@ from ..hazards import stale, text
 from ..hazards.snapshots import SNAPSHOTS
 from ..heap.state import Exit
 from ..heap.values import Cell, CellState, Const, Object, Tensor, Tuple, Unknown, Value
-from ..models import calls, iteration, lineage
+from ..models import iteration, lineage, modules
 from ..program.nodes import parts
 from ..trace import holdings
 from ..trace.callables import Bound
@@ -39,7 +39,7 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
         found = lineage.member(source.cls, "__iter__")
         if isinstance(found, Function) and _yields(m, node, found):
             return _interleaved(m, node, found, [source], {}, frame)
-    items, exact = iteration.few(m, *iteration.elements(m, source), calls.configures(frame.piece))
+    items, exact = iteration.few(m, *iteration.elements(m, source), modules.configures(frame.piece))
     if not items:
         skip(m, node.iter, node.body)
 

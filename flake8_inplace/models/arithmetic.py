@@ -27,7 +27,7 @@ from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace.trace import Trace
 from . import classes, overloads, tensors
-from .containers import bounded, dict_method, extend
+from .containers import bounded, extend, update
 from .iteration import LONGEST, elements_all
 
 SIZE = 1000
@@ -71,7 +71,7 @@ def augment(m: Trace, name: str, old: Value, value: Value, site: Site, form: str
         extend(m, old, value)
         return old
     if isinstance(old, Dict) and name == "or":
-        dict_method(m, old, "update", [value], {})
+        update(m, old, value, {})
         return old
     if isinstance(old, Array):
         saved.write(m, old.storage, "numpy", site)
