@@ -14,9 +14,7 @@ from . import autograd, classes, containers, custom, dicts, lineage, lists, opti
 from .registry import Call, call_method, method, model
 from .unknowns import parameter_of
 
-MODULE = lineage.MODULE
-LIST = "torch.nn.ModuleList"
-DICT = "torch.nn.ModuleDict"
+MODULE, LIST, DICT = classes.MODULES
 HANDLE = Ref("torch.utils.hooks.RemovableHandle")
 
 

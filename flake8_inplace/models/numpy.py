@@ -34,7 +34,7 @@ def _shared(call: Call) -> Value | None:
     return tensors.unknown_call(call.m, *call.values)
 
 
-@package("numpy", "math", "random", "os", "time", "np", "pandas", "logging", "json", "re")
+@package("numpy", "math", "random", "os", "time", "pandas", "logging", "json", "re")
 def _no_tensor(call: Call) -> Value:
     for arg in map(call.m.see, call.args) if call.m.state[STORED] else ():
         if isinstance(arg, List):
