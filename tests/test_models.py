@@ -33,7 +33,7 @@ def methods() -> Iterator[tuple[str, str]]:
         yield from ((cls, name) for name in table)
 
 
-@pytest.mark.parametrize("name", registry.MODELS)
+@pytest.mark.parametrize("name", sorted(registry.MODELS))
 def test_models_are_registered_for_what_exists(name: str) -> None:
     assert callable(resolve(name))
 
