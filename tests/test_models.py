@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from flake8_inplace.models import calls, lineage, registry
+from flake8_inplace.runtime.conformance import fenced
 
+ROOT = Path(__file__).parent.parent
 #: Packages that need not be installed here.
 ELSEWHERE = {"pandas"}
 #: Methods that the layers have by convention, though the class that they derive from has none.
@@ -58,6 +62,20 @@ def test_methods_exist(cls: str, name: str) -> None:
 )
 def test_classes_exist(name: str) -> None:
     assert isinstance(resolve(name), type)
+
+
+def test_the_page_quotes_the_source() -> None:
+    page = (ROOT / "docs" / "adding-a-model.md").read_text()
+    source = "".join(path.read_text() for path in sorted((ROOT / "flake8_inplace" / "models").glob("*.py")))
+    examples = fenced(page, "python")
+    assert examples and all(example in source for example in examples)
+
+
+def test_the_page_names_modules_that_exist() -> None:
+    page = (ROOT / "docs" / "adding-a-model.md").read_text()
+    named = re.findall(r"`(?:models/)?(\w+\.py)`", page)
+    known = {path.name for folder in ("flake8_inplace/models", "tests") for path in (ROOT / folder).glob("*.py")}
+    assert sorted(set(named) - known) == []
 
 
 def test_one_name_has_one_model() -> None:
