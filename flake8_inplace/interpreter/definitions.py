@@ -8,7 +8,7 @@ import libcst as cst
 
 from ..heap.state import variables
 from ..heap.values import NONE, Object, Ref, Value
-from ..models import calls
+from ..models import autograd, calls
 from ..models.lineage import NAMED_TUPLE
 from ..program.site import Site
 from ..trace.callables import Bound, Partial
@@ -62,7 +62,7 @@ def make_function(m: Trace, node: cst.FunctionDef, frame: Frame, owner: Class | 
         if isinstance(value, Ref):
             managed = managed or value.name == "contextlib.contextmanager"
             compiled = compiled or value.name in ("torch.compile", "torch.jit.script")
-            mode = calls.grad_mode_of(value.name)
+            mode = autograd.grad_mode_of(value.name)
             grad = mode if mode is not None else grad
             inference = inference or value.name == "torch.inference_mode"
     defaults: dict[str, Value] = {}

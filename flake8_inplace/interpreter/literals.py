@@ -96,7 +96,7 @@ def _dict(m: Trace, node: cst.Dict, frame: Frame) -> Value:
         if key is not None:
             containers.set_item(m, result, key, value)
         else:
-            containers.dict_method(m, result, "update", [value], {})
+            containers.update(m, result, value, {})
     for expression, value, since in read:
         unchanged(m, expression, value, since, frame)
     return result

@@ -10,7 +10,7 @@ import libcst as cst
 from ..hazards.snapshots import SNAPSHOTS
 from ..heap.state import Exit
 from ..heap.values import Cell, CellState, Const, Object, Tensor, Tuple, Unknown, Value
-from ..models import calls, iteration, lineage
+from ..models import iteration, lineage, modules
 from ..program import wording
 from ..program.nodes import parts
 from ..trace import events, holdings
@@ -39,7 +39,7 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
         found = lineage.member(source.cls, "__iter__")
         if isinstance(found, Function) and _yields(m, node, found):
             return _interleaved(m, node, found, [source], {}, frame)
-    items, exact = iteration.few(m, *iteration.elements(m, source), calls.configures(frame.piece))
+    items, exact = iteration.few(m, *iteration.elements(m, source), modules.configures(frame.piece))
     if not items:
         skip(m, node.iter, node.body)
 

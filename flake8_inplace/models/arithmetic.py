@@ -13,7 +13,6 @@ from ..heap.values import (
     Dict,
     Grad,
     List,
-    Object,
     Ref,
     Tensor,
     Tuple,
@@ -28,7 +27,7 @@ from ..trace import events
 from ..trace.log import Written
 from ..trace.trace import Trace
 from . import classes, overloads, tensors
-from .containers import bounded, dict_method, extend
+from .containers import bounded, extend, update
 from .iteration import LONGEST, elements_all
 
 SIZE = 1000
@@ -72,7 +71,7 @@ def augment(m: Trace, name: str, old: Value, value: Value, site: Site, form: str
         extend(m, old, value)
         return old
     if isinstance(old, Dict) and name == "or":
-        dict_method(m, old, "update", [value], {})
+        update(m, old, value, {})
         return old
     if isinstance(old, Array):
         events.write(m, old.storage, "numpy", site)
@@ -91,22 +90,39 @@ def operator(m: Trace, name: str, left: Value, right: Value, site: Site) -> Valu
     left, right = (Unknown(scalar=True) if isinstance(v, Array) else v for v in (left, right))
     if isinstance(left, Choice) or isinstance(right, Choice):
         return m.split([left, right], lambda v: operator(m, name, v[0], v[1], site))
-    if isinstance(left, Object) or isinstance(right, Object):
-        made = classes.special(m, left, f"__{name}__", [right], site)
-        if made is None and name not in _COMPARE:
-            made = classes.special(m, right, f"__r{name}__", [left], site)
-        if made is not None:
-            return made
-    if isinstance(left, Tensor):
-        return overloads.apply(m, facts.lookup(f"Tensor.__{name}__"), [left, right], {}, site)
-    if isinstance(right, Tensor) and not isinstance(left, (List, Tuple)):
-        likely = isinstance(left, Unknown) and left.likely
-        operands: list[Value] = [left, right] if likely else [right, left]
-        return overloads.apply(m, facts.lookup(f"Tensor.__{'' if likely else 'r'}{name}__"), operands, {}, site)
+    made = _special(m, name, left, right, site)
+    if made is None:
+        made = _of_tensors(m, name, left, right, site)
+    if made is not None:
+        return made
     if isinstance(left, Const) and isinstance(right, Const):
         return _of_constants(name, left.value, right.value)
     if name in _COMPARE:
         return _compare(m, name, left, right)
+    made = _of_containers(m, name, left, right)
+    return made if made is not None else _arithmetic(m, name, left, right)
+
+
+def _special(m: Trace, name: str, left: Value, right: Value, site: Site) -> Value | None:
+    """What the ``__add__`` or ``__radd__`` of an operand makes, if it has one."""
+    made = classes.special(m, left, f"__{name}__", [right], site)
+    if made is None and name not in _COMPARE:
+        made = classes.special(m, right, f"__r{name}__", [left], site)
+    return made
+
+
+def _of_tensors(m: Trace, name: str, left: Value, right: Value, site: Site) -> Value | None:
+    if isinstance(left, Tensor):
+        return overloads.apply(m, facts.lookup(f"Tensor.__{name}__"), [left, right], {}, site)
+    if not isinstance(right, Tensor) or isinstance(left, (List, Tuple)):
+        return None
+    if isinstance(left, Unknown) and left.likely:
+        return overloads.apply(m, facts.lookup(f"Tensor.__{name}__"), [left, right], {}, site)
+    return overloads.apply(m, facts.lookup(f"Tensor.__r{name}__"), [right, left], {}, site)
+
+
+def _of_containers(m: Trace, name: str, left: Value, right: Value) -> Value | None:
+    """``a + b`` and ``a * n`` of lists and tuples, ``a | b`` of dictionaries."""
     if name == "add" and isinstance(left, (List, Tuple)) and isinstance(right, (List, Tuple)):
         a, b = elements_all(m, left), elements_all(m, right)
         if isinstance(left, Tuple) and isinstance(right, Tuple) and len(a[0]) + len(b[0]) <= LONGEST:
@@ -116,12 +132,17 @@ def operator(m: Trace, name: str, left: Value, right: Value, site: Site) -> Valu
         one, other = m.state.get(left), m.state.get(right)
         return Dict({**one.items, **other.items}, one.open or other.open)
     if name == "mul" and isinstance(left, List):
-        times = constant(right)
-        contents = m.state.get(left)
-        known = isinstance(times, int) and not isinstance(right, Unknown) and 0 <= times <= 16
-        items = contents.items if known and times == 1 else tuple(_one_of_many(m, item) for item in contents.items)
-        return bounded(items * (times if known else 2), not known)
-    return _arithmetic(m, name, left, right)
+        return _repeated(m, left, right)
+    return None
+
+
+def _repeated(m: Trace, left: List, right: Value) -> List:
+    """``[x] * n``."""
+    times = constant(right)
+    contents = m.state.get(left)
+    known = isinstance(times, int) and not isinstance(right, Unknown) and 0 <= times <= 16
+    items = contents.items if known and times == 1 else tuple(_one_of_many(m, item) for item in contents.items)
+    return bounded(items * (times if known else 2), not known)
 
 
 def _of_constants(name: str, left: Any, right: Any) -> Value:

@@ -1,110 +1,195 @@
-"""Python's builtins and itertools."""
+"""Builtins of Python."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from ..heap.values import NONE, Choice, Const, Dict, List, Object, Ref, Slice, Tensor, Tuple, Unknown, Value, constant
-from ..program.site import Site
+from ..heap.values import NONE, Const, Dict, List, Object, Ref, Slice, Tensor, Tuple, Unknown, Value, constant
 from ..torchfacts import ops as facts
 from ..trace import events
 from ..trace.trace import Trace
 from . import lineage, methods, tensors
 from .arithmetic import is_small, operator
-from .containers import get_item, sliced
-from .iteration import ELEMENTS, elements, length
+from .containers import get_item
+from .iteration import elements, length
+from .registry import Call, Model, builtin, model, package
 
 
-def builtin(m: Trace, name: str, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value | None:
-    """Call a builtin of Python; None where it is none that matters here."""
-    if name in ("abs", "pow", "len", "isinstance") and any(isinstance(m.see(arg), Choice) for arg in args):
-        return m.split(args, lambda values: builtin(m, name, values, kwargs, site) or Unknown())
-    first = m.see(args[0]) if args else NONE
-    if name == "len":
-        if isinstance(first, Tensor):
-            return m.symbol(first, "len", scalar=True)
-        return length(m, first)
-    if name == "range":
-        return _range(args)
-    if name == "slice" and args:
-        bounds = [NONE, *args, NONE] if len(args) == 1 else [*args, NONE]
-        return Slice(*(m.see(bound) for bound in bounds[:3]))
-    if name in ("zip", "enumerate"):
-        return zipped(m, name, args)
-    if name in ("list", "tuple", "reversed", "sorted", "iter", "set"):
-        items, exact = elements(m, first) if args else ([], True)
-        if name in ("list", "tuple"):
-            events.collect(m, first, items)
-        if name == "reversed":
-            items = items[::-1]
-        return Tuple(tuple(items)) if name == "tuple" and exact else List(items, not exact)
-    if name == "next":
-        return elements(m, first)[0][0] if args and elements(m, first)[0] else Unknown()
-    if name in ("max", "min") and len(args) == 1 and "key" in kwargs:
-        return get_item(m, first, Unknown(scalar=True))
-    if name == "type" and len(args) == 1 and isinstance(first, Object):
-        return first.cls
-    if name in ("sum", "max", "min"):
-        return _fold(m, name, args, site)
-    if name == "abs" and isinstance(first, Tensor):
-        return methods.method(m, first, "abs", [], {}, site)
-    if name == "pow" and len(args) > 1 and isinstance(first, Tensor):
-        return methods.method(m, first, "pow", args[1:], {}, site)
-    if name in (
-        "int",
-        "float",
-        "bool",
-        "str",
-        "abs",
-        "round",
-        "pow",
-        "ord",
-        "hash",
-        "id",
-        "repr",
-        "isinstance",
-        "hasattr",
-        "callable",
-        "issubclass",
-        "all",
-        "any",
-        "type",
-        "divmod",
-        "format",
-        "print",
-        "open",
-    ):
-        return _scalar(m, name, args)
-    if name == "getattr" and len(args) > 1:
+def _for_each_option(function: Model) -> Model:
+    """Let a model see one option of each argument, where there are several."""
+
+    def split(call: Call) -> Value:
+        return call.m.split(call.args, lambda values: function(replace(call, args=values)) or Unknown())
+
+    return split
+
+
+@builtin("len")
+@_for_each_option
+def _len(call: Call) -> Value:
+    first = call.seen(0)
+    if isinstance(first, Tensor):
+        return call.m.symbol(first, "len", scalar=True)
+    return length(call.m, first)
+
+
+@builtin("range")
+def _range(call: Call) -> Value:
+    args = call.args
+    known = [constant(a) if isinstance(a, Const) else None for a in args]
+    if args and all(isinstance(k, int) for k in known):
+        try:
+            return Const(range(*(int(k) for k in known if k is not None)))
+        except (TypeError, ValueError):
+            return Unknown(scalar=True)
+    start: Value = args[0] if len(args) > 1 else Const(0)
+    start = start if isinstance(start, Const) else Unknown(scalar=True)
+    return Object(Ref("range"), {"start": start})
+
+
+@builtin("slice")
+def _slice(call: Call) -> Value | None:
+    if not call.args:
         return None
-    return None
+    bounds = [NONE, *call.args, NONE] if len(call.args) == 1 else [*call.args, NONE]
+    return Slice(*(call.m.see(bound) for bound in bounds[:3]))
 
 
-_CASTS: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "bool": bool, "abs": abs}
+@builtin("list")
+def _list(call: Call) -> Value:
+    items, exact = _elements(call)
+    events.collect(call.m, call.seen(0), items)
+    return List(items, not exact)
 
 
-def _scalar(m: Trace, name: str, args: list[Value]) -> Value:
-    values = [constant(m.see(a)) if isinstance(m.see(a), Const) else None for a in args]
-    given = values[0] if len(values) == 1 else None
-    number = isinstance(given, (int, float)) or (name == "int" and isinstance(given, str) and given.isdecimal())
-    if name in _CASTS and number and is_small(given):
-        with suppress(ValueError, OverflowError):  # int(float("nan"))
-            return Const(_CASTS[name](given))
-    if name == "isinstance" and len(args) == 2:
-        return _isinstance(m, m.see(args[0]), m.see(args[1]))
-    of_tensor = name == "hasattr" and len(args) == 2 and isinstance(m.see(args[0]), Tensor)
-    if of_tensor and values[1] in facts.tensor_methods():
-        return Const(True)
-    if name in ("hasattr", "callable", "issubclass"):
-        return m.symbol(name, *(m.see(a) for a in args), scalar=True)
+@builtin("tuple")
+def _tuple(call: Call) -> Value:
+    items, exact = _elements(call)
+    events.collect(call.m, call.seen(0), items)
+    return Tuple(tuple(items)) if exact else List(items, open=True)
+
+
+@builtin("sorted", "iter", "set")
+def _in_some_order(call: Call) -> Value:
+    items, exact = _elements(call)
+    return List(items, not exact)
+
+
+@builtin("reversed")
+def _reversed(call: Call) -> Value:
+    items, exact = _elements(call)
+    return List(items[::-1], not exact)
+
+
+def _elements(call: Call) -> tuple[list[Value], bool]:
+    """The elements of the argument, and whether these are all."""
+    return elements(call.m, call.args[0]) if call.args else ([], True)
+
+
+@builtin("next")
+def _next(call: Call) -> Value:
+    items, _ = _elements(call)
+    return items[0] if items else Unknown()
+
+
+@builtin("max", "min")
+def _extreme(call: Call) -> Value:
+    m, args = call.m, call.args
+    if len(args) == 1 and "key" in call.kwargs:
+        return get_item(m, call.seen(0), Unknown(scalar=True))
+    if any(isinstance(m.see(a), Tensor) for a in args) or m.history(*args):
+        return tensors.unknown_call(m, *args)
     return Unknown(scalar=True)
 
 
-def _isinstance(m: Trace, value: Value, cls: Value) -> Value:
-    """Decided for tensors and for instances whose classes are known all the way up."""
+@builtin("sum")
+def _sum(call: Call) -> Value:
+    if not call.args:
+        return Unknown(scalar=True)
+    items, _ = _elements(call)
+    total = items[0] if items else Const(0)
+    for item in items[1:]:
+        total = operator(call.m, "add", total, item, call.site)
+    return total
+
+
+@builtin("type")
+def _type(call: Call) -> Value:
+    first = call.seen(0)
+    return first.cls if len(call.args) == 1 and isinstance(first, Object) else Unknown(scalar=True)
+
+
+@builtin("abs")
+@_for_each_option
+def _abs(call: Call) -> Value:
+    first = call.seen(0)
+    return methods.method(call.m, first, "abs", [], {}, call.site) if isinstance(first, Tensor) else _cast(call)
+
+
+@builtin("pow")
+@_for_each_option
+def _pow(call: Call) -> Value:
+    first = call.seen(0)
+    if len(call.args) > 1 and isinstance(first, Tensor):
+        return methods.method(call.m, first, "pow", call.args[1:], {}, call.site)
+    return Unknown(scalar=True)
+
+
+_CASTS: dict[str, Callable[[Any], Any]] = {
+    "builtins.int": int,
+    "builtins.float": float,
+    "builtins.bool": bool,
+    "builtins.abs": abs,
+}
+
+
+@builtin("int", "float", "bool")
+def _cast(call: Call) -> Value:
+    """A number that is made of a known one."""
+    given = call.seen(0)
+    value = given.value if len(call.args) == 1 and isinstance(given, Const) else None
+    digits = call.name == "builtins.int" and isinstance(value, str) and value.isdecimal()
+    if (isinstance(value, (int, float)) or digits) and is_small(value):
+        with suppress(ValueError, OverflowError):  # int(float("nan"))
+            return Const(_CASTS[call.name](value))
+    return Unknown(scalar=True)
+
+
+@builtin("str", "round", "ord", "hash", "id", "repr", "all", "any", "divmod", "format", "print", "open")
+def _no_tensor(call: Call) -> Value:
+    return Unknown(scalar=True)
+
+
+@builtin("hasattr")
+def _hasattr(call: Call) -> Value:
+    name = call.seen(1)
+    of_tensor = len(call.args) == 2 and isinstance(call.seen(0), Tensor) and isinstance(name, Const)
+    return Const(True) if of_tensor and constant(name) in facts.tensor_methods() else _test(call)
+
+
+@builtin("callable", "issubclass")
+def _test(call: Call) -> Value:
+    return call.m.symbol(call.name, *map(call.m.see, call.args), scalar=True)
+
+
+@builtin("isinstance")
+@_for_each_option
+def _isinstance(call: Call) -> Value:
+    return instance_of(call.m, call.seen(0), call.seen(1)) if len(call.args) == 2 else Unknown(scalar=True)
+
+
+@model("torch.is_tensor")
+def _is_tensor(call: Call) -> Value | None:
+    if not call.args:
+        return None
+    return call.m.split(call.args[:1], lambda values: instance_of(call.m, values[0], Ref("torch.Tensor")))
+
+
+def instance_of(m: Trace, value: Value, cls: Value) -> Value:
+    """``isinstance(value, cls)``: decided for tensors and for instances whose classes are known all the way up."""
     options = cls.items if isinstance(cls, Tuple) else (cls,)
     names = [option.name for option in options if isinstance(option, Ref)]
     if isinstance(value, Tensor) and len(names) == len(options):
@@ -124,74 +209,6 @@ def _isinstance(m: Trace, value: Value, cls: Value) -> Value:
     return m.symbol("isinstance", value, cls, scalar=True)
 
 
-def _range(args: list[Value]) -> Value:
-    known = [constant(a) if isinstance(a, Const) else None for a in args]
-    if args and all(isinstance(k, int) for k in known):
-        try:
-            return Const(range(*(int(k) for k in known if k is not None)))
-        except (TypeError, ValueError):
-            return Unknown(scalar=True)
-    start: Value = args[0] if len(args) > 1 else Const(0)
-    start = start if isinstance(start, Const) else Unknown(scalar=True)
-    return Object(Ref("range"), {"start": start})
-
-
-def zipped(m: Trace, name: str, args: list[Value]) -> Value:
-    columns = [elements(m, arg) for arg in args[: 1 if name == "enumerate" else None]]
-    if not columns:
-        return List()
-    exact = all(done for _, done in columns)
-    count = min((len(items) for items, done in columns if done), default=2)  # the others are probably as long
-    rows: list[Value] = []
-    for row in range(count):
-        values = [items[row] if row < len(items) else Unknown() for items, _ in columns]
-        if name == "enumerate":
-            number: Value = Const(row) if exact or row == 0 else Unknown(scalar=True, positive=True)
-            values.insert(0, number)
-        rows.append(Tuple(tuple(values)))
-    rounds = List(rows, not exact)
-    for source in map(m.see, args):
-        events.derive(m, rounds, source)
-    return rounds
-
-
-def iterator(m: Trace, name: str, args: list[Value]) -> Value | None:
-    """Call a function of itertools; None for those that are not known."""
-    if name == "repeat" and args:
-        return List([args[0], args[0]], open=True)
-    columns = [elements(m, arg) for arg in args]
-    exact = all(done for _, done in columns)
-    if name == "chain":
-        return List([item for items, _ in columns for item in items], not exact)
-    if name == "chain.from_iterable" and columns:
-        inner = [elements(m, item) for item in columns[0][0]]
-        return List([item for items, _ in inner for item in items], not (exact and all(done for _, done in inner)))
-    if name == "islice" and len(args) > 1 and columns[0][1]:
-        bounds = [NONE, args[1]] if len(args) == 2 else args[1:]
-        known = sliced(tuple(columns[0][0]), Slice(*map(m.see, [*bounds, NONE][:3])))
-        if known is not None:
-            return List(known)
-    if name == "product":
-        rows = list(itertools.islice(itertools.product(*(items for items, _ in columns)), ELEMENTS + 1))
-        return List([Tuple(row) for row in rows[:ELEMENTS]], not exact or len(rows) > ELEMENTS)
-    if name == "zip_longest":
-        return zipped(m, "zip", args)
-    if name in ("cycle", "islice") and columns:
-        part = List(columns[0][0], open=True)
-        events.derive(m, part, m.see(args[0]))
-        return part
-    if name == "pairwise" and columns:
-        return List([Tuple(pair) for pair in itertools.pairwise(columns[0][0])], not exact)
-    return None
-
-
-def _fold(m: Trace, name: str, args: list[Value], site: Site) -> Value:
-    if name == "sum" and args:
-        items, _ = elements(m, args[0])
-        total = items[0] if items else Const(0)
-        for item in items[1:]:
-            total = operator(m, "add", total, item, site)
-        return total
-    if any(isinstance(m.see(a), Tensor) for a in args):
-        return tensors.unknown_call(m, *args)
-    return tensors.unknown_call(m, *args) if m.history(*args) else Unknown(scalar=True)
+@package("builtins")
+def _unknown(call: Call) -> Value:
+    return tensors.unknown_call(call.m, *call.values)

@@ -15,6 +15,7 @@ from .lineage import (
     DICTIONARIES,
     FIELD,
     LIST,
+    MODULE,
     NAMED_TUPLE,
     PACKED,
     STRANGER,
@@ -27,6 +28,7 @@ from .lineage import (
 )
 from .nn import build
 from .records import as_list, dictionary
+from .registry import METHODS
 
 
 def special(m: Trace, value: Value, name: str, args: list[Value], site: Site) -> Value | None:
@@ -142,16 +144,12 @@ def _has_method(cls: Value, name: str) -> bool:
         return True
     if isinstance(cls, Ref) and cls.name.startswith(("torch.optim.", "torch.autograd.", "torch.utils.hooks.")):
         return True
-    return name in _MODULE_METHODS and is_module(cls)
+    modelled = name in ("forward", "__call__") or any(name in METHODS[of] for of in MODULES)
+    return modelled and is_module(cls)
 
 
-_MODULE_METHODS = frozenset(
-    "parameters named_parameters buffers named_buffers modules children named_modules named_children register_buffer "
-    "register_parameter add_module train eval zero_grad to cuda cpu half float double bfloat16 type apply forward "
-    "append extend insert keys values items requires_grad_ load_state_dict state_dict register_forward_hook "
-    "register_forward_pre_hook get_submodule "
-    "reset_parameters share_memory register_full_backward_hook register_module __call__".split()
-)
+MODULES = (MODULE, "torch.nn.ModuleList", "torch.nn.ModuleDict")
+"""The classes whose methods modules have: these are the ones that a model is registered for."""
 
 
 def set_attribute(m: Trace, instance: Object, name: str, value: Value, site: Site) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..heap.join import CHOICES, choose
 from ..heap.values import (
     NONE,
@@ -25,10 +27,9 @@ from ..heap.values import (
 from ..program.site import Site
 from ..trace import events
 from ..trace.frames import Function
-from ..trace.log import STORED
 from ..trace.trace import Trace
 from . import records
-from .iteration import LONGEST, elements, key_of, spelled
+from .iteration import LONGEST, elements, key_of
 
 
 def bounded(items: tuple[Value, ...], open: bool) -> List:
@@ -84,53 +85,68 @@ def get_item(m: Trace, value: Value, index: Value) -> Value:
     """``value[index]`` for Python's containers."""
     index = m.see(index)
     if isinstance(value, Tuple):
-        fixed = key_of(index)
-        if isinstance(fixed, int) and -len(value.items) <= fixed < len(value.items):
-            return value.items[fixed]
-        if isinstance(index, Slice):
-            part = sliced(value.items, index)
-            return Tuple(part) if part is not None else List(value.items, open=True)
-        return Unknown()
+        return _item_of_tuple(value, index)
     if isinstance(value, List):
-        contents = m.state.get(value)
-        if isinstance(index, Slice):
-            part = None if contents.open else sliced(contents.items, index)
-            return List(_from(contents.items, index), open=True) if part is None else List(part)
-        where = position(m, value, index)
-        if where is not None:
-            events.load(m, value, m.see(contents.items[where]), True)
-        return contents.items[where] if where is not None else Unknown()
-    if isinstance(value, Dict) and isinstance(index, Choice):
-        return m.split([index], lambda keys: get_item(m, value, keys[0]))
+        return _item_of_list(m, value, index)
     if isinstance(value, Dict):
-        key = key_of(index)
-        if key is not None or index == NONE:
-            table = m.state.get(value)
-            if key in table.items:
-                found: Value = table.items[key]
-                events.load(m, value, m.see(found), True)
-                return found
-            if value.factory is None:
-                return m.symbol(value, "[]", key) if table.open else Unknown()
-            return _missing(m, value, index)
-        if isinstance(index, Unknown):
-            found = m.state.get(value).items.get(index, Unknown())
-            if value.factory is None and isinstance(found, Unknown):
-                return _any_callable(m, value, index)
-            return _missing(m, value, index) if value.factory and isinstance(found, Unknown) else found
-        return Unknown()
-    if isinstance(value, Unknown):
-        if value.scalar:
-            return m.symbol(value, "[]", index, scalar=True)
-        if (value, "[]", key_of(index)) in m.state.store:
-            return m.see(m.state.store[value, "[]", key_of(index)])
-        key = index if isinstance(index, (Const, Unknown)) else None
-        if key is not None and (key_of(index) is not None or isinstance(index, Unknown)):
-            element = m.symbol(value, "[]", key, grad=part_grad(value))
-            events.read_part(m, m.see(element))
-            return element
-        return Unknown(part_grad(value), value.node)
+        if isinstance(index, Choice):
+            return m.split([index], lambda keys: get_item(m, value, keys[0]))
+        return _item_of_dict(m, value, index)
+    return _item_of_unknown(m, value, index) if isinstance(value, Unknown) else Unknown()
+
+
+def _item_of_tuple(value: Tuple, index: Value) -> Value:
+    fixed = key_of(index)
+    if isinstance(fixed, int) and -len(value.items) <= fixed < len(value.items):
+        return value.items[fixed]
+    if isinstance(index, Slice):
+        part = sliced(value.items, index)
+        return Tuple(part) if part is not None else List(value.items, open=True)
     return Unknown()
+
+
+def _item_of_list(m: Trace, value: List, index: Value) -> Value:
+    contents: Items = m.state.get(value)
+    if isinstance(index, Slice):
+        part = None if contents.open else sliced(contents.items, index)
+        return List(_from(contents.items, index), open=True) if part is None else List(part)
+    where = position(m, value, index)
+    if where is None:
+        return Unknown()
+    events.load(m, value, m.see(contents.items[where]), True)
+    return contents.items[where]
+
+
+def _item_of_dict(m: Trace, value: Dict, index: Value) -> Value:
+    table: Attributes = m.state.get(value)
+    key = key_of(index)
+    if key is not None or index == NONE:
+        if key in table.items:
+            found: Value = table.items[key]
+            events.load(m, value, m.see(found), True)
+            return found
+        if value.factory is None:
+            return m.symbol(value, "[]", key) if table.open else Unknown()
+        return _missing(m, value, index)
+    if not isinstance(index, Unknown):
+        return Unknown()
+    found = table.items.get(index, Unknown())
+    if not isinstance(found, Unknown):
+        return found
+    return _any_callable(m, value, index) if value.factory is None else _missing(m, value, index)
+
+
+def _item_of_unknown(m: Trace, value: Unknown, index: Value) -> Value:
+    if value.scalar:
+        return m.symbol(value, "[]", index, scalar=True)
+    key = key_of(index)
+    if (value, "[]", key) in m.state.store:
+        return m.see(m.state.store[value, "[]", key])
+    if isinstance(index, Unknown) or (isinstance(index, Const) and key is not None):
+        element = m.symbol(value, "[]", index, grad=part_grad(value))
+        events.read_part(m, m.see(element))
+        return element
+    return Unknown(part_grad(value), value.node)
 
 
 def _missing(m: Trace, value: Dict, index: Value) -> Value:
@@ -201,44 +217,28 @@ def with_slice(contents: Items, index: Slice, new: list[Value]) -> Items | None:
     return Items(tuple(items))
 
 
-def list_method(m: Trace, value: List, name: str, args: list[Value]) -> Value:
+def append(m: Trace, value: List, item: Value) -> None:
     contents: Items = m.state.get(value)
-    first = args[0] if args else NONE
-    if name in ("append", "appendleft"):
-        events.append(m, value, first)
-        items = (*contents.items, first) if name == "append" else (first, *contents.items)
-        m.state.put(value, Items(items, contents.open))
-        return NONE
-    if name in ("extend", "extendleft"):
-        extend(m, value, first)
-        return NONE
-    if name == "insert" and len(args) > 1:
-        where = constant(first)
-        where = where if isinstance(where, int) else 0
-        m.state.put(value, Items((*contents.items[:where], args[1], *contents.items[where:]), contents.open))
-        return NONE
-    if name in ("pop", "popleft"):
-        index = constant(first) if args else (-1 if name == "pop" else 0)
-        if isinstance(index, int) and -len(contents.items) <= index < len(contents.items):
-            left = list(contents.items)
-            taken = left.pop(index)
-            events.load(m, value, m.see(taken), True)
-            m.state.put(value, Items(tuple(left), contents.open))
-            return taken
+    events.append(m, value, item)
+    m.state.put(value, Items((*contents.items, item), contents.open))
+
+
+def pop(m: Trace, value: List, index: object) -> Value:
+    """Take an element out of a list."""
+    contents: Items = m.state.get(value)
+    if not isinstance(index, int) or not -len(contents.items) <= index < len(contents.items):
         return Unknown()
-    if name == "clear":
-        for item in contents.items:
-            events.remove(m, value, item)
-        m.state.put(value, Items(()))
-        return NONE
-    if name == "reverse":
-        m.state.put(value, Items(contents.items[::-1], contents.open))
-        return NONE
-    if name == "copy":
-        return records.shallow(m, value)
-    if name == "__next__":
-        return elements(m, value)[0][0] if contents.items else Unknown()
-    return NONE if name in ("sort", "remove", "rotate") else Unknown(scalar=name in ("index", "count"))
+    left = list(contents.items)
+    taken = left.pop(index)
+    events.load(m, value, m.see(taken), True)
+    m.state.put(value, Items(tuple(left), contents.open))
+    return taken
+
+
+def clear(m: Trace, value: List) -> None:
+    for item in m.state.get(value).items:
+        events.remove(m, value, item)
+    m.state.put(value, Items(()))
 
 
 def extend(m: Trace, value: List, more: Value) -> None:
@@ -248,40 +248,13 @@ def extend(m: Trace, value: List, more: Value) -> None:
     m.state.put(value, whole.initial)
 
 
-def dict_method(m: Trace, value: Dict, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+def update(m: Trace, value: Dict, more: Value, named: Mapping[str, Value]) -> None:
+    """``value.update(more, **named)``."""
     contents: Attributes = m.state.get(value)
-    for item in contents.items.values() if m.state[STORED] and name in ("items", "values") else ():
-        events.load(m, value, m.see(item), True)
-    if name in ("get", "pop", "setdefault") and args:
-        key = key_of(m.see(args[0]))
-        if key is not None and key in contents.items:
-            events.load(m, value, m.see(contents.items[key]), True)
-            if name == "pop":
-                remove(m, value, args[0])
-            return contents.items[key]
-        default = args[1] if len(args) > 1 else NONE
-        if name == "setdefault":
-            set_item(m, value, args[0], default)
-            return default
-        return Unknown() if contents.open or key is None else default
-    if name == "items":
-        return List([Tuple((spelled(key), item)) for key, item in contents.items.items()], contents.open)
-    if name == "keys":
-        return List(map(spelled, contents.items), contents.open)
-    if name == "values":
-        return List(contents.items.values(), contents.open)
-    if name == "update":
-        other = records.entries(m, args[0]) if args else Attributes({})
-        for item in other.items.values():
-            events.store(m, value, item)
-        m.state.put(value, Attributes({**contents.items, **other.items, **kwargs}, contents.open or other.open))
-        return NONE
-    if name == "copy":
-        return records.shallow(m, value)
-    if name == "clear":
-        m.state.put(value, Attributes({}))
-        return NONE
-    return Unknown()
+    other = records.entries(m, more)
+    for item in other.items.values():
+        events.store(m, value, item)
+    m.state.put(value, Attributes({**contents.items, **other.items, **named}, contents.open or other.open))
 
 
 def remove(m: Trace, value: Value, index: Value) -> None:
@@ -297,4 +270,4 @@ def remove(m: Trace, value: Value, index: Value) -> None:
         less = with_slice(contents, index, [])
         m.state.put(value, less if less is not None and not contents.open else Items(contents.items, True))
     elif isinstance(value, List):
-        list_method(m, value, "pop", [index])
+        pop(m, value, constant(index))

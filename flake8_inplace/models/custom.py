@@ -10,15 +10,24 @@ from ..trace.backward import SECOND_BACKWARD
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
 from . import classes, lineage, operators, tensors
+from .registry import Call, method
 
 CONTEXT = Ref("torch.autograd.function.FunctionCtx")
 
 
-def method(m: Trace, context: Object, name: str, args: list[Value], site: Site) -> Value:
+@method(CONTEXT.name, "save_for_backward", "mark_dirty")
+def _take(call: Call, context: Object) -> Value:
     """``save_for_backward`` and ``mark_dirty``, which take nothing but tensors."""
-    kept = "saved_tensors" if name == "save_for_backward" else "dirty"
-    classes.set_attribute(m, context, kept, Tuple(tuple(map(m.promote, args))), site)
+    kept = "saved_tensors" if call.name == "save_for_backward" else "dirty"
+    given = Tuple(tuple(map(call.m.promote, call.args)))
+    classes.set_attribute(call.m, context, kept, given, call.site)
     return NONE
+
+
+@method(lineage.FUNCTION, "apply")
+def _apply(call: Call, instance: Object) -> Value | None:
+    cls = instance.cls
+    return apply(call.m, cls, call.args, call.kwargs, call.site) if isinstance(cls, Class) else None
 
 
 def apply(m: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:

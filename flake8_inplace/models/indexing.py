@@ -117,9 +117,13 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
     if not refused and ((copies and tensor.view == "expand") or lead == "row"):
         m.refuse("expanded", site)
     if m.grad_mode and not refused:
-        state = m.cell(tensor)
-        grad = max(state.grad, reach(m, value))
-        if grad:
-            saves = _keep_indices(m, index, grad, site) if copies else ()
-            node = Node("setitem", saves, m.history(tensor, value))
-            m.state.put(tensor.cell, CellState(grad, node, False))
+        _record(m, tensor, index, value, site)
+
+
+def _record(m: Trace, tensor: Tensor, index: Value, value: Value, site: Site) -> None:
+    """Record an assignment to a part of a tensor in the autograd graph."""
+    grad = max(m.cell(tensor).grad, reach(m, value))
+    if grad:
+        saves = _keep_indices(m, index, grad, site) if is_advanced(m, index) else ()
+        node = Node("setitem", saves, m.history(tensor, value))
+        m.state.put(tensor.cell, CellState(grad, node, False))

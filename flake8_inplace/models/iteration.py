@@ -153,31 +153,33 @@ def unpack(m: Trace, value: Value, count: int, star: int | None = None) -> list[
         guards = [guard for guard, option in value.options if m.state.possible(guard)]
         return [choose(list(zip(guards, column, strict=True))) for column in zip(*columns, strict=True)]
     if isinstance(value, Tuple) or (isinstance(value, List) and not m.state.get(value).open):
-        items = list(value.items if isinstance(value, Tuple) else m.state.get(value).items)
-        if star is not None and len(items) >= count - 1:
-            tail = count - 1 - star
-            middle = List(items[star : len(items) - tail])
-            return [*items[:star], middle, *items[len(items) - tail :]]
-        if len(items) == count:
-            return items
-        return [Unknown() for _ in range(count)]
+        return _unpack_all(elements_all(m, value)[0], count, star)
     if isinstance(value, List):
-        items = list(m.state.get(value).items)
-        while items and len(items) < count:
-            last = m.see(items[-1])
-            items.append(tensors.view(m, last, last.view) if isinstance(last, Tensor) else _part_of(last))
-        return items[:count] if items else [Unknown() for _ in range(count)]
+        return _unpack_open(m, value, count)
     if isinstance(value, Object):
         found, exact = elements(m, value)
         return unpack(m, List(found, not exact), count, star)
     if isinstance(value, Tensor):
         return [tensors.element(m, value) for _ in range(count)]
-    if isinstance(value, Unknown):
-        return [
-            m.symbol(value, "[]", index, grad=part_grad(value)) if not value.scalar else Unknown(scalar=True)
-            for index in range(count)
-        ]
-    return [Unknown() for _ in range(count)]
+    if isinstance(value, Unknown) and not value.scalar:
+        return [m.symbol(value, "[]", index, grad=part_grad(value)) for index in range(count)]
+    return [Unknown(scalar=isinstance(value, Unknown)) for _ in range(count)]
+
+
+def _unpack_all(items: tuple[Value, ...], count: int, star: int | None) -> list[Value]:
+    if star is not None and len(items) >= count - 1:
+        tail = len(items) - (count - 1 - star)
+        return [*items[:star], List(items[star:tail]), *items[tail:]]
+    return list(items) if len(items) == count else [Unknown() for _ in range(count)]
+
+
+def _unpack_open(m: Trace, value: List, count: int) -> list[Value]:
+    """Of a list of unknown length: elements like the last known one follow it."""
+    items = list(m.state.get(value).items)
+    while items and len(items) < count:
+        last = m.see(items[-1])
+        items.append(tensors.view(m, last, last.view) if isinstance(last, Tensor) else _part_of(last))
+    return items[:count] if items else [Unknown() for _ in range(count)]
 
 
 def _part_of(value: Value) -> Value:

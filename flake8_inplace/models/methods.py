@@ -7,40 +7,71 @@ from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace.callables import Method
 from ..trace.trace import Trace
+from . import registry
 from .overloads import apply
 from .tensors import SAME_METADATA, VIEWS, backward, data, require_grad, unknown_call
 
+TENSOR = "torch.Tensor"
+
 
 def method(m: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: Bindings, site: Site) -> Value:
-    """Call a method of a tensor."""
-    if name == "backward":
-        backward(m, [tensor], kwargs)
-        return NONE
-    if name == "detach_":
-        if tensor.view:
-            m.refuse("detach", site)
-        m.state.put(tensor.cell, CellState(Grad.NO, None, True))
-        return tensor
-    if name == "requires_grad_":
-        on = constant(args[0] if args else kwargs.get("requires_grad", NONE)) is not False
-        require_grad(m, tensor, on, site)
-        return tensor
-    if name == "numpy":
-        return Array(tensor.storage, tensor)
-    if name in ("__array__", "tolist"):
-        return Unknown(scalar=True)
+    """Call a method of a tensor: by its model, or by the facts."""
+    made = registry.call_method(registry.Call(m, name, args, kwargs, site), tensor, TENSOR)
+    if made is not None:
+        return made
     if name in facts.no_bump_methods():
         return tensor
-    if name in ("register_hook", "retain_grad"):
-        return NONE
     if name in facts.scalar_methods():
-        return m.symbol(tensor, name, *args, scalar=True) if name in ("size", "dim") else Unknown(scalar=True)
-    if name == "cuda" or (name == "clone"):
-        return apply(m, facts.lookup("Tensor.clone"), [tensor], {}, site)
+        return Unknown(scalar=True)
     ops = facts.lookup(f"Tensor.{name}")
     if ops:
         return apply(m, ops, [tensor, *args], kwargs, site)
     return unknown_call(m, tensor, *args, *kwargs.values())
+
+
+@registry.method(TENSOR, "backward")
+def _backward(call: registry.Call, tensor: Tensor) -> Value:
+    backward(call.m, [tensor], call.kwargs)
+    return NONE
+
+
+@registry.method(TENSOR, "detach_")
+def _detach(call: registry.Call, tensor: Tensor) -> Value:
+    if tensor.view:
+        call.m.refuse("detach", call.site)
+    call.m.state.put(tensor.cell, CellState(Grad.NO, None, True))
+    return tensor
+
+
+@registry.method(TENSOR, "requires_grad_")
+def _requires_grad(call: registry.Call, tensor: Tensor) -> Value:
+    require_grad(call.m, tensor, constant(call.argument(0, "requires_grad")) is not False, call.site)
+    return tensor
+
+
+@registry.method(TENSOR, "numpy")
+def _numpy(call: registry.Call, tensor: Tensor) -> Value:
+    return Array(tensor.storage, tensor)
+
+
+@registry.method(TENSOR, "__array__", "tolist")
+def _no_tensor(call: registry.Call, tensor: Tensor) -> Value:
+    return Unknown(scalar=True)
+
+
+@registry.method(TENSOR, "register_hook", "retain_grad")
+def _nothing(call: registry.Call, tensor: Tensor) -> Value:
+    return NONE
+
+
+@registry.method(TENSOR, "size", "dim")
+def _size(call: registry.Call, tensor: Tensor) -> Value:
+    return call.m.symbol(tensor, call.name, *call.args, scalar=True)
+
+
+@registry.method(TENSOR, "cuda", "clone")
+def _copy(call: registry.Call, tensor: Tensor) -> Value:
+    return apply(call.m, facts.lookup("Tensor.clone"), [tensor], {}, call.site)
 
 
 def attribute(m: Trace, tensor: Tensor, name: str, site: Site) -> Value:
@@ -48,8 +79,7 @@ def attribute(m: Trace, tensor: Tensor, name: str, site: Site) -> Value:
     if name == "data":
         return data(m, tensor)
     if name == "grad":
-        grad = m.promote(m.symbol(tensor.cell, "grad"))
-        return grad
+        return m.promote(m.symbol(tensor.cell, "grad"))
     if name == "is_leaf" and m.grad(tensor) is Grad.YES:
         return Const(m.cell(tensor).leaf)
     if name in SAME_METADATA:

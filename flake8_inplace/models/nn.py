@@ -19,7 +19,6 @@ from ..heap.values import (
     Ref,
     Tensor,
     Tuple,
-    Unknown,
     Value,
     constant,
 )
@@ -31,47 +30,80 @@ from ..trace.frames import Function
 from ..trace.trace import Trace
 from . import overloads, tensors
 from .lineage import DICTS, LISTS, MODULE, OPTIMIZERS, PACKED, is_module, lineage, member
-from .records import as_list, dictionary, entries, replaced
+from .optim import optimizer
+from .records import as_list, as_tuple, dictionary, entries, packed, replaced
+from .registry import Call, model
+
+PARALLEL = frozenset(
+    "torch.nn.DataParallel torch.nn.parallel.DataParallel torch.nn.parallel.DistributedDataParallel "
+    "torch.nn.parallel.distributed.DistributedDataParallel".split()
+)
+_WEIGHT = "weight_norm spectral_norm remove_weight_norm remove_spectral_norm".split()
+_WEIGHT += ["parametrizations.weight_norm", "parametrizations.spectral_norm", "parametrizations.orthogonal"]
 
 
 def build(m: Trace, name: str, args: list[Value], kwargs: dict[str, Value]) -> Object | None:
     """Make an instance of a torch.nn class, or None where its class is not known."""
     if name in LISTS:
-        items: Value = (
-            args[0] if len(args) == 1 and isinstance(m.see(args[0]), (List, Tuple, Dict)) else Tuple(tuple(args))
-        )
-        if name == "torch.nn.Sequential" and args and not isinstance(m.see(args[0]), Dict):
-            items = List(args)
-        named = entries(m, items).items if isinstance(m.see(items), Dict) else {}
-        return Object(Ref(name), {**named, ITEMS: as_list(m, items)})
+        return _module_list(m, name, args)
     if name in DICTS:
         pairs = args and isinstance(m.see(args[0]), (List, Tuple))
         return Object(Ref(name), {ITEMS: dictionary(m, args, {}) if pairs else args[0] if args else Dict()})
     if name == MODULE:
         return Object(Ref(name))
     if name in OPTIMIZERS:
-        return Object(Ref(name), _optimizer(m, args[0] if args else kwargs.get("params", NONE), kwargs))
+        return optimizer(m, name, args[0] if args else kwargs.get("params", NONE), kwargs)
     fact = modules.lookup(name)
-    if fact is None:
-        return None
+    return _layer(name, fact, args, kwargs) if fact is not None else None
+
+
+def _module_list(m: Trace, name: str, args: list[Value]) -> Object:
+    one = len(args) == 1 and isinstance(m.see(args[0]), (List, Tuple, Dict))
+    items: Value = args[0] if one else Tuple(tuple(args))
+    if name == "torch.nn.Sequential" and args and not isinstance(m.see(args[0]), Dict):
+        items = List(args)
+    named = entries(m, items).items if isinstance(m.see(items), Dict) else {}
+    return Object(Ref(name), {**named, ITEMS: as_list(m, items)})
+
+
+def _layer(name: str, fact: modules.ModuleFact, args: list[Value], kwargs: dict[str, Value]) -> Object:
     options: dict[str, Value] = {key: Const(value) for key, value in dict(fact.defaults).items()}
     options |= dict(zip(fact.init, args, strict=False)) | kwargs
     attributes: dict[Any, Value] = {f"init.{key}": value for key, value in options.items()}
+    without = any(constant(options.get(option, NONE)) is False for option in ("affine", "elementwise_affine"))
     for parameter in fact.parameters:
-        off = constant(options.get(parameter, NONE)) is False or constant(options.get("affine", NONE)) is False
-        off = off or constant(options.get("elementwise_affine", NONE)) is False
+        off = without or constant(options.get(parameter, NONE)) is False
         attributes[parameter] = NONE if off else Tensor(cell=Cell(Grad.YES))
     for buffer in fact.buffers:
         attributes[buffer] = Tensor()
     return Object(Ref(name), attributes)
 
 
-def _optimizer(m: Trace, params: Value, options: dict[str, Value]) -> dict[Any, Value]:
-    """What an optimizer of these parameters, or groups of parameters, holds."""
-    params = m.see(params)
-    given = m.state.get(params).items if isinstance(params, List) else ()
-    groups = list(given) if given and isinstance(m.see(given[0]), Dict) else [Dict({"params": params, **options})]
-    return {"params": params, "fused": options.get("fused", NONE), "param_groups": List(groups), "state": Unknown()}
+@model(*PARALLEL)
+def _parallel(call: Call) -> Value | None:
+    return Object(Ref(call.name), {"module": call.args[0]}) if call.args else None
+
+
+@model(*[f"torch.nn.utils.{name}" for name in _WEIGHT])
+def _reparametrize(call: Call) -> Value | None:
+    """Functions that change how a module makes its weight, and return the module."""
+    return call.args[0] if call.args else None
+
+
+@model("torch.nn.utils.rnn.pack_sequence", "torch.nn.utils.rnn.pack_padded_sequence")
+def _pack(call: Call) -> Value | None:
+    if not call.args:
+        return None
+    history = tensors.unknown_call(call.m, call.args[0])
+    return packed(call.m, tensors.fresh(history.grad, history.node, False))
+
+
+@model("torch.nn.utils.rnn.pad_packed_sequence")
+def _pad_packed(call: Call) -> Value | None:
+    if not call.args:
+        return None
+    history = tensors.unknown_call(call.m, as_tuple(call.m, call.seen(0)))
+    return Tuple((tensors.fresh(history.grad, history.node, False), tensors.fresh()))
 
 
 def call(m: Trace, instance: Object, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:

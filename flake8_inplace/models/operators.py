@@ -181,11 +181,7 @@ def _results(m: Trace, call: _Call) -> list[Value]:
 def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], refused: bool) -> None:
     """Record the operator in the autograd graph: its node is the history of what it returns and overwrites."""
     op = call.op
-    for save in op.saves:
-        if save.slot.startswith("result") and _makes(m, call, save):
-            index = int(save.slot[6:] or 0)
-            for tensor in tensors_in(m, results[index]) if index < len(results) else ():
-                saves.append(_keep(m, call, "result", tensor))
+    saves += _save_results(m, call, results)
     nodes = [*(m.cell(tensor).node for tensor in call.given), *(value.node for value in call.unknown)]
     parents = tuple(dict.fromkeys(node for node in nodes if node is not None))
     node = Node(op.name, tuple(saves), parents, m.state.guard() if m.alike is not None else ALWAYS)
@@ -199,6 +195,17 @@ def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], ref
             for tensor in tensors_in(m, result):
                 if tensor.cell not in shared:
                     tensor.cell.initial = CellState(call.grad, phi((tensor.cell.initial.node, node)), False)
+
+
+def _save_results(m: Trace, call: _Call, results: list[Value]) -> list[Saved]:
+    """Save results for the gradients of operands."""
+    saves: list[Saved] = []
+    for save in call.op.saves:
+        if save.slot.startswith("result") and _makes(m, call, save):
+            index = int(save.slot[6:] or 0)
+            for tensor in tensors_in(m, results[index]) if index < len(results) else ():
+                saves.append(_keep(m, call, "result", tensor))
+    return saves
 
 
 def _alike(m: Trace, op: facts.Op, made: Value, grad: Grad) -> Value:

@@ -45,13 +45,7 @@ def make_result(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list
 def _single(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
     bases = operands.get(out.of or "", [])
     if out.kind == "fresh" or not bases:
-        made = fresh()
-        made.dims, made.origin = _dims(m, op, operands, bound), "blank" if op.name in _BLANK else "op"
-        made.lead = _lead(m, None, bound)
-        made.made = Origin(op.name, tuple(map(m.see, bound.values())), m.clock)
-        if m.state.modes.get("inference"):
-            made.view = "inference"
-        return made
+        return _new(m, op, operands, bound)
     base = bases[0]
     if out.kind == "same":
         return base
@@ -60,14 +54,33 @@ def _single(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Ten
     if out.kind == "unsafe":
         return Tensor(Storage(), Cell(), "view")
     if out.kind == "maybe":
-        if (op.name in _COPYING_STRIDED and not base.contiguous) or _converts(op, bound):
-            return fresh()
-        same = view(m, base, base.view)
-        same.origin = "cast" if op.name in ("to", "type", "type_as", "float") else "maybe"
-        same.dims = base.dims if op.name not in _COPYING_STRIDED else None
-        sized = _lead(m, None, bound) if op.name == "reshape" else base.lead
-        same.lead = "one" if sized == "one" else ""
-        return same
+        return _view_or_copy(m, op, base, bound)
+    return _view(m, op, out, base, bound)
+
+
+def _new(m: Trace, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
+    made = fresh()
+    made.dims, made.origin = _dims(m, op, operands, bound), "blank" if op.name in _BLANK else "op"
+    made.lead = _lead(m, None, bound)
+    made.made = Origin(op.name, tuple(map(m.see, bound.values())), m.clock)
+    if m.state.modes.get("inference"):
+        made.view = "inference"
+    return made
+
+
+def _view_or_copy(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> Tensor:
+    """The result of ``reshape``, ``to`` and their like: a copy where that is sure."""
+    if (op.name in _COPYING_STRIDED and not base.contiguous) or _converts(op, bound):
+        return fresh()
+    same = view(m, base, base.view)
+    same.origin = "cast" if op.name in ("to", "type", "type_as", "float") else "maybe"
+    same.dims = base.dims if op.name not in _COPYING_STRIDED else None
+    sized = _lead(m, None, bound) if op.name == "reshape" else base.lead
+    same.lead = "one" if sized == "one" else ""
+    return same
+
+
+def _view(m: Trace, op: facts.Op, out: facts.Out, base: Tensor, bound: Bindings) -> Tensor:
     kind = out.kind if out.kind in ("views", "expand") else "view"
     if op.name == "broadcast_tensors" and base.lead != "one" and base.dims != 0:
         kind = "view"  # it may have the full size

@@ -1,0 +1,159 @@
+"""Functions of PyTorch that steer autograd: grad modes, gradients, checkpoints, hooks of tensors, saved tensors."""
+
+from __future__ import annotations
+
+from ..heap.values import NONE, Cell, Const, Grad, List, Node, Object, Ref, Tensor, Tuple, Value, constant
+from ..program.site import Site
+from ..trace import events, holdings
+from ..trace.callables import Bound, GradMode, Packing
+from ..trace.frames import Function
+from ..trace.trace import Trace
+from . import tensors
+from .registry import Call, model, package
+
+_MODES = {
+    "torch.no_grad": False,
+    "torch.autograd.no_grad": False,
+    "torch.inference_mode": False,
+    "torch.enable_grad": True,
+    "torch.autograd.enable_grad": True,
+}
+_BELOW_AUTOGRAD = frozenset({"torch.library.custom_op", "torch.library.triton_op"})
+"""Decorators of the implementation of an operator, which autograd does not see."""
+
+
+def grad_mode_of(name: str) -> bool | None:
+    """What a decorator or context manager of this name sets grad mode to, if that is what it does."""
+    return False if name in _BELOW_AUTOGRAD else _MODES.get(name)
+
+
+@model(*_MODES)
+def _grad_mode(call: Call) -> Value:
+    if call.name == "torch.inference_mode" and call.args and constant(call.args[0]) is False:
+        return GradMode(True)
+    inference = call.name == "torch.inference_mode" and (not call.args or constant(call.args[0]) is True)
+    if call.args and isinstance(call.args[0], (Function, Bound)):
+        return call.args[0]
+    return GradMode(_MODES[call.name], inference)
+
+
+@model("torch.set_grad_enabled", "torch.autograd.set_grad_enabled")
+def _set_grad_enabled(call: Call) -> Value:
+    on = constant(call.args[0]) is not False if call.args else True
+    call.m.state.set(call.m.state.modes, "grad", on)
+    return GradMode(on)
+
+
+@model("torch.is_grad_enabled")
+def _is_grad_enabled(call: Call) -> Value:
+    return Const(call.m.grad_mode)
+
+
+@model(
+    "torch.jit.is_scripting",
+    "torch.jit.is_tracing",
+    "torch.onnx.is_in_onnx_export",
+    "torch.compiler.is_compiling",
+    "torch.compiler.is_exporting",
+    "torch._dynamo.is_compiling",
+)
+def _is_compiling(call: Call) -> Value:
+    return Const(False)  # a program runs as it is written
+
+
+@model("torch.autograd.Variable", "torch.jit.annotate", "typing.cast")
+@model("torch.jit.script", "torch.jit.ignore", "torch.jit.unused", "torch.jit.export", "torch.jit.script_if_tracing")
+@model("torch.compile", "torch.compiler.disable", "torch._dynamo.disable")
+@model("functools.lru_cache", "functools.cache", "functools.wraps")
+def _same(call: Call) -> Value:
+    """The function or value that is given last; what makes a decorator returns one like it."""
+    return call.args[-1] if call.args else Ref("functools.wraps")
+
+
+@model("torch.nn.Parameter", "torch.nn.parameter.Parameter")
+def _parameter(call: Call) -> Value:
+    """A leaf over the memory of ``data``."""
+    data = call.m.see(call.argument(0, "data"))
+    on = constant(call.argument(1, "requires_grad")) is not False
+    cell = Cell(Grad.YES if on else Grad.NO)
+    if isinstance(data, Tensor):
+        return Tensor(data.storage, cell, "expand" if data.view == "expand" else "", data.contiguous)
+    return Tensor(cell=cell)
+
+
+@model("torch.autograd.backward")
+def _backward(call: Call) -> Value:
+    tensors.backward(call.m, call.args, call.kwargs)
+    return NONE
+
+
+@model("torch.autograd.grad")
+def _grad(call: Call) -> Value:
+    outputs = call.args[:1]
+    tensors.backward(call.m, outputs, call.kwargs)
+    again = constant(call.kwargs.get("create_graph", NONE)) is True
+    grad, node = (Grad.YES, Node("grad", (), call.m.history(*outputs))) if again else (Grad.NO, None)
+    return List([tensors.fresh(grad, node, not again), tensors.fresh(grad, node, not again)], open=True)
+
+
+@model("torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint_sequential")
+def _checkpoint(call: Call) -> Value | None:
+    """``checkpoint(function, *args)``: the function runs now, and once more in the backward pass."""
+    if not call.args:
+        return None
+    m, function = call.m, call.seen(0)
+    begin = m.tick()
+    result = m.call(function, call.args[1:], {}, call.site)
+    owner = function.receiver if isinstance(function, Bound) else function
+    if m.grad_mode and isinstance(owner, Object):
+        events.checkpoint(m, holdings.held(m, owner, set()), begin)
+    return result
+
+
+@model("torch.autograd.graph.saved_tensors_hooks")
+def _saved_tensors_hooks(call: Call) -> Value | None:
+    if not call.args:
+        return None
+    probe = Tensor()
+    packed = call.m.call(call.args[0], [probe], {}, call.site)
+    return Packing(any(tensor.storage is probe.storage for tensor in holdings.tensors_in(call.m, packed)))
+
+
+@model("torch.autograd.graph.save_on_cpu")
+def _save_on_cpu(call: Call) -> Value:
+    """It moves what is saved, and so copies it, unless it is on the CPU."""
+    return Packing(constant(call.argument(0, "pin_memory")) is not True)
+
+
+@model("torch.autograd.graph.allow_mutation_on_saved_tensors")
+def _allow_mutation(call: Call) -> Value:
+    return Packing(False)
+
+
+@package("torch.autograd.graph")
+def _unknown(call: Call) -> Value:
+    return tensors.unknown_call(call.m, *call.values)
+
+
+def register_hook(m: Trace, tensor: Tensor, args: list[Value], site: Site) -> None:
+    """``tensor.register_hook(hook)``: the hook runs in the backward pass.
+
+    The gradient of a leaf reaches nobody after its hooks, so only a tensor that has a ``grad_fn`` matters.
+    """
+    if args and m.grad(tensor) is Grad.YES and m.cell(tensor).node is not None:
+        backpropagate(m, args[0], [], site)
+
+
+def backpropagate(m: Trace, hook: Value, before: list[Value], site: Site) -> None:
+    """Call a hook of the backward pass, for the one thing that it must not do: overwrite the gradient it is given.
+
+    What it does besides happens at another time, and leaves no trace here.
+    """
+    if m.backward.readonly:
+        return
+    mark, grad = m.state.mark(), Tensor()
+    m.state.set(m.state.modes, "grad", False)
+    m.backward.readonly = {grad.storage: "grad_output"}
+    m.call(hook, [*before, Tuple((grad,)) if before else grad], {}, site)
+    m.backward.readonly = {}
+    m.state.rollback(mark)

@@ -1,0 +1,84 @@
+"""Functions of Python and PyTorch that are given a function, and call it for every element."""
+
+from __future__ import annotations
+
+from ..heap.values import NONE, Attributes, Dict, Items, List, Tuple, Unknown, Value
+from ..program.site import Site
+from ..trace.callables import Partial
+from ..trace.trace import Trace
+from .iteration import elements
+from .registry import Call, builtin, model
+
+
+def _rows(call: Call) -> tuple[list[list[Value]], bool]:
+    """The elements of all arguments after the function side by side, and whether these are all."""
+    columns = [elements(call.m, sequence) for sequence in call.args[1:]]
+    rows = [list(row) for row in zip(*(items for items, _ in columns), strict=False)]
+    return rows, all(done for _, done in columns)
+
+
+@builtin("map")
+def _map(call: Call) -> Value | None:
+    if not call.args:
+        return None
+    rows, exact = _rows(call)
+    return List([call.m.call(call.args[0], row, {}, call.site) for row in rows], not exact)
+
+
+@model("itertools.starmap")
+def _starmap(call: Call) -> Value | None:
+    if not call.args:
+        return None
+    packed, exact = _rows(call)
+    rows = [elements(call.m, row[0])[0] for row in packed]
+    return List([call.m.call(call.args[0], row, {}, call.site) for row in rows], not exact)
+
+
+@builtin("filter")
+def _filter(call: Call) -> Value | None:
+    return List([row[0] for row in _rows(call)[0]], open=True) if call.args else None
+
+
+@model("functools.reduce")
+def _reduce(call: Call) -> Value | None:
+    if len(call.args) < 2:
+        return None
+    function, sequence, *initial = call.args
+    items = [*initial[:1], *elements(call.m, sequence)[0]]
+    result = items[0] if items else NONE
+    for item in items[1:]:
+        result = call.m.call(function, [result, item], {}, call.site)
+    return result
+
+
+@model("functools.partial")
+def _partial(call: Call) -> Value | None:
+    return Partial(call.args[0], tuple(call.args[1:]), call.kwargs) if call.args else None
+
+
+@model("torch.utils._pytree.tree_map")
+def _tree_map(call: Call) -> Value | None:
+    if not call.args:
+        return None
+    return _mapped(call.m, call.args[0], call.args[1], call.site, {}) if len(call.args) > 1 else Unknown()
+
+
+def _mapped(m: Trace, function: Value, value: Value, site: Site, made: dict[Value, Value]) -> Value:
+    """The same containers, each made once, of what a function makes of everything in them."""
+    value = m.see(value)
+    if not isinstance(value, (Tuple, List, Dict)):
+        return m.call(function, [value], {}, site)
+    if value in made:
+        return made[value]
+    if isinstance(value, Tuple):
+        made[value] = Tuple(tuple(_mapped(m, function, item, site, made) for item in value.items))
+    elif isinstance(value, List):
+        row = made[value] = List()
+        contents = m.state.get(value)
+        row.initial = Items(tuple(_mapped(m, function, item, site, made) for item in contents.items), contents.open)
+    else:
+        table = made[value] = Dict()
+        held = m.state.get(value)
+        items = {key: _mapped(m, function, item, site, made) for key, item in held.items.items()}
+        table.initial = Attributes(items, held.open)
+    return made[value]

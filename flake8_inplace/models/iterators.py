@@ -1,0 +1,122 @@
+"""Iterators of Python: ``zip``, ``enumerate`` and those of ``itertools``. They are read as lists."""
+
+from __future__ import annotations
+
+import itertools
+
+from ..heap.values import NONE, Const, List, Slice, Tuple, Unknown, Value
+from ..trace import events
+from .containers import sliced
+from .iteration import ELEMENTS, elements
+from .registry import Call, builtin, model, package
+
+Column = tuple[list[Value], bool]
+"""What iteration over one argument yields, and whether that is all of it."""
+
+
+def _columns(call: Call) -> tuple[list[Column], bool]:
+    """What iteration over each argument yields, and whether that is all."""
+    columns = [elements(call.m, arg) for arg in call.args]
+    return columns, all(done for _, done in columns)
+
+
+@builtin("zip")
+@model("itertools.zip_longest")
+def _zip(call: Call) -> Value:
+    columns, _ = _columns(call)
+    return _rounds(call, [Tuple(row) for row in _rows(columns)], columns)
+
+
+@builtin("enumerate")
+def _enumerate(call: Call) -> Value:
+    columns = [elements(call.m, arg) for arg in call.args[:1]]
+    exact = all(done for _, done in columns)
+    rows: list[Value] = []
+    for number, row in enumerate(_rows(columns)):
+        first: Value = Const(number) if exact or number == 0 else Unknown(scalar=True, positive=True)
+        rows.append(Tuple((first, *row)))
+    return _rounds(call, rows, columns)
+
+
+def _rows(columns: list[Column]) -> list[tuple[Value, ...]]:
+    """The elements of several columns side by side; of columns of unknown length, two rows."""
+    if not columns:
+        return []
+    count = min((len(items) for items, done in columns if done), default=2)  # the others are probably as long
+    return [tuple([items[row] if row < len(items) else Unknown() for items, _ in columns]) for row in range(count)]
+
+
+def _rounds(call: Call, rows: list[Value], columns: list[Column]) -> List:
+    """The list of these rows, which yields what the arguments yield."""
+    rounds = List(rows, not all(done for _, done in columns))
+    for source in map(call.m.see, call.args) if columns else ():
+        events.derive(call.m, rounds, source)
+    return rounds
+
+
+@model("itertools.repeat")
+def _repeat(call: Call) -> Value | None:
+    return List([call.args[0], call.args[0]], open=True) if call.args else None
+
+
+@model("itertools.chain")
+def _chain(call: Call) -> Value:
+    columns, exact = _columns(call)
+    return List([item for items, _ in columns for item in items], not exact)
+
+
+@model("itertools.chain.from_iterable")
+def _flatten(call: Call) -> Value | None:
+    if not call.args:
+        return None
+    columns, exact = _columns(call)
+    inner = [elements(call.m, item) for item in columns[0][0]]
+    return List([item for items, _ in inner for item in items], not (exact and all(done for _, done in inner)))
+
+
+@model("itertools.islice")
+def _islice(call: Call) -> Value | None:
+    columns, _ = _columns(call)
+    if len(call.args) > 1 and columns[0][1]:
+        bounds = [NONE, call.args[1]] if len(call.args) == 2 else call.args[1:]
+        known = sliced(tuple(columns[0][0]), Slice(*map(call.m.see, [*bounds, NONE][:3])))
+        if known is not None:
+            return List(known)
+    return _again(call, columns)
+
+
+@model("itertools.cycle")
+def _cycle(call: Call) -> Value | None:
+    columns, _ = _columns(call)
+    return _again(call, columns)
+
+
+def _again(call: Call, columns: list[Column]) -> Value | None:
+    """Some of the elements of the first argument."""
+    if not columns:
+        return None
+    part = List(columns[0][0], open=True)
+    events.derive(call.m, part, call.seen(0))
+    return part
+
+
+@model("itertools.product")
+def _product(call: Call) -> Value | None:
+    if "repeat" in call.kwargs:
+        return None
+    columns, exact = _columns(call)
+    rows = list(itertools.islice(itertools.product(*(items for items, _ in columns)), ELEMENTS + 1))
+    return List([Tuple(row) for row in rows[:ELEMENTS]], not exact or len(rows) > ELEMENTS)
+
+
+@model("itertools.pairwise")
+def _pairwise(call: Call) -> Value | None:
+    columns, exact = _columns(call)
+    return List([Tuple(pair) for pair in itertools.pairwise(columns[0][0])], not exact) if columns else None
+
+
+@package("itertools")
+def _read(call: Call) -> None:
+    """Any other function of itertools reads its arguments too."""
+    if "repeat" not in call.kwargs:
+        _columns(call)

@@ -1,0 +1,248 @@
+"""Methods that nn.Module, its containers and other classes of PyTorch bring along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..heap.values import ITEMS, NONE, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value, constant
+from ..program.pieces import Piece
+from ..trace import events, holdings
+from ..trace.callables import Bound, Partial
+from ..trace.frames import Class, Function
+from . import autograd, classes, containers, custom, dicts, lineage, lists, optim, records, tensors
+from .registry import Call, call_method, method, model
+from .unknowns import parameter_of
+
+MODULE, LIST, DICT = classes.MODULES
+HANDLE = Ref("torch.utils.hooks.RemovableHandle")
+
+
+def method_of(call: Call, instance: Object) -> Value:
+    """Call a method that the class of an instance has from PyTorch or Python."""
+    if call.name == "_replace":
+        return records.replaced(call.m, instance, call.kwargs)
+    if ITEMS in call.m.state.get(instance).items and not lineage.is_module(instance.cls):
+        return _container_method(call, instance)
+    made = call_method(call, instance, *_classes(call, instance))
+    if made is not None:
+        return made
+    return NONE if lineage.optimizes(instance.cls) else tensors.unknown_call(call.m, *call.values)
+
+
+def _classes(call: Call, instance: Object) -> Iterator[str]:
+    """The classes whose methods an instance has, or may have where its class has a base of another file."""
+    if isinstance(instance.cls, Class) and lineage.inherits(instance.cls, lineage.FUNCTION):
+        yield lineage.FUNCTION
+    if instance.cls == custom.CONTEXT:
+        yield custom.CONTEXT.name
+    if ITEMS in call.m.state.get(instance).items:
+        yield LIST
+        yield DICT
+    if instance.cls == optim.SCALER:
+        yield optim.GRAD_SCALER
+    yield optim.OPTIMIZER
+    if not lineage.optimizes(instance.cls):
+        if instance.cls == HANDLE:
+            yield HANDLE.name
+        yield MODULE
+
+
+# -- containers
+
+
+def _items(call: Call, instance: Object) -> Value:
+    return call.m.see(call.m.state.get(instance).items[ITEMS])
+
+
+def _container_method(call: Call, instance: Object) -> Value:
+    """A method of an instance of a class that derives from list or dict."""
+    items = _items(call, instance)
+    if isinstance(items, List):
+        return lists.list_method(call, items)
+    if call.name in ("append", "extend", "insert"):
+        return NONE
+    return dicts.dict_method(call, items) if isinstance(items, Dict) else items
+
+
+@method(LIST, "append", "extend", "insert")
+def _grow(call: Call, instance: Object) -> Value:
+    items = _items(call, instance)
+    return lists.list_method(call, items) if isinstance(items, List) else NONE
+
+
+@method(DICT, "keys", "values", "items")
+def _entries(call: Call, instance: Object) -> Value:
+    items = _items(call, instance)
+    if isinstance(items, Dict):
+        return dicts.dict_method(call, items)
+    return lists.list_method(call, items) if isinstance(items, List) else items
+
+
+@method(LIST, "add_module", "register_module")
+def _add_item(call: Call, instance: Object) -> Value | None:
+    if len(call.args) < 2:
+        return None
+    if isinstance(items := _items(call, instance), List):
+        containers.append(call.m, items, call.args[1])
+    return NONE
+
+
+# -- parameters, buffers and modules inside a module
+
+
+@method(MODULE, "parameters", "named_parameters")
+def _parameters(call: Call, instance: Object) -> Value:
+    if instance.cls == lineage.STRANGER and call.name == "parameters":
+        return List([parameter_of(call.m, instance)], open=True)
+    return _held(call, instance, True)
+
+
+@method(MODULE, "buffers", "named_buffers")
+def _buffers(call: Call, instance: Object) -> Value:
+    return _held(call, instance, False)
+
+
+def _held(call: Call, instance: Object, wanted: bool) -> Value:
+    """The tensors of a module that require grad, or those that do not; with their names where these are asked for."""
+    m = call.m
+    held = [(key, tensor) for key, tensor in holdings.named(m, instance) if bool(m.grad(tensor)) is wanted]
+    return List([Tuple((Const(key), tensor)) if call.name.startswith("named") else tensor for key, tensor in held])
+
+
+@method(MODULE, "modules", "named_modules", "children", "named_children")
+def _modules(call: Call, instance: Object) -> Value:
+    every = call.name.endswith("modules")
+    inside = holdings.named_modules(call.m, instance) if every else holdings.named_children(call.m, instance)
+    named = call.name.startswith("named")
+    return List([Tuple((Const(path), module)) if named else module for path, module in inside])
+
+
+@method(MODULE, "get_submodule")
+def _get_submodule(call: Call, instance: Object) -> Value | None:
+    if not call.args:
+        return None
+    wanted = constant(call.args[0])
+    found = [module for path, module in holdings.named_modules(call.m, instance) if path == wanted]
+    return found[0] if found else call.m.symbol(instance, call.name, call.args[0])
+
+
+@method(MODULE, "register_buffer", "register_parameter", "add_module", "register_module")
+def _register(call: Call, instance: Object) -> Value | None:
+    if len(call.args) < 2:
+        return None
+    classes.set_attribute(call.m, instance, str(constant(call.args[0])), call.args[1], call.site)
+    return NONE
+
+
+@model("torch.nn.utils.parametrize.register_parametrization")
+def _register_parametrization(call: Call) -> Value | None:
+    if len(call.args) < 3:
+        return None
+    if isinstance(module := call.seen(0), Object):
+        attribute = f"parametrizations.{constant(call.args[1])}"
+        classes.set_attribute(call.m, module, attribute, call.args[2], call.site)
+    return call.args[0]
+
+
+# -- the state of a module
+
+
+@method(MODULE, "state_dict")
+def _state_dict(call: Call, instance: Object) -> Value:
+    states = Unknown()
+    events.state_dict(call.m, instance, states, call.site)
+    return states
+
+
+@method(MODULE, "load_state_dict")
+def _load_state_dict(call: Call, instance: Object) -> Value:
+    m = call.m
+    events.load_state_dict(m, instance, call.argument(0), holdings.parameters(m, instance))
+    for tensor in holdings.held(m, instance, set()):
+        if m.cell(tensor).leaf:
+            events.write(m, tensor.storage, "step", call.site)
+    return NONE
+
+
+@method(MODULE, "reset_parameters")
+def _reset_parameters(call: Call, instance: Object) -> Value:
+    """A convention of the layers: each has one, but nn.Module has none."""
+    for tensor in holdings.held(call.m, instance, set()):
+        events.write(call.m, tensor.storage, "step", call.site)
+    return NONE
+
+
+@method(MODULE, "train", "eval")
+def _train(call: Call, instance: Object) -> Value:
+    on = call.name == "train" and (not call.args or constant(call.args[0]) is not False)
+    for module in holdings.submodules(call.m, instance):
+        classes.set_attribute(call.m, module, "training", Const(on), call.site)
+    return instance
+
+
+@method(MODULE, "to", "cuda", "cpu", "half", "float", "double", "type", "bfloat16")
+def _convert(call: Call, instance: Object) -> Value:
+    return instance
+
+
+@method(MODULE, "requires_grad_")
+def _requires_grad(call: Call, instance: Object) -> Value:
+    if call.args and constant(call.args[0]) is False:
+        for tensor in holdings.parameters(call.m, instance):
+            tensors.require_grad(call.m, tensor, False, call.site)
+    return instance
+
+
+@method(MODULE, "zero_grad", "share_memory")
+def _nothing(call: Call, instance: Object) -> Value:
+    return NONE
+
+
+# -- functions that are called with modules
+
+
+@method(MODULE, "apply")
+def _apply(call: Call, instance: Object) -> Value | None:
+    if not call.args or not lineage.is_module(instance.cls):
+        return None
+    if _configures(call):
+        for module in holdings.submodules(call.m, instance):
+            call.m.call(call.args[0], [module], {}, call.site)
+    return instance
+
+
+def _configures(call: Call) -> bool:
+    """Whether what is applied to modules may change how they compute; mostly it gives parameters their first values."""
+    function = call.seen(0)
+    function = function.function if isinstance(function, (Bound, Partial)) else function
+    if not isinstance(function, Function):
+        return False
+    return configures(function.text or function.piece)
+
+
+def configures(piece: Piece) -> bool:
+    """Whether a piece of the file may switch modules to work in place, or register something with them."""
+    return any(name == "inplace" or name.startswith("register_") for name in piece.mentions)
+
+
+@method(MODULE, "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook")
+def _register_hook(call: Call, instance: Object) -> Value | None:
+    if not call.args:
+        return None
+    m, hook = call.m, call.args[0]
+    kind = call.name.removeprefix("register_").removesuffix("_hook")
+    hooks = m.see(m.state.get(instance).items.get(f"hooks.{kind}", NONE))
+    if not isinstance(hooks, List):
+        hooks = List()
+        classes.set_attribute(m, instance, f"hooks.{kind}", hooks, call.site)
+    containers.append(m, hooks, hook)
+    if kind == "full_backward":
+        autograd.backpropagate(m, hook, [instance, Tuple((Tensor(),))], call.site)
+    return Object(HANDLE, {"hooks": hooks})
+
+
+@method(HANDLE.name, "remove")
+def _remove(call: Call, instance: Object) -> Value:
+    if isinstance(hooks := call.m.state.get(instance).items["hooks"], List):
+        containers.clear(call.m, hooks)
+    return NONE

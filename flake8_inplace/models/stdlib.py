@@ -1,0 +1,117 @@
+"""Containers, records, copies and operators of Python's standard library."""
+
+from __future__ import annotations
+
+from ..heap.state import variables
+from ..heap.values import NONE, Const, Dict, List, Object, Ref, Tuple, Value, constant
+from ..trace.frames import Class
+from ..trace.trace import Trace
+from . import arithmetic, classes, containers, iteration, lineage, records
+from .registry import Call, builtin, model, package
+
+
+@model("builtins.dict", "collections.OrderedDict")
+def _dictionary(call: Call) -> Value:
+    return records.dictionary(call.m, call.args, call.kwargs)
+
+
+@model("builtins.dict.fromkeys", "collections.OrderedDict.fromkeys")
+def _from_keys(call: Call) -> Value | None:
+    if not call.args:
+        return None
+    made = Dict()
+    for key in iteration.elements(call.m, call.args[0])[0]:
+        containers.set_item(call.m, made, key, call.argument(1))
+    return made
+
+
+@model("collections.defaultdict")
+def _defaultdict(call: Call) -> Value | None:
+    if not call.args:
+        return None
+    made = records.dictionary(call.m, call.args[1:], call.kwargs)
+    made.factory = call.seen(0)
+    return made
+
+
+@model("collections.deque")
+def _deque(call: Call) -> Value:
+    return List(*iteration.elements(call.m, call.args[0])) if call.args else List()
+
+
+@model("collections.namedtuple", "typing.NamedTuple")
+def _named_tuple(call: Call) -> Value | None:
+    if len(call.args) < 2:
+        return None
+    name, site = str(constant(call.args[0])), call.site
+    fields = _names(call.m, call.args[1])
+    return Class(name, site.expression, site.piece, (lineage.NAMED_TUPLE,), variables(), fields, True)
+
+
+def _names(m: Trace, value: Value) -> tuple[str, ...]:
+    """The field names that ``namedtuple`` is given: a string, a list of strings, or of pairs."""
+    text = constant(m.see(value))
+    if isinstance(text, str):
+        return tuple(text.replace(",", " ").split())
+    seen = m.see(value)
+    items = iteration.elements_all(m, seen)[0] if isinstance(seen, (List, Tuple)) else ()
+    firsts = (item.items[0] if isinstance(item, Tuple) and item.items else item for item in map(m.see, items))
+    return tuple(str(constant(m.see(first))) for first in firsts)
+
+
+@model("types.SimpleNamespace", "argparse.Namespace")
+def _namespace(call: Call) -> Value:
+    return Object(Ref(call.name), call.kwargs)
+
+
+@builtin("object.__setattr__")
+def _set_attribute(call: Call) -> Value | None:
+    if len(call.args) != 3 or not isinstance(owner := call.seen(0), Object):
+        return None
+    if isinstance(name := constant(call.args[1]), str):
+        classes.set_attribute(call.m, owner, name, call.args[2], call.site)
+    return NONE
+
+
+@model("copy.copy")
+def _copy(call: Call) -> Value | None:
+    return records.shallow(call.m, call.args[0]) if call.args else None
+
+
+@model("copy.deepcopy")
+def _deepcopy(call: Call) -> Value | None:
+    return records.copied(call.m, call.args[0], {}) if call.args else None
+
+
+@model("dataclasses.field")
+def _field(call: Call) -> Value:
+    return Object(lineage.FIELD, call.kwargs)
+
+
+@model("dataclasses.asdict")
+def _as_dict(call: Call) -> Value | None:
+    given = call.seen(0)
+    return Dict(call.m.state.get(given).items) if isinstance(given, Object) else None
+
+
+@model("dataclasses.replace")
+def _replace(call: Call) -> Value | None:
+    return records.replaced(call.m, call.args[0], call.kwargs) if call.args else None
+
+
+@model("enum.auto")
+def _auto(call: Call) -> Value:
+    return Const(f"member {call.m.tick()}")  # another one each time
+
+
+@package("operator")
+def _operator(call: Call) -> Value | None:
+    """A function of ``operator`` that takes two operands."""
+    if len(call.args) != 2:
+        return None
+    plain, (left, right) = call.name.removeprefix("operator.").strip("_"), call.args
+    if plain in arithmetic.BINARY:
+        return arithmetic.operator(call.m, plain, left, right, call.site)
+    if plain[:1] == "i" and plain[1:] in arithmetic.BINARY:
+        return arithmetic.augment(call.m, plain[1:], left, right, call.site, "op_")
+    return None

@@ -1,0 +1,40 @@
+"""Methods of strings: of known ones with known arguments, the result is known."""
+
+from __future__ import annotations
+
+from ..heap.values import Const, List, Tuple, Unknown, Value, constant
+from .arithmetic import is_small
+from .registry import Call, call_method, method
+
+STR = "builtins.str"
+
+
+def string_method(call: Call, text: str) -> Value:
+    """Call a method of a known string."""
+    made = call_method(call, Const(text), STR)
+    return made if made is not None else Unknown(scalar=True)
+
+
+@method(STR, "partition", "rpartition")
+def _partition(call: Call, text: Const) -> Value | None:
+    separator = constant(call.seen(0))
+    if not isinstance(separator, str) or not separator:
+        return None
+    return Tuple(tuple(map(Const, getattr(text.value, call.name)(separator))))
+
+
+@method(STR, "startswith", "endswith", "lower", "upper", "strip", "split", "replace", "removeprefix", "removesuffix")
+def _of_constants(call: Call, text: Const) -> Value | None:
+    plain: list[object] = []
+    for arg in map(call.m.see, call.args):
+        items = arg.items if isinstance(arg, Tuple) else (arg,)
+        if not all(isinstance(item, Const) and is_small(item.value) for item in items):
+            return None
+        plain.append(tuple(map(constant, items)) if isinstance(arg, Tuple) else constant(arg))
+    if not is_small(text.value):
+        return None
+    try:
+        result = getattr(text.value, call.name)(*plain)
+    except (TypeError, ValueError):
+        return None
+    return List([Const(part) for part in result]) if isinstance(result, list) else Const(result)

@@ -1,0 +1,70 @@
+"""Values of which nothing is known: what calling one, or one of its methods, does."""
+
+from __future__ import annotations
+
+from ..heap.values import NONE, Cell, Const, Grad, List, Node, Tensor, Unknown, Value, is_number
+from ..torchfacts import ops as facts
+from ..trace import events, holdings
+from ..trace.trace import MODULES, Trace
+from . import methods, operators, tensors
+from .registry import Call
+
+
+def unknown_module(call: Call, module: Value) -> Value:
+    """Call something unknown; if its ``parameters()`` were asked for before, it is a module and saves them."""
+    m, values = call.m, [module, *call.values]
+    parameter = m.see(m.symbols.get(("parameter", module), NONE))
+    if not isinstance(parameter, Tensor) or not m.grad_mode:
+        return tensors.unknown_call(m, *values)
+    saved = operators.keep(m, "this module", "parameters", parameter.storage, call.site)
+    node = Node("module", (saved,), m.history(*values))
+    return Unknown(Grad.YES, node, likely=any(isinstance(m.see(arg), Tensor) for arg in call.args))
+
+
+def parameter_of(m: Trace, module: Value) -> Value:
+    """The one tensor that stands for all parameters of a module whose class is not in this file."""
+    symbol = m.symbol("parameter", module, grad=Grad.YES)
+    m.tensors.setdefault(symbol, Tensor(cell=Cell(Grad.YES)))
+    return m.promote(symbol)
+
+
+def unknown_method(call: Call, receiver: Unknown) -> Value:
+    """Call a method of something unknown, which may prove it to be a tensor."""
+    m, name = call.m, call.name
+    if name == "backward":
+        tensors.backward(m, [receiver], call.kwargs)
+        return NONE
+    if name in facts.tensor_only_methods() or (receiver.likely and name in facts.tensor_methods()):
+        tensor = m.promote(receiver)
+        if isinstance(tensor, Tensor):
+            return methods.method(m, tensor, name, call.args, call.kwargs, call.site)
+    if name == "state_dict":
+        states = Unknown()
+        events.state_dict(m, receiver, states, call.site)
+        return states
+    if name == "load_state_dict":
+        if receiver in m.state[MODULES]:
+            events.load_state_dict(m, receiver, call.argument(0), holdings.parameters(m, receiver))
+        return Unknown(scalar=True)
+    if name == "parameters" and not call.args:
+        return List([parameter_of(m, receiver)], open=True)
+    if name in facts.scalar_methods() and name not in ("values", "indices"):
+        return m.symbol(receiver, name, *call.args, scalar=True)
+    others = [m.see(value) for value in call.values]
+    if tensors.is_method(name) and all(isinstance(other, Const) or is_number(other) for other in others):
+        return _if_tensor(call, receiver)
+    return tensors.unknown_call(m, receiver, *call.values)
+
+
+def _if_tensor(call: Call, receiver: Unknown) -> Value:
+    """Call a method that tensors have and others may have too: ``t.exp()``.
+
+    The result is unknown. If its use proves it to be a tensor, it is what the method makes of one. A method
+    with tensors for arguments may be one of integers, for which nothing is saved: ``tokens.gather(1, rank)``.
+    """
+    m = call.m
+    result = tensors.unknown_call(m, receiver, *call.values)
+    made = methods.method(m, m.tensor_of(receiver), call.name, call.args, call.kwargs, call.site)
+    if isinstance(made, Tensor):
+        m.tensors[result] = made
+    return result
