@@ -26,6 +26,7 @@ class Reason(Enum):
     TOO_LARGE = f"the file has more than {MAX_BYTES} bytes"
     NOT_TEXT = "the file is not Python text"
     SYNTAX = "the file has a syntax error"
+    TOO_DEEP = "the file is nested too deeply"
     CHANGING = "the file changes while it is read"
     NOT_DEFINED = "the module does not define the name"
     DYNAMIC = "the module's `__getattr__` computes the name"
@@ -52,11 +53,13 @@ class Disk:
         self._texts: dict[str, str] = {}
         self._modes: dict[str, int] = {}
         self._stamps: dict[str, Stamp] = {}
+        self._compiled: dict[tuple[str, str], bool] = {}
 
     def refresh(self) -> None:
         """Look at the disk anew. Unsaved texts stay."""
         self._modes.clear()
         self._stamps.clear()
+        self._compiled.clear()
 
     def override(self, path: str, text: str | None) -> None:
         """Let an unsaved text stand for a file, which need not exist; None ends that."""
@@ -97,12 +100,15 @@ class Disk:
         return Unknown(Reason.NOT_TEXT, path) if "\0" in text else text
 
     def has_compiled(self, folder: str, name: str) -> bool:
-        """Whether a folder has a module of this name that is not Python text. Lists the folder."""
-        try:
-            with os.scandir(folder) as entries:
-                return any(e.name.startswith(f"{name}.") and e.name.endswith((".so", ".pyd")) for e in entries)
-        except OSError:
-            return False
+        """Whether a folder has a module of this name that is not Python text. Lists the folder: ask last."""
+        if (folder, name) not in self._compiled:
+            try:
+                names = os.listdir(folder)
+            except OSError:
+                names = []
+            found = any(each.startswith(f"{name}.") and each.endswith((".so", ".pyd")) for each in names)
+            self._compiled[folder, name] = found
+        return self._compiled[folder, name]
 
     def _mode(self, path: str) -> int:
         mode = self._modes.get(path)

@@ -87,9 +87,9 @@ class Exports:
     dynamic: bool
 
 
-def read(tree: ast.Module, path: str) -> Exports:
-    """Return what a module binds."""
-    reader = _Reader(path)
+def read(tree: ast.Module, path: str, name: str) -> Exports:
+    """Return what the module of this dotted name binds."""
+    reader = _Reader(path, name)
     names = reader.block(tree.body)
     found = lazy.read(reader.tables)
     return Exports(
@@ -123,8 +123,9 @@ def imported(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Impo
 class _Reader:
     """Reads statements in order. ``tables`` has what lazy modules are read from."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, name: str) -> None:
         self._path = path
+        self._name = name
         self._order = 0
         self._branches = 0
         self._typing = False
@@ -203,9 +204,11 @@ class _Reader:
 
     def _import(self, statement: ast.Import | ast.ImportFrom) -> dict[str, Entry]:
         found = dict(imported(statement))
-        if isinstance(statement, ast.ImportFrom) and statement.level == 1:
-            tops = [statement.module.partition(".")[0]] if statement.module else [a.name for a in statement.names]
-            self.submodules.update(tops)
+        whole = isinstance(statement, ast.Import)
+        for module in [alias.name for alias in statement.names] if whole else [each.module for each in found.values()]:
+            for start in (".", f"{self._name}."):
+                if module.startswith(start) and not module.startswith(".."):
+                    self.submodules.add(module.removeprefix(start).partition(".")[0])
         if "*" in found:
             stars = self.typed_stars if self._typing else self.stars
             stars.append(Star(found.pop("*").module, self._order, not self._branches))

@@ -102,8 +102,10 @@ class Project:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about escapes in strings, which are not the linted file's
                 source = Source(path, text, ast.parse(text))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two if it is nested too deeply
+        except (SyntaxError, ValueError):
             return Unknown(Reason.SYNTAX, path)
+        except (RecursionError, MemoryError):
+            return Unknown(Reason.TOO_DEEP, path)
         self._sources[path] = (stamp, source)
         kept = sum(len(each.text) for _, each in self._sources.values())
         while kept > MAX_KEPT and len(self._sources) > 1:
@@ -116,8 +118,7 @@ class Project:
         stamp = self._disk.stamp(path)
         known = self._exports.get(path)
         if known is None or known[0] != stamp:
-            source = self.source(path)
-            known = stamp, source if isinstance(source, Unknown) else exports.read(source.tree, path)
+            known = stamp, self._read(path)
             self._exports[path] = known
         return known[1]
 
@@ -147,6 +148,15 @@ class Project:
             found = self._run(question, _Trail())
             self._answers[question] = _unique(found or [Unknown(Reason.CIRCLE, f"{start.name}.{name}")])
         return self._answers[question]
+
+    def _read(self, path: str) -> Exports | Unknown:
+        source = self.source(path)
+        if isinstance(source, Unknown):
+            return source
+        try:
+            return exports.read(source.tree, path, self.module_of(path))
+        except RecursionError:
+            return Unknown(Reason.TOO_DEEP, path)
 
     def _attribute(self, result: Result, name: str) -> tuple[Result, ...]:
         if isinstance(result, Module):

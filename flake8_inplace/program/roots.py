@@ -200,11 +200,16 @@ class Roots:
                 found = self._search(found.folders, parts[1:])
             if found is not None:
                 return found
-        inner = [os.path.join(folder, parts[0]) for folder in folders if self._regular(folder, parts[0]) is None]
-        inner = [folder for folder in inner if self._disk.is_folder(folder)]
+        inner = [os.path.join(folder, parts[0]) for folder in folders if self._is_namespace(folder, parts[0])]
         if not inner or not parts[1:]:
             return Module(None, tuple(inner)) if inner else None
         return self._search(inner, parts[1:])
+
+    def _is_namespace(self, folder: str, name: str) -> bool:
+        """Whether it has a package without a file. A compiled module of the name goes before."""
+        if self._regular(folder, name) is not None or not self._disk.is_folder(os.path.join(folder, name)):
+            return False
+        return not self._disk.has_compiled(folder, name)
 
     def _regular(self, folder: str, name: str, without: str = "") -> Module | None:
         """The package or file of a folder, if it is not the importing file, which does not mean itself by its name."""
