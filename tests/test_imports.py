@@ -11,7 +11,7 @@ from textwrap import dedent
 import pytest
 
 from flake8_inplace.program import disk
-from flake8_inplace.program.imports import Definition, External, Module, Project, Reason, Unknown
+from flake8_inplace.program.imports import Definition, External, Import, Module, Project, Reason, Unknown
 from flake8_inplace.program.roots import Root
 
 Make = Callable[..., Project]
@@ -216,6 +216,11 @@ def test_lists_of_names_are_added_across_submodules(make: Make, tmp_path: Path) 
         "pkg/b.py:B",
     ]
     assert shown(project, "helper", tmp_path / "m.py") == ["NOT_DEFINED"]
+
+
+def test_a_star_import_statement_comes_to_the_module(make: Make, tmp_path: Path) -> None:
+    project = make({"m.py": "from a import *", "a.py": ""})
+    assert [word(each) for each in project.follow(Import("a", "*"), str(tmp_path / "m.py"))] == ["a.py"]
 
 
 def test_a_function_hides_the_submodule_of_its_name(make: Make, tmp_path: Path) -> None:

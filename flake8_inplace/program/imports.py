@@ -131,9 +131,12 @@ class Project:
         return found
 
     def follow(self, name: Import, from_file: str) -> tuple[Result, ...]:
-        """Return what an import statement of a file binds its variable to; `imported` has the variables."""
+        """Return what an import statement of a file binds its variable to; `imported` has the variables.
+
+        For a star import, that is the module.
+        """
         module = self.resolve(name.module, from_file)
-        return (module,) if name.name is None else self._attribute(module, name.name)
+        return (module,) if name.name is None or name.name == "*" else self._attribute(module, name.name)
 
     def look_up(self, module: Module | str, name: str) -> tuple[Result, ...]:
         """Return what a name of a module, or of the module in a file, comes to.
