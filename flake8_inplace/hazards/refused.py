@@ -7,6 +7,7 @@ from ..program.site import Site
 from ..program.summary import Triggers
 from ..rule import Rule
 from ..trace import events
+from ..trace.holdings import depth_of
 from ..trace.trace import Trace
 
 RULES = (
@@ -121,4 +122,4 @@ def freeze(m: Trace, tensor: Tensor, value: bool, site: Site) -> None:
     """Report ``h.requires_grad_(False)`` on a computed tensor: torch lets nobody but a leaf change that."""
     state = m.cell(tensor)
     if not value and state.grad is Grad.YES and state.node is not None:
-        m.refuse("freeze", site)
+        m.refuse("freeze", site, depth=depth_of(m, tensor, site))

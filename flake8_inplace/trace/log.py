@@ -58,9 +58,9 @@ PLAIN = Written()
 class Overwrite:
     """A tensor was overwritten in place.
 
-    ``name`` is the variable of ``frames[-1]`` that the write was spelled with, if it was one; ``line`` the statement;
-    ``filled`` says that the function replaced all values first, as it does with an argument that is its output;
-    ``written`` what was put where, and ``change`` what the new values are made of.
+    ``calls`` lead to ``frames[-1]``. ``name`` is the variable of ``frames[-1]`` that the write was spelled with, if it
+    was one; ``line`` the statement; ``filled`` says that the function replaced all values first, as it does with an
+    argument that is its output; ``written`` what was put where, and ``change`` what the new values are made of.
     """
 
     tensor: Tensor
@@ -68,6 +68,7 @@ class Overwrite:
     site: Site
     time: int
     frames: tuple[Frame, ...]
+    calls: tuple[Site, ...]
     name: str
     line: cst.CSTNode | None
     guard: Guard

@@ -30,12 +30,14 @@ class Hazard:
 class Refusal:
     """A write that torch refuses, or that is wrong in itself, whatever was saved: its kind and where.
 
+    ``calls`` lead to the write, and ``beside`` to where it goes wrong, or to where the written tensor comes from.
     ``from_outside``: it stands in a plain function, which was read as code outside the file may call it.
     """
 
     kind: str
     write: Site
     calls: tuple[Site, ...]
+    beside: tuple[Site, ...]
     from_outside: bool = False
 
 
