@@ -83,7 +83,8 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
             state.merge(frame.mark, frame.exits)
         value = choose([(way.guard, way.value) for way in frame.exits])
         forget(state, frame)
-        if intent.says_in_place(function.name) or constant(kwargs.get("inplace", NONE)) is True:
+        called = wording.called_name(site.expression) or function.name  # what the caller sees of it
+        if intent.says_in_place(called) or constant(kwargs.get("inplace", NONE)) is True:
             events.announce(m, frame.given, frame.born)
         else:
             events.returns(m, frame.given, value, frame.born, not unused)

@@ -66,20 +66,22 @@ def load(m: Trace, piece: Piece, module: Frame) -> None:
     if piece in m.text.loaded:
         return
     m.text.loaded.add(piece)
-    state, stack = m.state, m.stack
+    state, stack, before = m.state, m.stack, dict(m.work.module_state)
     m.state, m.stack = State(m.work.module_state), Stack(stepping=stack.stepping)
     frame, found = Frame(module.vars, piece), m.text.module(piece.path)
     try:
         suite(m, m.text.read(piece), frame)
         for name in piece.binds:
             _fillable(m, module.vars.get(name))
+            m.work.module_state.update(m.state.store)  # what is registered finds the table
             for other in found.file.registered.get(name, ()) if found is not None else ():
                 load(m, other, module)
     finally:
         m.work.module_state.update(m.state.store)
         m.state, m.stack = state, stack
     for thing, value in m.work.module_state.items():
-        state.store.setdefault(thing, value)
+        if thing not in state.store or state.store[thing] is before.get(thing):  # what the entry changed stays so
+            state.store[thing] = value
 
 
 def _fillable(m: Trace, value: Value | None) -> None:

@@ -30,7 +30,7 @@ from ..trace.holdings import depth_of, tensors_in, unknowns
 from ..trace.log import PLAIN, Written
 from ..trace.trace import BATCHED, Trace
 from .refusals import adds_up, overlaps, refusal, unbatched
-from .results import make_result, to_integers
+from .results import holds_integers, make_result, to_integers
 
 _FILLING = frozenset("fill zero masked_fill index_fill fill_ zero_ masked_fill_ index_fill_ index_put_".split())
 """In-place operators that torch lets write to expanded memory."""
@@ -192,7 +192,8 @@ def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], ref
     if op.writes and not refused:
         returned = {out.of for out in op.outs if out.kind == "same"}
         for tensor in [t for name in op.writes if name in returned or not op.outs for t in call.operands.get(name, ())]:
-            m.state.put(tensor.cell, CellState(max(m.cell(tensor).grad, call.grad), node, False))
+            if not holds_integers(tensor):
+                m.state.put(tensor.cell, CellState(max(m.cell(tensor).grad, call.grad), node, False))
     shared = {tensor.cell for tensor in call.given}
     for out, result in zip(op.outs, results, strict=True):
         if out.differentiable and out.kind != "detached" and not to_integers(op, call.bound):
