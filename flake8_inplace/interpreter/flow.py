@@ -7,7 +7,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from ..hazards import snapshots
-from ..hazards.snapshots import OVERTAKEN, UPDATES
+from ..hazards.snapshots import STALE_SNAPSHOTS, UPDATES
 from ..heap.join import choose
 from ..heap.state import Exit
 from ..heap.values import NONE, Choice, Guard, Object, Unknown, Value
@@ -47,7 +47,7 @@ def _if(m: Trace, node: cst.If, frame: Frame) -> bool:
     overtaken = _overtaken(m, node.body, frame) if m.state[UPDATES] and node.orelse is None else {}
     alive = fork(m, arms)
     for name, update in overtaken.items():
-        m.state.set(m.state[OVERTAKEN], name, update)
+        m.state.set(m.state[STALE_SNAPSHOTS], name, update)
     return alive
 
 

@@ -6,7 +6,7 @@ import builtins
 
 import libcst as cst
 
-from ..hazards.snapshots import OVERTAKEN
+from ..hazards.snapshots import STALE_SNAPSHOTS
 from ..heap.values import NONE, Array, Choice, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value, part_grad
 from ..models import classes, lineage, methods, tensors
 from ..program.site import Site
@@ -60,7 +60,7 @@ def _name(m: Trace, node: cst.Name, frame: Frame) -> Value:
 
 def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...] = ()) -> None:
     """The value of a variable is read, or its elements at ``index``."""
-    if (type(value) is Tensor and len(m.state[WRITES])) or len(m.state[OVERTAKEN]):
+    if (type(value) is Tensor and len(m.state[WRITES])) or len(m.state[STALE_SNAPSHOTS]):
         scope: Frame | None = frame
         while scope is not None and name not in scope.vars:
             scope = scope.parent

@@ -92,7 +92,7 @@ WRITES: Declared[Storage, tuple[Overwrite, ...]] = Declared(in_order)
 STORED: Declared[Any, int] = Declared(latest)
 """When a tensor was put into a container, by container and storage; when an attribute was bound, by instance and name;
 when ``x.data`` was assigned, by "data" and the storage of ``x``."""
-KEEPERS: Declared[tuple[Object, str], Frame | None] = Declared(same_or_none)
+ATTRIBUTE_WRITERS: Declared[tuple[Object, str], Frame | None] = Declared(same_or_none)
 """The frame that last bound an attribute, by instance and name."""
 RETURNED: Declared[Any, Tensor | None] = Declared(same_or_none)
 """The arguments that a function overwrote, and that its caller may still read as if it had not: by the write."""
