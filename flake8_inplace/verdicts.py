@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .finding import Finding, Place
 from .hazards.saved import RENORM, UPDATES
 from .hazards.style import FAMILY as STYLE
+from .placing import stand
+from .rule import Rule
 from .rules import RULES
 
 if TYPE_CHECKING:
@@ -19,7 +22,15 @@ if TYPE_CHECKING:
 _BY_KIND = {rule.kind: rule for rule in RULES.values()}
 
 
-def findings(hazards: Iterable[Hazard], refusals: Iterable[Refusal] = ()) -> list[Finding]:
+@dataclass(frozen=True, slots=True)
+class File:
+    """The file that is linted: its path, and what to call another one by its path."""
+
+    path: str = ""
+    name_of: Callable[[str], str] = str
+
+
+def findings(hazards: Iterable[Hazard], refusals: Iterable[Refusal] = (), file: File = File()) -> list[Finding]:
     """One finding for every overwriting place, in the order of the text; the nearest save speaks for it.
 
     What is only possible gives way to what is sure; a ban stands beside both.
@@ -32,13 +43,15 @@ def findings(hazards: Iterable[Hazard], refusals: Iterable[Refusal] = ()) -> lis
         (possible if hazard.saved.possible or hazard.write.form == "possible" else sure).append(hazard)
     for refusal in refusals:
         (style if _BY_KIND[refusal.kind].family == STYLE else plain).append(refusal)
-    found = _one_each(sure, plain)
-    for place, finding in _one_each(possible, []).items():
+    found = _one_each(sure, plain, file)
+    for place, finding in _one_each(possible, [], file).items():
         found.setdefault(place, finding)
-    return sorted([*found.values(), *_one_each([], style).values()], key=lambda finding: (finding.place, finding.code))
+    return sorted(
+        [*found.values(), *_one_each([], style, file).values()], key=lambda finding: (finding.place, finding.code)
+    )
 
 
-def _one_each(hazards: list[Hazard], refusals: list[Refusal]) -> dict[Place, Finding]:
+def _one_each(hazards: list[Hazard], refusals: list[Refusal], file: File) -> dict[Place, Finding]:
     loud = {hazard.write.place.expression for hazard in hazards}
     loud |= {refusal.write.expression for refusal in refusals if not _BY_KIND[refusal.kind].silent}
     written = loud | {refusal.write.expression for refusal in refusals}
@@ -46,7 +59,9 @@ def _one_each(hazards: list[Hazard], refusals: list[Refusal]) -> dict[Place, Fin
     for hazard in hazards:
         if continues(hazard.write.place, loud):
             continue
-        finding = report(hazard)
+        finding = report(hazard, file)
+        if finding is None:
+            continue
         saved = finding.saved_at or finding.place
         distance = abs(finding.line - saved.line) * 1000 + abs(finding.column - saved.column)
         rank = (finding.code == _BY_KIND["callee"].code, distance, finding.message)
@@ -55,27 +70,33 @@ def _one_each(hazards: list[Hazard], refusals: list[Refusal]) -> dict[Place, Fin
     for refusal in refusals:
         if continues(refusal.write, written):
             continue
-        finding = report_refusal(refusal)
-        if not _BY_KIND[refusal.kind].silent or finding.place not in best:
-            best[finding.place] = ((False, 0, ""), finding)
+        misuse = report_refusal(refusal, file)
+        if misuse is not None and (not _BY_KIND[refusal.kind].silent or misuse.place not in best):
+            best[misuse.place] = ((False, 0, ""), misuse)
     return {place: finding for place, (_, finding) in best.items()}
 
 
-def report(hazard: Hazard) -> Finding:
-    """The finding for a stale save."""
-    site: Site = _step_around(hazard) or hazard.write.place
+def report(hazard: Hazard, file: File = File()) -> Finding | None:
+    """The finding for a stale save; None if it is another file's."""
+    write: Site = _step_around(hazard) or hazard.write.place
     origin: Site = hazard.saved.place
-    place, saved_at = site.piece.tree.place(site.node), origin.piece.tree.place(origin.node)
+    site = stand(write, hazard.write.calls, (*hazard.saved.calls, origin), file.path)
+    if site is None:
+        return None
+    place = site.piece.tree.place(site.node)
+    saved_at = origin.piece.tree.place(origin.node) if origin.piece.path == file.path else None
     form, call = hazard.write.form, hazard.callee()
     rule = _BY_KIND["op_" if form == "renorm" else form]
-    where = above(place, saved_at)
+    where = above(place, saved_at) if saved_at is not None else in_file(origin, file)
     slot = "its result" if hazard.saved.slot == "result" else f"`{hazard.saved.slot}`"
     advice = RENORM if form == "renorm" else rule.advice
     if form == "augmented":
-        target = getattr(site.expression, "target", site.expression)
-        advice = advice.format(target=code(site, target), operator=code(site, site.node)[:-1])
-    text = f"`{excerpt(site)}`"
-    if call is not None and form not in (*UPDATES, "data", "numpy"):
+        target = getattr(write.expression, "target", write.expression)
+        advice = advice.format(target=code(write, target), operator=code(write, write.node)[:-1])
+    text = f"`{excerpt(write)}`"
+    if site is not write:
+        rule, text = _elsewhere(rule, site, write, file)
+    elif call is not None and form not in (*UPDATES, "data", "numpy"):
         rule, text = _BY_KIND["callee"], f"{text}, reached by `{excerpt(call)}`,"
     if hazard.saved.slot.startswith("ctx."):
         rule = _BY_KIND["ctx"]
@@ -105,16 +126,33 @@ def _step_around(hazard: Hazard) -> Site | None:
     return call if getattr(name, "value", "") == "step" and not again else None
 
 
+def _elsewhere(rule: Rule, site: Site, write: Site, file: File) -> tuple[Rule, str]:
+    """The rule and the words for a write that another file makes, seen from a call of this one."""
+    text = f"`{excerpt(write)}` ({in_file(write, file)}), reached from here,"
+    return rule if rule.kind in (*UPDATES, "data", "numpy") else _BY_KIND["callee"], text
+
+
+def in_file(site: Site, file: File) -> str:
+    """A place of another file, in words."""
+    return f"{file.name_of(site.piece.path)}, line {site.piece.tree.place(site.node).line}"
+
+
 def continues(site: Site, written: set[cst.CSTNode]) -> bool:
     """Whether a write is the next link of a chain whose link before is a finding already: ``x.mul_(2).add_(1)``."""
     function = getattr(site.expression, "func", None)
     return getattr(function, "value", None) in written
 
 
-def report_refusal(refusal: Refusal) -> Finding:
-    """The finding for a write that is wrong in itself."""
-    rule, site = _BY_KIND[refusal.kind], refusal.write
-    return Finding(rule.code, site.piece.tree.place(site.node), f"`{excerpt(site)}` {rule.message}")
+def report_refusal(refusal: Refusal, file: File = File()) -> Finding | None:
+    """The finding for a write that is wrong in itself; None if it is another file's."""
+    rule, write = _BY_KIND[refusal.kind], refusal.write
+    site = stand(write, refusal.calls, refusal.beside, file.path)
+    if site is None:
+        return None
+    text = (
+        f"`{excerpt(write)}`" if site is write else f"`{excerpt(write)}` ({in_file(write, file)}), reached from here,"
+    )
+    return Finding(rule.code, site.piece.tree.place(site.node), f"{text} {rule.message}")
 
 
 def above(place: Place, saved: Place) -> str:

@@ -74,7 +74,7 @@ def on_record(m: Trace, tensor: Tensor) -> None:
     if tensor.view == "views" and m.grad(tensor) is Grad.YES:
         for event in since(m, tensor, tensor.time):
             if event.tensor.view != "views":
-                m.refuse("base", event.site)
+                m.refuse("base", event.site, event.calls)
 
 
 @events.compare.listen
@@ -110,7 +110,7 @@ def judge_restore(m: Trace, tensor: Tensor, old: Tensor) -> None:
         if memory in (storage, storage.hidden):
             for event in since(m, Tensor(storage), old.time):
                 if event.tensor is not old and (detached or storage is not old.storage):
-                    m.refuse("read", event.site)
+                    m.refuse("read", event.site, event.calls)
 
 
 @events.replace_data.listen

@@ -30,8 +30,8 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
     filled = filled or any(event.filled and event.frames[-1] is inner for event in before)
     name = variable_of(site, inner) if form != "out" else ""
     change = Change.OTHER if filled else _change(m, tensor, inner, name, form, written)
-    frames, guard = tuple(m.stack.frames), m.state.guard()
-    event = Overwrite(tensor, form, site, m.tick(), frames, name, inner.line, guard, filled, change, written)
+    frames, calls, guard = tuple(m.stack.frames), tuple(m.stack.calls), m.state.guard()
+    event = Overwrite(tensor, form, site, m.tick(), frames, calls, name, inner.line, guard, filled, change, written)
     m.state.set(m.state[WRITES], tensor.storage, (*before[1 - EVENTS :], event))
 
 

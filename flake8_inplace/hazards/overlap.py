@@ -112,7 +112,7 @@ def _judge_sources(m: Trace, base: Tensor, index: tuple[Value, ...], value: Valu
                 continue
             of_part = same_tensor(base, over[0]) and _same(m, over[1], region.index)
             if of_part and any(_swaps(m, base, index, v) or _uses(v, part) for v in event.written.values):
-                m.refuse("read", event.site)
+                m.refuse("read", event.site, event.calls)
 
 
 def _parts(m: Trace, value: Value) -> Iterator[tuple[Tensor, int]]:
@@ -164,7 +164,7 @@ def _judge_mix(m: Trace, tensor: Tensor, source: Tensor, alpha: Value, site: Sit
         if any(_divides_by(source, factor) for factor in factors):
             continue
         if chained or any(_complements(m, source, alpha, factor) for factor in factors):
-            m.refuse("read", event.site)
+            m.refuse("read", event.site, event.calls)
 
 
 def _divides_by(value: Value, factor: Value) -> bool:

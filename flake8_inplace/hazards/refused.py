@@ -10,6 +10,7 @@ from ..program.site import Site
 from ..program.summary import Triggers
 from ..rule import Rule
 from ..trace import events
+from ..trace.holdings import depth_of
 from ..trace.trace import Trace
 
 RULES = (
@@ -124,4 +125,4 @@ def freeze(m: Trace, tensor: Tensor, value: bool, site: Site) -> None:
     """Report ``h.requires_grad_(False)`` on a computed tensor: only a leaf may change it."""
     state = m.cell(tensor)
     if not value and state.grad is Grad.YES and state.node is not None:
-        m.refuse("freeze", site)
+        m.refuse("freeze", site, depth=depth_of(m, tensor, site))

@@ -41,7 +41,7 @@ def on_checkpoint(m: Trace, buffers: Sequence[Tensor], begin: int) -> None:
     for tensor in buffers:
         for event in since(m, tensor, begin) if not m.grad(tensor) else ():
             if _converts(event) and (event.form != "op_" or event.written.op.endswith("_")):  # no batch norm
-                m.refuse("again", event.site)
+                m.refuse("again", event.site, event.calls)
 
 
 @events.dataset.listen
@@ -57,7 +57,7 @@ def on_dataset(m: Trace, getter: Function, instance: Value, site: Site) -> None:
         again = [event for event in writes if event.time > again_from and event.site.expression in first]
         again = [event for event in again if event.tensor.origin != "cast"]  # which may have copied
         for event in again if any(map(_converts, again)) else ():
-            m.refuse("dataset", event.site)
+            m.refuse("dataset", event.site, event.calls)
     m.state.rollback(mark)
 
 

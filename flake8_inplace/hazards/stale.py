@@ -58,12 +58,12 @@ def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Valu
             if index and untouched(m, value, index, event):
                 continue
             if event.name and whole(value, event) and not is_meant(m, event, name, frame):
-                m.refuse("read", event.site)
+                m.refuse("read", event.site, event.calls)
         elif frame in event.frames and m.stack.frames[-1] is frame:
             if was_given(m, value, event):
-                m.refuse("argument", event.site)
+                m.refuse("argument", event.site, event.calls)
             elif value.view == "" and name in frame.times and again(m, event, frame.times[name]):
-                m.refuse("read", event.site)
+                m.refuse("read", event.site, event.calls)
 
 
 @events.read_part.listen
@@ -87,7 +87,7 @@ def _read_part(m: Trace, value: Value, holder: Value | None) -> None:
             meant = event.change is Change.MARKED and isinstance(holder, List)
             changed = value is m.state[RETURNED].get((event.change, event)) and not meant
             if frame in event.frames[:-1] and (converted or changed):
-                m.refuse("argument", event.site)
+                m.refuse("argument", event.site, event.calls)
 
 
 @events.read_attribute.listen
@@ -105,7 +105,7 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     for event in since(m, value, time) if value.origin != "blank" and not parameter else ():
         elsewhere = event.frames[-1] is not keeper or event.form in ("inplace", "augmented")
         if elsewhere and event.name and whole(value, event) and not writes_to_attribute(event.site):
-            m.refuse("read", event.site)
+            m.refuse("read", event.site, event.calls)
     m.state.set(m.state[STORED], (instance, name), 0)
 
 
@@ -132,7 +132,7 @@ def read_operand(m: Trace, value: Value, time: int, named: bool) -> None:
     if isinstance(value, Tensor):
         for event in since(m, value, time):
             if (named and whole(value, event)) or _is_within(value, event):
-                m.refuse("read", event.site)
+                m.refuse("read", event.site, event.calls)
 
 
 def _is_within(value: Tensor, event: Overwrite) -> bool:
@@ -171,7 +171,7 @@ def on_append(m: Trace, container: List, value: Value) -> None:
             others = (_entries(m, m.see(other)) for other in m.state.get(container).items) if events else ()
             if any(other.get(key) is part for other in others):
                 for event in events:
-                    m.refuse("read", event.site)
+                    m.refuse("read", event.site, event.calls)
         on_store(m, container, part)
 
 
@@ -211,7 +211,7 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
     if value in others:
         for event in since(m, value, max(m.stack.frames[-1].born, m.state[STORED].get((container, value.storage), 0))):
             if event.form == "subscript" and whole(value, event):
-                m.refuse("read", event.site)
+                m.refuse("read", event.site, event.calls)
 
 
 @events.load.listen
@@ -233,9 +233,9 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
         time = m.state[STORED].get((container, option.storage), 0)
         for event in since(m, option, time) if option is value else ():
             if time and was_given(m, option, event):
-                m.refuse("argument", event.site)
+                m.refuse("argument", event.site, event.calls)
             elif known and time and (_same_part(option, event, time) or _as_it_was(m, option, event, time)):
-                m.refuse("read", event.site)
+                m.refuse("read", event.site, event.calls)
         if time and known:
             m.state.set(m.state[STORED], (container, option.storage), 0)
 
@@ -295,7 +295,7 @@ def _judge_rebinding(m: Trace, value: Value, time: int) -> None:
     guard = m.state.guard()
     for event in since(m, value, time):
         if was_given(m, value, event) and event.guard < guard:
-            m.refuse("argument", event.site)
+            m.refuse("argument", event.site, event.calls)
 
 
 @events.exhaust.listen
@@ -336,7 +336,7 @@ def on_collect(m: Trace, source: Value, rows: Sequence[Value]) -> None:
         for tensor in holdings.held(m, one.value, set()):
             for event in since(m, tensor, one.time) if tensor.storage in memory else ():
                 if one.frame in event.frames and whole(tensor, event):
-                    m.refuse("read", event.site)
+                    m.refuse("read", event.site, event.calls)
 
 
 def _unaware(m: Trace, event: Overwrite, time: int) -> bool:

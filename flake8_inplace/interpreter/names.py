@@ -12,10 +12,11 @@ from ..models import classes, lineage, methods, tensors
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace import events
-from ..trace.callables import Bound, Method, Super
+from ..trace.callables import Bound, Method, Namespace, Super
 from ..trace.frames import Class, Frame, Function
 from ..trace.log import WRITES
 from ..trace.trace import MODULES, Trace
+from . import modules
 from .dispatch import evaluate, evaluates
 
 _METADATA = frozenset(
@@ -41,10 +42,14 @@ def lookup(m: Trace, name: str, frame: Frame) -> Value | None:
 
 def module_name(m: Trace, name: str, module: Frame) -> Value | None:
     """A name of the file that has not been bound yet: the statements that bind it are read now."""
-    for piece in m.text.file.binders.get(name, ()):
+    found = m.text.module(module.piece.path)
+    binders = found.file.binders if found is not None else {}
+    for piece in binders.get(name, ()):
         m.load(piece, module)
     if name in module.vars:
         return module.vars[name]
+    if "*" in binders and (value := modules.from_star(m, name, module.piece.path)) is not None:
+        return value
     return Ref(f"builtins.{name}") if hasattr(builtins, name) else None
 
 
@@ -107,6 +112,8 @@ def attribute(m: Trace, value: Value, name: str, site: Site) -> Value:
         return Ref(f"{value.name}.{name}")
     if isinstance(value, Object):
         return classes.attribute(m, value, name, site)
+    if isinstance(value, Namespace):
+        return modules.member(m, value, name)
     if isinstance(value, Super):
         return classes.super_attribute(m, value, name, site)
     if isinstance(value, (Class, Function)) and name == "__name__":

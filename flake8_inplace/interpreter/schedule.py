@@ -9,15 +9,16 @@ import libcst as cst
 
 from ..hazards import intent
 from ..heap.state import State, variables
-from ..heap.values import Attributes, Const, Dict, Items, List, Object, Value
+from ..heap.values import Attributes, Const, Dict, Items, List, Object, Ref, Value
 from ..models.calls import call
+from ..program.modules import Modules
 from ..program.pieces import Piece, Scan
 from ..program.scan import wraps
 from ..program.site import Site
 from ..trace.budget import Exhausted
 from ..trace.frames import Class, Frame, Function
 from ..trace.stack import Stack
-from ..trace.text import Text
+from ..trace.text import Module, Text
 from ..trace.trace import Trace
 from . import (
     assignment,
@@ -39,6 +40,7 @@ from .binding import bind
 from .dispatch import suite
 from .entries import call_class, call_entry, worth
 from .functions import run
+from .modules import imported
 
 HANDLERS = (
     assignment,
@@ -66,12 +68,12 @@ def load(m: Trace, piece: Piece, module: Frame) -> None:
     m.text.loaded.add(piece)
     state, stack = m.state, m.stack
     m.state, m.stack = State(m.work.module_state), Stack(stepping=stack.stepping)
-    frame = Frame(module.vars, piece)
+    frame, found = Frame(module.vars, piece), m.text.module(piece.path)
     try:
         suite(m, m.text.read(piece), frame)
         for name in piece.binds:
             _fillable(m, module.vars.get(name))
-            for other in m.text.file.registered.get(name, ()):
+            for other in found.file.registered.get(name, ()) if found is not None else ():
                 load(m, other, module)
     finally:
         m.work.module_state.update(m.state.store)
@@ -105,14 +107,20 @@ class Interpreter(Trace):
     def load(self, piece: Piece, module: Frame) -> None:
         load(self, piece, module)
 
+    def find_module(self, name: str, path: str) -> Value:
+        found = imported(self, name, None, path)
+        return found if found is not None else Ref(name)
 
-def analyse(file: Scan, extra: frozenset[str] = frozenset()) -> Trace:
+
+def analyse(file: Scan, extra: frozenset[str] = frozenset(), others: Modules | None = None) -> Trace:
     """Read a whole file: its module-level code, then whatever that did not call.
 
-    ``extra`` are the families that are off by default and wanted all the same: "possible", "style".
+    ``extra`` are the families that are off by default and wanted all the same: "possible", "style". ``others`` are the
+    other files of the project, if imports are followed.
     """
-    m = Interpreter(Text(file), extra)
+    m = Interpreter(Text(file, others), extra)
     module = Frame(variables({"__name__": Const("__main__")}), file.pieces[0])
+    m.text.modules[file.path] = Module(file, module)
     piece = file.pieces[0]
     try:
         with not_too_deep(m, piece):

@@ -26,7 +26,7 @@ from ..heap.values import (
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace import events
-from ..trace.holdings import tensors_in, unknowns
+from ..trace.holdings import depth_of, tensors_in, unknowns
 from ..trace.log import PLAIN, Written
 from ..trace.trace import BATCHED, Trace
 from .refusals import adds_up, overlaps, refusal, unbatched
@@ -151,7 +151,11 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
         if op.name in _FILLING and tensor.view == "expand":
             events.write(m, tensor.storage, form, site)
             if op.name in _MASKED:
-                m.refuse("expand" if Grad.YES in (m.grad(tensor), call.grad) else "expanded", site)
+                m.refuse(
+                    "expand" if Grad.YES in (m.grad(tensor), call.grad) else "expanded",
+                    site,
+                    depth=depth_of(m, tensor, site),
+                )
             continue
         if any(overlaps(tensor, other) for other in call.given):
             m.refuse("overlap", site)
@@ -292,7 +296,7 @@ def write(
     refused = refusal(m, tensor, grad, form, whole)
     events.attempt(m, tensor, form, site)
     if refused or tensor.lead == "row" or (tensor.lead == "windows" and adds_up(form, written.op)):
-        m.refuse(refused or "expanded", site)
+        m.refuse(refused or "expanded", site, depth=depth_of(m, tensor, site))
     if not refused:
         if tensor.origin != "cast" or tensor.storage not in m.backward.readonly:
             events.write(m, tensor.storage, form, site)

@@ -37,6 +37,7 @@ class Piece:
     registers: frozenset[str] = frozenset()
     functions: dict[Definition, Piece] = field(default_factory=dict)
     worth: bool = False
+    path: str = ""  # of the file; empty if it is not known
     _tree: Tree | None = None
     _block: libcst.IndentedBlock | None = None
 
@@ -91,6 +92,7 @@ class Scan:
     """
 
     pieces: list[Piece]
+    path: str = ""
     binders: dict[str, list[Piece]] = field(default_factory=dict)
     worth: list[Piece] = field(default_factory=list)
     registered: dict[str, list[Piece]] = field(default_factory=dict)

@@ -7,10 +7,11 @@ analysed. libcst is imported for the first tree.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from . import reach, summary
+from . import summary
 from .pieces import Definition, Piece, Scan
+from .reach import NOWAY, Reach, Ways
 from .summary import Group, Triggers, Unit
 
 TABLE = 4_000
@@ -29,18 +30,37 @@ def scan(
     triggers: Triggers,
     frameworks: frozenset[str] = FRAMEWORKS,
     everything: bool = False,
+    path: str = "",
+    outside: Callable[[ast.Module], Ways] = lambda tree: NOWAY,
 ) -> Scan | None:
-    """The pieces of a file, or None where nothing in it can be a hazard; ``everything`` as for `reach.mark`."""
+    """The pieces of a file, or None where nothing in it can be a hazard; ``everything`` as for `Reach.mark`.
+
+    ``outside`` says which of the names that the file imports may overwrite something.
+    """
     if not any(name in source for name in frameworks) or not _imports(tree, frameworks):
         return None
-    parts = summary.read(tree, triggers)
-    names = [frozenset(_binds(statement)) for statement in tree.body]
-    tables = list(_registers(tree.body, parts, names))
-    found = [names | others for names, others in zip(names, tables, strict=True)]
-    if not reach.mark(zip(found, parts, strict=True), triggers, everything):
+    outline = Outline(tree, triggers)
+    if not outline.reach.mark(outside(tree), everything):
         return None
+    return pieces(source, tree, outline, path)
+
+
+class Outline:
+    """What one pass over a file found out: its statements, the names they bind, and what they may overwrite."""
+
+    def __init__(self, tree: ast.Module, triggers: Triggers) -> None:
+        self.parts = summary.read(tree, triggers)
+        self.names = [frozenset(_binds(statement)) for statement in tree.body]
+        self.tables = list(_registers(tree.body, self.parts, self.names))
+        found = [names | others for names, others in zip(self.names, self.tables, strict=True)]
+        self.reach = Reach(zip(found, self.parts, strict=True), triggers)
+
+
+def pieces(source: str, tree: ast.Module, outline: Outline, path: str = "") -> Scan:
+    """Cut a file into the pieces that are read one by one."""
     lines = source.split("\n")  # a form feed ends no line of Python
-    result = Scan([_piece(*each, lines) for each in zip(tree.body, parts, names, tables, strict=True)])
+    each = zip(tree.body, outline.parts, outline.names, outline.tables, strict=True)
+    result = Scan([_piece(*one, lines, path) for one in each], path)
     for piece in result.pieces:
         for name in piece.binds:
             result.binders.setdefault(name, []).append(piece)
@@ -113,14 +133,19 @@ def _root(node: ast.expr) -> str:
 
 
 def _piece(
-    statement: ast.stmt, part: Unit | Group, binds: frozenset[str], registers: frozenset[str], lines: list[str]
+    statement: ast.stmt,
+    part: Unit | Group,
+    binds: frozenset[str],
+    registers: frozenset[str],
+    lines: list[str],
+    path: str,
 ) -> Piece:
     units, definition = list(part.units()), _is_definition(statement)
     mentions = frozenset[str]().union(*(unit.mentions for unit in units))
     first, end = _first(statement), statement.end_lineno or statement.lineno
     passes, decorators = _passes(statement, part), _decorators(statement)
-    piece = Piece([statement], lines, first, end, binds, mentions, definition, passes, decorators, registers)
-    piece.functions = {node: _body(node, unit, lines) for node, unit in _functions(statement, part)}
+    piece = Piece([statement], lines, first, end, binds, mentions, definition, passes, decorators, registers, path=path)
+    piece.functions = {node: _body(node, unit, lines, path) for node, unit in _functions(statement, part)}
     piece.worth = any(unit.worth for unit in units)
     if not definition and not piece.worth and piece.size > TABLE:
         piece.body = []
@@ -143,9 +168,11 @@ def _functions(statement: ast.stmt, part: Unit | Group) -> Iterator[tuple[Defini
         yield statement, part
 
 
-def _body(node: Definition, unit: Unit, lines: list[str]) -> Piece:
+def _body(node: Definition, unit: Unit, lines: list[str], path: str) -> Piece:
     end = node.end_lineno or node.lineno
-    return Piece(node.body, lines, node.body[0].lineno, end, mentions=unit.mentions | unit.own, worth=unit.worth)
+    return Piece(
+        node.body, lines, node.body[0].lineno, end, mentions=unit.mentions | unit.own, worth=unit.worth, path=path
+    )
 
 
 def _passes(statement: ast.stmt, unit: Unit | Group) -> frozenset[str] | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..heap.values import Callable_, Value
+from ..program.roots import Module
 from ..program.sealed import sealed
 from ..program.site import Site
 from .frames import Class, Function
@@ -39,6 +40,13 @@ class Method(Callable_):
     receiver: Value
     name: str
     node: cst.CSTNode
+
+
+@sealed(frozen=True, slots=True)
+class Namespace(Callable_):
+    """A module of the project, as a value; it is no callable either."""
+
+    module: Module
 
 
 @sealed(frozen=True, slots=True)

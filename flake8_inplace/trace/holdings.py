@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..heap.values import ITEMS, Choice, Dict, Grad, List, Object, Tensor, Tuple, Unknown, Value
+from ..program.site import Site
+from .frames import Class
 from .trace import Trace
 
 
@@ -120,3 +122,26 @@ def named_children(m: Trace, module: Object) -> list[tuple[str, Object]]:
             if isinstance(item, Object):
                 found.setdefault(item, str(key))
     return [(name, child) for child, name in found.items()]
+
+
+def _holds(m: Trace, value: Value, tensor: Tensor) -> bool:
+    return any(part.storage is tensor.storage for part in held(m, value, set()))
+
+
+def depth_of(m: Trace, tensor: Tensor, site: Site) -> int | None:
+    """Return how many calls lead to the function that a tensor comes from, if other files are on the way.
+
+    A function that was given the tensor, by itself or in something, has it from its caller; one that has it from an
+    instance of a class of its own file has not.
+    """
+    stack, path = m.stack, m.text.file.path
+    if site.piece.path == path:
+        return None
+    depth = len(stack.calls)
+    for frame in reversed(stack.frames[len(stack.frames) - depth :]):
+        holder = next((value for value in frame.given if _holds(m, value, tensor)), None)
+        cls = getattr(holder, "cls", None)
+        if holder is None or (isinstance(cls, Class) and cls.piece.path == frame.piece.path):
+            break
+        depth -= 1
+    return depth

@@ -59,6 +59,7 @@ class Overwrite:
     """One in-place write to a tensor.
 
     - ``frames``: the frames of the call stack, the innermost last.
+    - ``calls``: the calls that led to ``frames[-1]``.
     - ``name``: the variable of ``frames[-1]`` in the text of the write, or "".
     - ``line``: the statement.
     - ``filled``: the function replaced all values before, as it does with an output argument.
@@ -70,6 +71,7 @@ class Overwrite:
     site: Site
     time: int
     frames: tuple[Frame, ...]
+    calls: tuple[Site, ...]
     name: str
     line: cst.CSTNode | None
     guard: Guard

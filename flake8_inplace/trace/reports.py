@@ -28,14 +28,17 @@ class Hazard:
 
 @sealed(frozen=True, slots=True)
 class Refusal:
-    """A write that PyTorch refuses, or that is wrong regardless of what was saved: its kind, its place, its calls.
+    """A write that PyTorch refuses, or that is wrong regardless of what was saved: its kind and its place.
 
-    ``from_outside``: it is in a plain function that was read as an entry point.
+    - ``calls``: the calls that led to the write.
+    - ``beside``: the calls that led to where it goes wrong, or to where the written tensor comes from.
+    - ``from_outside``: it is in a plain function that was read as an entry point.
     """
 
     kind: str
     write: Site
     calls: tuple[Site, ...]
+    beside: tuple[Site, ...]
     from_outside: bool = False
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..heap.state import variables
+from ..program.modules import Modules
 from ..program.pieces import Piece, Scan
 from .frames import Frame, Function
 
@@ -16,10 +18,20 @@ LONGEST = 2_000_000
 
 
 @dataclass(slots=True, eq=False)
-class Text:
-    """The text of one file."""
+class Module:
+    """A file that is read, or that a file imports: its pieces, and the frame that they run in."""
 
     file: Scan
+    frame: Frame
+
+
+@dataclass(slots=True, eq=False)
+class Text:
+    """The text of the file that is read. ``others`` are the other files of its project, if they are followed."""
+
+    file: Scan
+    others: Modules | None = None
+    modules: dict[str, Module | None] = field(default_factory=dict)  # by their paths; None if unreadable
     unreadable: dict[Piece, str] = field(default_factory=dict)  # pieces that could not be read, and why
     loaded: set[Piece] = field(default_factory=set)  # top-level statements that have run
     skipped: set[cst.CSTNode] = field(default_factory=set)  # branches that are statically dead
@@ -45,9 +57,17 @@ class Text:
             return function.node.body, function.piece
         return self.read(function.text), function.text
 
+    def module(self, path: str) -> Module | None:
+        """Return a module by its path; None if it cannot be read, or is not to be."""
+        if path not in self.modules:
+            file = self.others.scan(path) if self.others is not None else None
+            self.modules[path] = Module(file, Frame(variables(), file.pieces[0])) if file and file.pieces else None
+        return self.modules[path]
+
     def close(self) -> None:
         """Break reference cycles eagerly; waiting for the cyclic collector costs memory."""
         for frame in self.scopes:
             frame.vars.clear()
-        for piece in self.file.pieces:
-            piece.forget()
+        for module in self.modules.values():
+            for piece in module.file.pieces if module is not None else ():
+                piece.forget()

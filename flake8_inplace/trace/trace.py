@@ -94,6 +94,10 @@ class Trace(ABC):
         """Run ``target = value``."""
 
     @abstractmethod
+    def find_module(self, name: str, path: str) -> Value:
+        """Return the module that a name means in the file at a path; leading dots make it relative."""
+
+    @abstractmethod
     def load(self, piece: Piece, module: Frame) -> None:
         """Run a top-level statement, the first time that one of its names is looked up."""
 
@@ -108,10 +112,15 @@ class Trace(ABC):
         self.clock += 1
         return self.clock
 
-    def refuse(self, kind: str, site: Site) -> None:
-        """Report a write that PyTorch refuses, or that is wrong regardless of what was saved."""
+    def refuse(self, kind: str, site: Site, calls: tuple[Site, ...] | None = None, depth: int | None = None) -> None:
+        """Report a write that PyTorch refuses, or that is wrong regardless of what was saved.
+
+        ``calls`` led to a write that was made before. ``depth`` is the number of calls that led to the function which
+        the written tensor comes from: see `holdings.depth_of`.
+        """
         stack = self.stack
-        self.reports.misuses.append(Refusal(kind, site, tuple(stack.calls), stack.from_outside()))
+        here = tuple(stack.calls)
+        self.reports.misuses.append(Refusal(kind, site, calls or here, here[:depth], stack.from_outside()))
 
     # -- values
 
