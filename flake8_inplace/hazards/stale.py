@@ -145,7 +145,7 @@ def _is_within(value: Tensor, event: Overwrite) -> bool:
 def on_store(m: Trace, container: List | Dict, value: Value) -> None:
     """Note when a tensor was put into a container.
 
-    Parameters and memory that nothing was written to yet don't count: the container holds them for later writes.
+    Parameters and memory that nothing was written to yet don't count: they are stored for later writes.
     """
     value = array_backing(m.see(value))
     for item in value.items if isinstance(value, Tuple) and isinstance(container, List) else ():

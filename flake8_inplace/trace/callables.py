@@ -1,4 +1,4 @@
-"""Callable values that the program does not define by ``def`` or ``class``."""
+"""Callable values that the program does not define by ``def`` or ``class``, and modules of the project."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Method(Callable_):
 
 @sealed(frozen=True, slots=True)
 class Namespace(Callable_):
-    """A module of the project, as a value; it is no callable either."""
+    """A module of the project as a value. It is no callable, but `Callable_` is where other rooms add values."""
 
     module: Module
 

@@ -129,10 +129,10 @@ def _holds(m: Trace, value: Value, tensor: Tensor) -> bool:
 
 
 def depth_of(m: Trace, tensor: Tensor, site: Site) -> int | None:
-    """Return how many calls lead to the function that a tensor comes from, if other files are on the way.
+    """Return the length of the call stack of the function that a tensor comes from; None if ``site`` is in this file.
 
-    A function that was given the tensor, by itself or in something, has it from its caller; one that has it from an
-    instance of a class of its own file has not.
+    A function that got the tensor in an argument has it from its caller, unless that argument is an instance of a class
+    in the file of the function.
     """
     stack, path = m.stack, m.text.file.path
     if site.piece.path == path:
