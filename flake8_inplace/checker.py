@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Any
 from flake8.exceptions import ExecutionError
 
 from . import __version__
-from .analysis import Result, analyze
+from .analysis import Program, Result, analyze
 from .finding import Finding, Place
-from .hazards import TRIGGERS
 from .program.imports import Project
-from .program.modules import Modules
 from .program.scan import FRAMEWORKS
 from .rules import RULES, UNREADABLE
 from .torchfacts import ops
@@ -191,17 +189,18 @@ def analysed(text: str, tree: ast.Module | None, filename: str) -> Result:
 
 
 def in_project(text: str, tree: ast.Module | None, filename: str) -> Result:
-    """Analyse a file as a part of its project. The text that is given wins over the one on disk."""
+    """Analyse a file as a part of its project, or by itself. The text that is given wins over the one on disk."""
     settings = Checker.settings
-    others = modules(settings.follow, settings.roots) if settings.follow is not None and filename else None
-    path = os.path.abspath(filename) if others is not None else ""
-    return analyze(text, tree, settings.frameworks, settings.extra, path, others)
+    if settings.follow is None or not filename:
+        return analyze(text, tree, settings.frameworks, settings.extra)
+    return program(settings).analyze(text, tree, os.path.abspath(filename))
 
 
 @cache
-def modules(follow: tuple[str, ...], roots: tuple[str, ...]) -> Modules:
-    """The other files of the projects that this process lints."""
-    return Modules(Project(os.getcwd(), roots, follow), TRIGGERS)
+def program(settings: Settings) -> Program:
+    """The program that the files of this process are parts of."""
+    project = Project(os.getcwd(), settings.roots, settings.follow or ())
+    return Program(project, settings.frameworks, settings.extra)
 
 
 @cache

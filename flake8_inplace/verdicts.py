@@ -21,17 +21,26 @@ if TYPE_CHECKING:
 
 _BY_KIND = {rule.kind: rule for rule in RULES.values()}
 
+Where = tuple[str, Place]
+"""A place in a file of the project."""
+
+
+def _not_installed(path: str) -> bool:
+    return False
+
 
 @dataclass(frozen=True, slots=True)
-class File:
-    """The file that is linted: its path, and what to call another one by its path."""
+class Files:
+    """The files of the project: what to call one by its path, and which belong to installed packages."""
 
-    path: str = ""
     name_of: Callable[[str], str] = str
+    is_installed: Callable[[str], bool] = _not_installed
 
 
-def findings(hazards: Iterable[Hazard], refusals: Iterable[Refusal] = (), file: File = File()) -> list[Finding]:
-    """One finding for every overwriting place, in the order of the text; the nearest save speaks for it.
+def findings(
+    hazards: Iterable[Hazard], refusals: Iterable[Refusal] = (), files: Files = Files()
+) -> dict[str, list[Finding]]:
+    """One finding for every overwriting place, by the file that it stands in; the nearest save speaks for it.
 
     What is only possible gives way to what is sure; a ban stands beside both.
     """
@@ -43,51 +52,55 @@ def findings(hazards: Iterable[Hazard], refusals: Iterable[Refusal] = (), file: 
         (possible if hazard.saved.possible or hazard.write.form == "possible" else sure).append(hazard)
     for refusal in refusals:
         (style if _BY_KIND[refusal.kind].family == STYLE else plain).append(refusal)
-    found = _one_each(sure, plain, file)
-    for place, finding in _one_each(possible, [], file).items():
-        found.setdefault(place, finding)
-    return sorted(
-        [*found.values(), *_one_each([], style, file).values()], key=lambda finding: (finding.place, finding.code)
-    )
+    found = _one_each(sure, plain, files)
+    for where, finding in _one_each(possible, [], files).items():
+        found.setdefault(where, finding)
+    by_file: dict[str, list[Finding]] = {}
+    for (path, _), finding in [*found.items(), *_one_each([], style, files).items()]:
+        by_file.setdefault(path, []).append(finding)
+    return by_file
 
 
-def _one_each(hazards: list[Hazard], refusals: list[Refusal], file: File) -> dict[Place, Finding]:
+def _one_each(hazards: list[Hazard], refusals: list[Refusal], files: Files) -> dict[Where, Finding]:
     loud = {hazard.write.place.expression for hazard in hazards}
     loud |= {refusal.write.expression for refusal in refusals if not _BY_KIND[refusal.kind].silent}
     written = loud | {refusal.write.expression for refusal in refusals}
-    best: dict[Place, tuple[tuple[bool, int, str], Finding]] = {}
+    best: dict[Where, tuple[tuple[bool, int, str], Finding]] = {}
     for hazard in hazards:
         if continues(hazard.write.place, loud):
             continue
-        finding = report(hazard, file)
-        if finding is None:
+        told = report(hazard, files)
+        if told is None:
             continue
+        path, finding = told
         saved = finding.saved_at or finding.place
         distance = abs(finding.line - saved.line) * 1000 + abs(finding.column - saved.column)
         rank = (finding.code == _BY_KIND["callee"].code, distance, finding.message)
-        if finding.place not in best or rank < best[finding.place][0]:
-            best[finding.place] = (rank, finding)
+        where = (path, finding.place)
+        if where not in best or rank < best[where][0]:
+            best[where] = (rank, finding)
     for refusal in refusals:
-        if continues(refusal.write, written):
+        told = None if continues(refusal.write, written) else report_refusal(refusal, files)
+        if told is None:
             continue
-        misuse = report_refusal(refusal, file)
-        if misuse is not None and (not _BY_KIND[refusal.kind].silent or misuse.place not in best):
-            best[misuse.place] = ((False, 0, ""), misuse)
-    return {place: finding for place, (_, finding) in best.items()}
+        where = (told[0], told[1].place)
+        if not _BY_KIND[refusal.kind].silent or where not in best:
+            best[where] = ((False, 0, ""), told[1])
+    return {where: finding for where, (_, finding) in best.items()}
 
 
-def report(hazard: Hazard, file: File = File()) -> Finding | None:
-    """The finding for a stale save; None if it is another file's."""
+def report(hazard: Hazard, files: Files = Files()) -> tuple[str, Finding] | None:
+    """The finding for a stale save, and the file that it stands in; None if that is none of the project."""
     write: Site = _step_around(hazard) or hazard.write.place
     origin: Site = hazard.saved.place
-    site = stand(write, hazard.write.calls, (*hazard.saved.calls, origin), file.path)
+    site = stand(write, hazard.write.calls, (*hazard.saved.calls, origin), files.is_installed)
     if site is None:
         return None
     place = site.piece.tree.place(site.node)
-    saved_at = origin.piece.tree.place(origin.node) if origin.piece.path == file.path else None
+    saved_at = origin.piece.tree.place(origin.node) if origin.piece.path == site.piece.path else None
     form, call = hazard.write.form, hazard.callee()
     rule = _BY_KIND["op_" if form == "renorm" else form]
-    where = above(place, saved_at) if saved_at is not None else in_file(origin, file)
+    where = above(place, saved_at) if saved_at is not None else in_file(origin, files)
     slot = "its result" if hazard.saved.slot == "result" else f"`{hazard.saved.slot}`"
     advice = RENORM if form == "renorm" else rule.advice
     if form == "augmented":
@@ -95,7 +108,7 @@ def report(hazard: Hazard, file: File = File()) -> Finding | None:
         advice = advice.format(target=code(write, target), operator=code(write, write.node)[:-1])
     text = f"`{excerpt(write)}`"
     if site is not write:
-        rule, text = _elsewhere(rule, site, write, file)
+        rule, text = _elsewhere(rule, site, write, files)
     elif call is not None and form not in (*UPDATES, "data", "numpy"):
         rule, text = _BY_KIND["callee"], f"{text}, reached by `{excerpt(call)}`,"
     if hazard.saved.slot.startswith("ctx."):
@@ -113,7 +126,7 @@ def report(hazard: Hazard, file: File = File()) -> Finding | None:
         message = f"{text} updates a parameter that {hazard.saved.op} saved ({where}) for a later backward; {advice}"
     else:
         message = f"{text} overwrites a tensor that {hazard.saved.op} saved ({slot}, {where}); {advice}"
-    return Finding(rule.code, place, message, saved_at)
+    return site.piece.path, Finding(rule.code, place, message, saved_at)
 
 
 def _step_around(hazard: Hazard) -> Site | None:
@@ -126,15 +139,15 @@ def _step_around(hazard: Hazard) -> Site | None:
     return call if getattr(name, "value", "") == "step" and not again else None
 
 
-def _elsewhere(rule: Rule, site: Site, write: Site, file: File) -> tuple[Rule, str]:
+def _elsewhere(rule: Rule, site: Site, write: Site, files: Files) -> tuple[Rule, str]:
     """The rule and the words for a write that another file makes, seen from a call of this one."""
-    text = f"`{excerpt(write)}` ({in_file(write, file)}), reached from here,"
+    text = f"`{excerpt(write)}` ({in_file(write, files)}), reached from here,"
     return rule if rule.kind in (*UPDATES, "data", "numpy") else _BY_KIND["callee"], text
 
 
-def in_file(site: Site, file: File) -> str:
+def in_file(site: Site, files: Files) -> str:
     """A place of another file, in words."""
-    return f"{file.name_of(site.piece.path)}, line {site.piece.tree.place(site.node).line}"
+    return f"{files.name_of(site.piece.path)}, line {site.piece.tree.place(site.node).line}"
 
 
 def continues(site: Site, written: set[cst.CSTNode]) -> bool:
@@ -143,16 +156,15 @@ def continues(site: Site, written: set[cst.CSTNode]) -> bool:
     return getattr(function, "value", None) in written
 
 
-def report_refusal(refusal: Refusal, file: File = File()) -> Finding | None:
-    """The finding for a write that is wrong in itself; None if it is another file's."""
+def report_refusal(refusal: Refusal, files: Files = Files()) -> tuple[str, Finding] | None:
+    """The finding for a write that is wrong in itself, and the file that it stands in."""
     rule, write = _BY_KIND[refusal.kind], refusal.write
-    site = stand(write, refusal.calls, refusal.beside, file.path)
+    site = stand(write, refusal.calls, refusal.beside, files.is_installed)
     if site is None:
         return None
-    text = (
-        f"`{excerpt(write)}`" if site is write else f"`{excerpt(write)}` ({in_file(write, file)}), reached from here,"
-    )
-    return Finding(rule.code, site.piece.tree.place(site.node), f"{text} {rule.message}")
+    there = f" ({in_file(write, files)}), reached from here," if site is not write else ""
+    found = Finding(rule.code, site.piece.tree.place(site.node), f"`{excerpt(write)}`{there} {rule.message}")
+    return site.piece.path, found
 
 
 def above(place: Place, saved: Place) -> str:

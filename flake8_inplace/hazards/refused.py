@@ -125,4 +125,4 @@ def freeze(m: Trace, tensor: Tensor, value: bool, site: Site) -> None:
     """Report ``h.requires_grad_(False)`` on a computed tensor: only a leaf may change it."""
     state = m.cell(tensor)
     if not value and state.grad is Grad.YES and state.node is not None:
-        m.refuse("freeze", site, depth=depth_of(m, tensor, site))
+        m.refuse("freeze", site, depth=depth_of(m, tensor))

@@ -104,18 +104,18 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
     inside = [other for other in tensors_in(m, index) if other.storage is tensor.storage]
     if inside:
         if all(one.origin not in ("maybe", "cast") for one in (tensor, *inside)):
-            m.refuse("overlap", site, depth=depth_of(m, tensor, site))
+            m.refuse("overlap", site, depth=depth_of(m, tensor))
         return
     lead = "" if copies else _lead_of_part(m, tensor, index)
     if tensor.view == "expand" and not copies and (whole or "shared" in (lead, _tail_of_part(m, tensor, index))):
-        m.refuse("expand", site, depth=depth_of(m, tensor, site))
+        m.refuse("expand", site, depth=depth_of(m, tensor))
         return
     sources = (source for given in (value, index) for source in tensors_in(m, given))
     events.assign_part(m, tensor, items_of(index), value, site)
     written = Written("setitem", (value,), items_of(index))
     refused = unbatched(m, tensor, sources, site) or write(m, tensor, form, site, reach(m, value), whole, written)
     if not refused and ((copies and tensor.view == "expand") or lead == "row"):
-        m.refuse("expanded", site, depth=depth_of(m, tensor, site))
+        m.refuse("expanded", site, depth=depth_of(m, tensor))
     if m.grad_mode and not refused:
         _record(m, tensor, index, value, site)
 

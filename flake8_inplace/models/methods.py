@@ -39,7 +39,7 @@ def _backward(call: registry.Call, tensor: Tensor) -> Value:
 @registry.method(TENSOR, "detach_")
 def _detach(call: registry.Call, tensor: Tensor) -> Value:
     if tensor.view:
-        call.m.refuse("detach", call.site, depth=depth_of(call.m, tensor, call.site))
+        call.m.refuse("detach", call.site, depth=depth_of(call.m, tensor))
     call.m.state.put(tensor.cell, CellState(Grad.NO, None, True))
     return tensor
 

@@ -154,7 +154,7 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
                 m.refuse(
                     "expand" if Grad.YES in (m.grad(tensor), call.grad) else "expanded",
                     site,
-                    depth=depth_of(m, tensor, site),
+                    depth=depth_of(m, tensor),
                 )
             continue
         if any(overlaps(tensor, other) for other in call.given):
@@ -296,7 +296,7 @@ def write(
     refused = refusal(m, tensor, grad, form, whole)
     events.attempt(m, tensor, form, site)
     if refused or tensor.lead == "row" or (tensor.lead == "windows" and adds_up(form, written.op)):
-        m.refuse(refused or "expanded", site, depth=depth_of(m, tensor, site))
+        m.refuse(refused or "expanded", site, depth=depth_of(m, tensor))
     if not refused:
         if tensor.origin != "cast" or tensor.storage not in m.backward.readonly:
             events.write(m, tensor.storage, form, site)

@@ -88,7 +88,8 @@ class Scan:
     """What the cheap pass found out about a file.
 
     ``registered`` are the definitions that go into a variable, ``backwards`` the functions that are given to
-    ``register_autograd`` of an operator: autograd calls them, and records nothing of what they do.
+    ``register_autograd`` of an operator: autograd calls them, and records nothing of what they do. ``followed`` are
+    the names that it imports from files that are read.
     """
 
     pieces: list[Piece]
@@ -97,6 +98,7 @@ class Scan:
     worth: list[Piece] = field(default_factory=list)
     registered: dict[str, list[Piece]] = field(default_factory=dict)
     backwards: frozenset[str] = frozenset()
+    followed: frozenset[str] = frozenset()
 
     def mentions(self, names: frozenset[str]) -> bool:
         """Whether any of these names is anywhere in the file."""

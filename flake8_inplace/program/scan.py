@@ -7,7 +7,7 @@ analysed. libcst is imported for the first tree.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from . import summary
 from .pieces import Definition, Piece, Scan
@@ -28,21 +28,20 @@ def scan(
     source: str,
     tree: ast.Module,
     triggers: Triggers,
-    frameworks: frozenset[str] = FRAMEWORKS,
     everything: bool = False,
     path: str = "",
-    outside: Callable[[ast.Module], Ways] = lambda tree: NOWAY,
+    outside: Ways = NOWAY,
+    followed: frozenset[str] = frozenset(),
 ) -> Scan | None:
     """The pieces of a file, or None where nothing in it can be a hazard; ``everything`` as for `Reach.mark`.
 
-    ``outside`` says which of the names that the file imports may overwrite something.
+    ``outside`` are the names that the file imports from others and that may overwrite something, ``followed`` all
+    that it imports from files that are read.
     """
-    if not any(name in source for name in frameworks) or not _imports(tree, frameworks):
-        return None
     outline = Outline(tree, triggers)
-    if not outline.reach.mark(outside(tree), everything):
+    if not outline.reach.mark(outside, everything):
         return None
-    return pieces(source, tree, outline, path)
+    return pieces(source, tree, outline, path, followed)
 
 
 class Outline:
@@ -56,11 +55,13 @@ class Outline:
         self.reach = Reach(zip(found, self.parts, strict=True), triggers)
 
 
-def pieces(source: str, tree: ast.Module, outline: Outline, path: str = "") -> Scan:
+def pieces(
+    source: str, tree: ast.Module, outline: Outline, path: str = "", followed: frozenset[str] = frozenset()
+) -> Scan:
     """Cut a file into the pieces that are read one by one."""
     lines = source.split("\n")  # a form feed ends no line of Python
     each = zip(tree.body, outline.parts, outline.names, outline.tables, strict=True)
-    result = Scan([_piece(*one, lines, path) for one in each], path)
+    result = Scan([_piece(*one, lines, path) for one in each], path, followed=followed)
     for piece in result.pieces:
         for name in piece.binds:
             result.binders.setdefault(name, []).append(piece)
@@ -89,10 +90,15 @@ def wraps(piece: Piece, file: Scan) -> bool:
 
 
 def _defines(file: Scan, name: str) -> bool:
-    return any(piece.definition for piece in file.binders.get(name, ()))
+    return name in file.followed or any(piece.definition for piece in file.binders.get(name, ()))
 
 
-def _imports(tree: ast.Module, frameworks: frozenset[str]) -> bool:
+def handles_tensors(source: str, tree: ast.Module, frameworks: frozenset[str]) -> bool:
+    """Whether a file imports a package that handles tensors."""
+    return any(name in source for name in frameworks) and brings(tree, frameworks)
+
+
+def brings(tree: ast.Module, frameworks: frozenset[str]) -> bool:
     for node in ast.walk(tree):
         names: list[str] = []
         if isinstance(node, ast.Import):

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..heap.values import ITEMS, Choice, Dict, Grad, List, Object, Tensor, Tuple, Unknown, Value
-from ..program.site import Site
 from .frames import Class
 from .trace import Trace
 
@@ -128,16 +127,17 @@ def _holds(m: Trace, value: Value, tensor: Tensor) -> bool:
     return any(part.storage is tensor.storage for part in held(m, value, set()))
 
 
-def depth_of(m: Trace, tensor: Tensor, site: Site) -> int | None:
-    """Return the length of the call stack of the function that a tensor comes from; None if ``site`` is in this file.
+def depth_of(m: Trace, tensor: Tensor) -> int:
+    """Return the number of calls on the stack that lead to the function which a tensor comes from.
 
     A function that got the tensor in an argument has it from its caller, unless that argument is an instance of a class
     in the file of the function.
     """
-    stack, path = m.stack, m.text.file.path
-    if site.piece.path == path:
-        return None
+    stack = m.stack
     depth = len(stack.calls)
+    path = stack.frames[-1].piece.path if stack.frames else ""
+    if not path or all(frame.piece.path == path for frame in stack.frames):
+        return depth
     for frame in reversed(stack.frames[len(stack.frames) - depth :]):
         holder = next((value for value in frame.given if _holds(m, value, tensor)), None)
         cls = getattr(holder, "cls", None)

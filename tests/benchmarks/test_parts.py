@@ -38,7 +38,12 @@ def interpret(files: list[Scan]) -> list[Trace]:
 
 
 def report(machines: list[Trace]) -> list[Finding]:
-    return [finding for m in machines for finding in verdicts.findings(m.reports.hazards.values(), m.reports.misuses)]
+    return [
+        finding
+        for m in machines
+        for found in verdicts.findings(m.reports.hazards.values(), m.reports.misuses).values()
+        for finding in found
+    ]
 
 
 def test_gate(benchmark: Any) -> None:
