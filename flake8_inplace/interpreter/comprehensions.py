@@ -26,7 +26,7 @@ def _lambda(m: Trace, node: cst.Lambda, frame: Frame) -> Value:
 
 @dataclass(slots=True)
 class _Made:
-    """What a comprehension has made so far, and what it goes over."""
+    """The elements that a comprehension has made so far, and the values that it iterates over."""
 
     rows: list[Value] = field(default_factory=list)
     pairs: dict[Any, Value] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class _Made:
 
 @evaluates(cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
 def _comprehension(m: Trace, node: Any, frame: Frame) -> Value:
-    """Comprehensions run in a frame of their own, as many rounds as their loops are read."""
+    """Run a comprehension in a frame of its own."""
     inner, made = Frame(variables(), frame.piece, frame, loops=frame.loops), _Made()
     exact = _rounds(m, node, node.for_in, frame, inner, made)
     for source in made.sources if not isinstance(node, cst.GeneratorExp) else ():
@@ -44,7 +44,7 @@ def _comprehension(m: Trace, node: Any, frame: Frame) -> Value:
 
 
 def _rounds(m: Trace, node: Any, part: cst.CompFor, frame: Frame, inner: Frame, made: _Made) -> bool:
-    """The rounds of one ``for`` of a comprehension, and of those in it; whether these are all."""
+    """Run one ``for`` of a comprehension, and those inside it. Return whether all elements are known."""
     source = evaluate(m, part.iter, frame)
     made.sources.append(source)
     items, exact = iteration.elements(m, source)

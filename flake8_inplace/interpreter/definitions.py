@@ -27,7 +27,7 @@ def _function(m: Trace, node: cst.FunctionDef, frame: Frame) -> bool:
 
 
 def _decorated(m: Trace, node: cst.FunctionDef, function: Function, frame: Frame) -> Function:
-    """A function after the decorators of this file: they may wrap it, or put it into a table of the module."""
+    """Apply the decorators of the program to a function: they may wrap it, or put it into a table of the module."""
     made = _decorate(m, node, function, frame)
     known = isinstance(made, (Function, Bound, Partial)) or (isinstance(made, Object) and isinstance(made.cls, Class))
     return replace(function, wrapped=made) if known and made is not function else function

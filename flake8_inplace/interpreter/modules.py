@@ -1,4 +1,4 @@
-"""What names of other files of the project stand for: their definitions are read when they are asked for."""
+"""The values of names that other files of the project define. A definition is read when its name is looked up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..trace.callables import Namespace
 from ..trace.trace import Trace
 
 CANDIDATES = 3
-"""Of how many definitions, in branches of the module, a name may be."""
+"""The most definitions of one name, in branches of its module, that are followed."""
 
 
 def imported(m: Trace, module: str, name: str | None, path: str) -> Value | None:
@@ -37,7 +37,7 @@ def from_star(m: Trace, name: str, path: str) -> Value | None:
 
 
 def _value(m: Trace, results: Iterable[Result]) -> Value | None:
-    """The value of the first result; of several definitions one is taken under an assumption each."""
+    """Return the value of the only result, or a choice of several, each under an assumption of its own."""
     options = [value for result in results if (value := _of_result(m, result)) is not None][:CANDIDATES]
     if len(options) < 2:
         return options[0] if options else None

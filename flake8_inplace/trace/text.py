@@ -1,4 +1,4 @@
-"""The program text that is being read, and which of it could not be."""
+"""The text of the program that is being read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
 LONGEST = 2_000_000
-"""Characters of a function or statement that are read at most."""
+"""The most characters of a function or statement; a longer one is not read."""
 
 
 @dataclass(slots=True, eq=False)
@@ -35,11 +35,11 @@ class Text:
     unreadable: dict[Piece, str] = field(default_factory=dict)  # pieces that could not be read, and why
     loaded: set[Piece] = field(default_factory=set)  # top-level statements that have run
     skipped: set[cst.CSTNode] = field(default_factory=set)  # branches that are statically dead
-    joined: dict[cst.CSTNode, frozenset[str]] = field(default_factory=dict)  # names a function takes for sequences
+    joined: dict[cst.CSTNode, frozenset[str]] = field(default_factory=dict)  # names a function uses as sequences
     scopes: list[Frame] = field(default_factory=list)  # frames that functions were defined in
 
     def read(self, piece: Piece) -> cst.BaseSuite:
-        """Return the statements of a piece. Where they cannot be read there are none, and ``unreadable`` says why."""
+        """Return the statements of a piece. If it can't be read, return none and put the reason in ``unreadable``."""
         if not piece.known and piece.size > LONGEST:
             self.unreadable[piece] = "this is too long to be read"
         if piece not in self.unreadable:
@@ -52,7 +52,7 @@ class Text:
         return piece.nothing()
 
     def body(self, function: Function) -> tuple[cst.BaseSuite | cst.BaseExpression, Piece]:
-        """Return the body of a function and the piece that it stands in; an empty body if it is unreadable."""
+        """Return the body of a function and its piece. The body is empty if it can't be read."""
         if function.text is None:
             return function.node.body, function.piece
         return self.read(function.text), function.text
