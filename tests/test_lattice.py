@@ -328,6 +328,13 @@ def test_idempotent_for_indices_of_a_list() -> None:
     assert means(LAWS["store: lists"], join.join_state(options)) == means(LAWS["store: lists"], entry)
 
 
+@laws
+@given(earlier=st.lists(times), later=st.lists(times))
+def test_a_path_without_the_moment_wins(earlier: list[int], later: list[int]) -> None:
+    """What did not happen on one of the paths may not have happened."""
+    assert moments().join([(ALWAYS, time) for time in [*earlier, 0, *later]]) == 0
+
+
 # Joins, state by state
 
 
