@@ -472,17 +472,14 @@ REASONS: dict[str, list[str]] = {
         "split: flow/stale: Memory that a method hands out again",
         "split: flow/stale: What a function converts may be an entry of a dictionary",
         "split: flow/stale: What a function was handed is not memory of its own",
-        "split: cases/attention_map_plot_normalised_in_numpy",
     ],
     "what a function does that shows a write to be meant is not seen from where it is called": [
         "split: flow/stale: A read of elements that the write left alone, and of others",
         "split: flow/stale: The program asks whether two names are one",
         "split: flow/stale: Who asks for the version or the address knows of the alias",
     ],
-    "the scan follows what an instance calls only in the methods of its class, by the name `self`": [
+    "the scan follows what an instance calls only by the name `self`": [
         "name_twice: flow/stale: A checkpoint runs its function again",
-        "split: flow/modules: Layers that a list has only under a condition",
-        "split: programs/models: shared base",
     ],
     "private functions are judged by who mentions their names": [
         "split: flow/entries: A private method that only inference calls",
@@ -515,7 +512,6 @@ REASONS: dict[str, list[str]] = {
         "name_parts: flow/stale: One expression",
     ],
     "the place of a step, or the code of an in-place write, depends on which functions are running": [
-        "split: cases/monai_generalized_dice_iteration",
         "split: flow/modules: A class around optimizers steps where it is called",
     ],
 }
