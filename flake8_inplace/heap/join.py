@@ -84,7 +84,7 @@ def choose(options: Options[Value], partial: bool = False) -> Value:
 def _add_option(flat: list[tuple[Guard, Value]], guard: Guard, value: Value) -> None:
     """Add an option. If the value is there under a guard that differs in the truth of one symbol, drop that symbol."""
     for index, (other, known) in enumerate(flat):
-        if known is value or (isinstance(value, Const) and known == value):
+        if known is value or _same_constant(known, value):
             if other <= guard:
                 return
             difference = other ^ guard
@@ -93,3 +93,10 @@ def _add_option(flat: list[tuple[Guard, Value]], guard: Guard, value: Value) -> 
                 _add_option(flat, other & guard, value)
                 return
     flat.append((guard, value))
+
+
+def _same_constant(left: Value, right: Value) -> bool:
+    """Whether two values are one constant: ``1`` and ``True`` are equal, and are two."""
+    if not isinstance(left, Const) or not isinstance(right, Const):
+        return False
+    return left == right and type(left.value) is type(right.value)

@@ -179,7 +179,8 @@ class _File:
                     lead(("instance", part), ("runs", name), ("makes", name))
         for unit, owner in self.units:
             referred = unit.referred.union(name for callee, name in unit.given if not self.foreign(callee))
-            for name in unit.mentions | unit.strings:
+            outside = unit.own if owner is None else frozenset[str]()  # of a function with a parameter called `self`
+            for name in unit.mentions | unit.strings | outside:
                 if name in self.defined and not name.startswith("__"):
                     mention(unit, name, name in referred)
             if owner is None:
