@@ -1,8 +1,9 @@
 """Where a finding stands, if what leads to it lies in several files.
 
-A finding stands in the file of the function in which the ways to the save and to the write part: at the overwriting
-line, or at the innermost call on the way to it. Each hazard so has one place, whichever files are linted. What parts in
-an installed package is reported where the project calls it.
+The ways to the save and to the write part in some function. From there on, a finding stands in the file of the save, if
+the way to the write comes through it, and else in the file of that function: at the overwriting line, or at the
+innermost call on the way to it. Each hazard so has one place, whichever files are linted. What parts in an installed
+package is reported where the project calls it.
 """
 
 from __future__ import annotations
@@ -26,5 +27,7 @@ def stand(
         joint -= 1
     if joint < 0:
         return None
-    path = way[joint].piece.path
+    paths = {site.piece.path for site in way[joint:]}
+    origin = beside[-1].piece.path if joint < len(beside) else ""
+    path = origin if origin in paths and not is_installed(origin) else way[joint].piece.path
     return next(site for site in (*reversed(way[joint:]), way[joint]) if site.piece.path == path)

@@ -50,6 +50,7 @@ def _enter(m: Trace, items: list[cst.WithItem], body: cst.BaseSuite, frame: Fram
 
 def _managed(m: Trace, value: Managed, items: list[cst.WithItem], body: cst.BaseSuite, frame: Frame) -> bool:
     """Run the body of a ``with`` where a function under ``contextlib.contextmanager`` yields."""
+    site = site_of(items[0].item, frame)
     outside = list(m.stack.frames), list(m.stack.calls), list(m.stack.functions)
     came: list[bool] = []
 
@@ -63,5 +64,5 @@ def _managed(m: Trace, value: Managed, items: list[cst.WithItem], body: cst.Base
         came.append(_enter(m, items[1:], body, frame))
         m.stack.frames, m.stack.calls, m.stack.functions = inside
 
-    run(m, replace(value.function, managed=False, resume=resume), value.args, value.kwargs, value.site)
+    run(m, replace(value.function, managed=False, resume=resume), value.args, value.kwargs, site)
     return came[0] if came else _enter(m, items[1:], body, frame)

@@ -149,7 +149,8 @@ class Modules:
         )
         targets = list(self._targets(tree, path))
         uses |= {target for _, target, _ in targets}
-        return _Summary(Outline(tree, self._triggers).reach, targets, uses, brings(tree, self._frameworks))
+        followed = frozenset(variable for variable, _, _ in targets)
+        return _Summary(Outline(tree, self._triggers, followed).reach, targets, uses, brings(tree, self._frameworks))
 
     def _targets(self, tree: ast.Module, path: str) -> Iterator[tuple[str, str, str | None]]:
         for statement in _imports(tree):

@@ -37,8 +37,10 @@ NOWAY = Ways()
 class Reach:
     """What is worth reading in a file: its top-level statements, each with the names that it binds."""
 
-    def __init__(self, parts: Iterable[tuple[frozenset[str], Unit | Group]], triggers: Triggers) -> None:
-        self._file = _File({}, [], [])
+    def __init__(
+        self, parts: Iterable[tuple[frozenset[str], Unit | Group]], triggers: Triggers, followed: frozenset[str]
+    ) -> None:
+        self._file = _File({}, [], [], followed)
         for names, part in parts:
             self._file.add(part, names, None)
         self._users = self._file.users()
@@ -104,11 +106,15 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What all names of a file may stand for, its units with their classes, and its classes."""
+    """What all names of a file may stand for, its units with their classes, and its classes.
+
+    ``followed`` are the names that it imports from files that are read: a base class there may call any method.
+    """
 
     defined: dict[str, list[Unit | Group]]
     units: list[tuple[Unit, Group | None]]
     groups: list[Group]
+    followed: frozenset[str]
 
     def add(self, part: Unit | Group, names: Iterable[str], owner: Group | None) -> None:
         for name in names:
@@ -198,7 +204,9 @@ class _File:
                 define((families[group], method.name), method)
                 if method.name in _BUILDERS:
                     lead(("makes", method), ("parts", group))
-                elif method.name in _RUNNERS or method.name.startswith("__"):
+                elif (
+                    method.name in _RUNNERS or method.name.startswith("__") or not self.followed.isdisjoint(group.bases)
+                ):
                     lead(("runs", method), ("instance", group))
             for base in self.bases(group):
                 lead(("parts", base), ("parts", group))

@@ -111,10 +111,16 @@ class Roots:
         return self._roots[key]
 
     def top(self, file: str) -> str:
-        """Return the folder that holds all of a file's project: its marked folder, or that above its package."""
+        """Return the folder that holds all of a file's project.
+
+        It is the marked one, or the one that flake8 runs in, or that above the topmost package.
+        """
         folder = os.path.dirname(self.absolute(file))
         above = self._project(folder)
-        return above[-1] if above else self._top(folder)
+        if above:
+            return above[-1]
+        below = _is_below(folder, self._folder) and os.path.dirname(self._folder) != self._folder
+        return self._folder if below else self._top(folder)
 
     def is_installed(self, file: str) -> bool:
         """Whether a file belongs to an installed package."""

@@ -38,7 +38,7 @@ def scan(
     ``outside`` are the names that the file imports from others and that may overwrite something, ``followed`` all
     that it imports from files that are read.
     """
-    outline = Outline(tree, triggers)
+    outline = Outline(tree, triggers, followed)
     if not outline.reach.mark(outside, everything):
         return None
     return pieces(source, tree, outline, path, followed)
@@ -47,12 +47,12 @@ def scan(
 class Outline:
     """What one pass over a file found out: its statements, the names they bind, and what they may overwrite."""
 
-    def __init__(self, tree: ast.Module, triggers: Triggers) -> None:
+    def __init__(self, tree: ast.Module, triggers: Triggers, followed: frozenset[str] = frozenset()) -> None:
         self.parts = summary.read(tree, triggers)
         self.names = [frozenset(_binds(statement)) for statement in tree.body]
         self.tables = list(_registers(tree.body, self.parts, self.names))
         found = [names | others for names, others in zip(self.names, self.tables, strict=True)]
-        self.reach = Reach(zip(found, self.parts, strict=True), triggers)
+        self.reach = Reach(zip(found, self.parts, strict=True), triggers, followed)
 
 
 def pieces(

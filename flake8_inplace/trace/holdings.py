@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..heap.values import ITEMS, Choice, Dict, Grad, List, Object, Tensor, Tuple, Unknown, Value
-from .frames import Class
 from .trace import Trace
 
 
@@ -123,25 +122,16 @@ def named_children(m: Trace, module: Object) -> list[tuple[str, Object]]:
     return [(name, child) for child, name in found.items()]
 
 
-def _holds(m: Trace, value: Value, tensor: Tensor) -> bool:
-    return any(part.storage is tensor.storage for part in held(m, value, set()))
-
-
 def depth_of(m: Trace, tensor: Tensor) -> int:
-    """Return the number of calls on the stack that lead to the function which a tensor comes from.
+    """Return how many calls lead to the function that a written tensor comes from.
 
-    A function that got the tensor in an argument has it from its caller, unless that argument is an instance of a class
-    in the file of the function.
+    A function that was given the tensor as an argument has it from its caller; one that takes it out of a module or
+    another object has not.
     """
     stack = m.stack
     depth = len(stack.calls)
-    path = stack.frames[-1].piece.path if stack.frames else ""
-    if not path or all(frame.piece.path == path for frame in stack.frames):
-        return depth
     for frame in reversed(stack.frames[len(stack.frames) - depth :]):
-        holder = next((value for value in frame.given if _holds(m, value, tensor)), None)
-        cls = getattr(holder, "cls", None)
-        if holder is None or (isinstance(cls, Class) and cls.piece.path == frame.piece.path):
+        if not any(part.storage is tensor.storage for value in frame.given for part in tensors_in(m, value)):
             break
         depth -= 1
     return depth
