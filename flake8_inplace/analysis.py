@@ -67,11 +67,11 @@ class Program:
             self._shown[path] = own.findings
         else:
             own = _Read(readings=readings.nothing_read())
-        found = {finding.place: finding for finding in own.findings.get(path, ())}
+        found = list(own.findings.get(path, ()))
         for importer in self.modules.importers(path):
-            for finding in self._shown_by(importer).get(path, ()):
-                found.setdefault(finding.place, finding)
-        return Result(_in_order(found.values()), own.reveals, own.problem, own.readings)
+            places = {finding.place for finding in found}
+            found += [finding for finding in self._shown_by(importer).get(path, ()) if finding.place not in places]
+        return Result(_in_order(found), own.reveals, own.problem, own.readings)
 
     def _shown_by(self, path: str) -> dict[str, list[Finding]]:
         if path not in self._shown:

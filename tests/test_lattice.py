@@ -211,13 +211,13 @@ LAWS = {
     "SECOND_BACKWARD": Law(log(EVENTS), unordered),
     "WRITES": Law(log(EVENTS)),
     "STORED": Law(times),
-    "KEEPERS": Law(agreed),
+    "ATTRIBUTE_WRITERS": Law(agreed),
     "RETURNED": Law(agreed),
     "YIELDS": Law(log(EVENTS)),
     "RESCALED": Law(agreed),
     "UPDATES": Law(log(EVENTS)),
     "SNAPSHOTS": Law(agreed),
-    "OVERTAKEN": Law(agreed),
+    "STALE_SNAPSHOTS": Law(agreed),
 }
 each_table = pytest.mark.parametrize("name", LAWS)
 

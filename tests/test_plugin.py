@@ -221,7 +221,7 @@ def test_a_defect_of_the_linter_is_one_line(tmp_path: Path) -> None:
             "import sys, flake8_inplace.analysis, flake8_inplace.checker as checker\n"
             "def broken(*arguments, **options):\n"
             f"    raise {error}\n"
-            "flake8_inplace.analysis.analyze = broken\n"
+            "flake8_inplace.analysis.Program.analyze = broken\n"
             "if hasattr(checker, 'analyze'):\n"
             "    checker.analyze = broken\n"
             "from flake8.main.cli import main\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import os
 import signal
@@ -16,10 +17,11 @@ from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 
-from ..checker import findings, unreadable
+from ..checker import Checker, findings, program, unreadable
 from ..cli import USAGE_ERROR
 from ..files import Project, Source, UsageError
 from ..finding import Finding, Fix, Place
+from ..program.imports import imported
 from ..report import FORMATS, Entry, entries
 from ..rules import RULES, UNREADABLE
 from .common import add_files, complain, project, read, reason, show, write
@@ -47,6 +49,9 @@ def main(arguments: Sequence[str]) -> int:
 def report(given: argparse.Namespace) -> int:
     """Lint and write what was asked for. Raises UsageError."""
     files = project(given)
+    if given.explain_imports:
+        show("".join(f"{row}\n" for path in files.paths() for row in explained(files, path)))
+        return 0
     known = read_baseline(given.baseline) if given.baseline and not given.write_baseline else {}
     found, complete = lint(files, given.jobs, given.format in WITH_FIXES and not given.write_baseline)
     if given.write_baseline:
@@ -78,6 +83,9 @@ def parsed() -> argparse.ArgumentParser:
     )
     parser.add_argument("--statistics", action="store_true", help="count the findings of each rule on standard error")
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    parser.add_argument(
+        "--explain-imports", action="store_true", help="print what each import of the files came to, and lint nothing"
+    )
     add_files(parser)
     return parser
 
@@ -118,7 +126,7 @@ def lint(files: Project, jobs: int, fixes: bool) -> tuple[list[Entry], bool]:
 
 def examine_all(sources: Sequence[Source], jobs: int, fixes: bool) -> Iterator[Examined]:
     """Every source examined, in order, by as many processes as are worth starting."""
-    texts = [source.text for source in sources]
+    texts = [(source.text, "" if source.origins else source.path) for source in sources]
     asked = [fixes and not source.origins for source in sources]  # the edits would not be of the notebook's own lines
     if jobs == 1 or len(texts) < SEVERAL:
         yield from progress(map(examine, texts, asked), len(texts))
@@ -126,7 +134,7 @@ def examine_all(sources: Sequence[Source], jobs: int, fixes: bool) -> Iterator[E
     yield from progress(in_processes(texts, asked, min(jobs, len(texts))), len(texts))
 
 
-def in_processes(texts: Sequence[str], asked: Sequence[bool], jobs: int) -> Iterator[Examined]:
+def in_processes(texts: Sequence[tuple[str, str]], asked: Sequence[bool], jobs: int) -> Iterator[Examined]:
     """Every text examined. Where one brings its process down, those that are left get a process each."""
     done = 0
     try:
@@ -140,7 +148,7 @@ def in_processes(texts: Sequence[str], asked: Sequence[bool], jobs: int) -> Iter
             yield alone(text, fixes)
 
 
-def alone(text: str, fixes: bool) -> Examined:
+def alone(text: tuple[str, str], fixes: bool) -> Examined:
     """One text examined by a process of its own."""
     with ProcessPoolExecutor(1) as pool:
         try:
@@ -150,9 +158,10 @@ def alone(text: str, fixes: bool) -> Examined:
             return Examined((died,), (None,))
 
 
-def examine(text: str, fixes: bool) -> Examined:
-    """Analyse one text. Runs in a process of its own; what it takes and gives can be pickled."""
-    found = tuple(findings(text))
+def examine(source: tuple[str, str], fixes: bool) -> Examined:
+    """Analyse one text, with its path. Runs in a process of its own; what it takes and gives can be pickled."""
+    text, path = source
+    found = tuple(findings(text, None, path))
     if not found:
         return Examined((), ())
     return Examined(found, tuple(proposals(text, found)) if fixes else (None,) * len(found))
@@ -181,6 +190,27 @@ def progress(results: Iterable[Examined], total: int) -> Iterator[Examined]:
             print(f"\r{number}/{total} files", end="", file=sys.stderr, flush=True)
     if shown:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+# Imports
+
+
+def explained(files: Project, path: str) -> Iterator[str]:
+    """One line for each name that a file imports: where it is defined, or why it is not followed."""
+    source = read(files, path)
+    if source is None:
+        return
+    try:
+        tree = ast.parse(source.text)
+    except SyntaxError as error:
+        yield f"{path}:{error.lineno or 1}: SyntaxError: {error.msg}"
+        return
+    others = program(Checker.settings).modules
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for variable, target in imported(node):
+                for result in others.project.follow(target, os.path.abspath(path)):
+                    yield f"{path}:{node.lineno}: {variable}: {result.said(others.name_of)}"
 
 
 # Baselines

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -44,6 +45,10 @@ class Unknown:
 
     def __str__(self) -> str:
         return f"{self.what}: {self.reason.value}"
+
+    def said(self, name_of: Callable[[str], str]) -> str:
+        """In words."""
+        return f"unknown: {self}"
 
 
 class Disk:

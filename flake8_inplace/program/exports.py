@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -24,6 +24,10 @@ class Definition:
     name: str
     line: int
     kind: Kind
+
+    def said(self, name_of: Callable[[str], str]) -> str:
+        """In words, where files are called by ``name_of`` their paths."""
+        return f"{self.kind} {self.name} ({name_of(self.path)}, line {self.line})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from .disk import Disk, Reason, Unknown
@@ -45,12 +45,20 @@ class Module:
     folders: tuple[str, ...] = ()
     name: str = field(default="", compare=False)
 
+    def said(self, name_of: Callable[[str], str]) -> str:
+        """In words, where files are called by ``name_of`` their paths."""
+        return f"module {name_of(self.path)}" if self.path is not None else f"folder {self.folders[0]}"
+
 
 @dataclass(frozen=True, slots=True)
 class External:
     """A module or name outside of the project that is not followed, such as `torch.nn.functional.relu`."""
 
     name: str
+
+    def said(self, name_of: Callable[[str], str]) -> str:
+        """In words."""
+        return f"{self.name}, outside of the project"
 
 
 class Roots:

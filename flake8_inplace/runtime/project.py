@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from ..analysis import analyze
+from ..checker import in_project
 from ..finding import Finding
 from .frames import short
 from .outcome import number_of
@@ -85,7 +85,7 @@ class Project:
         if not inside or path.is_relative_to(_PACKAGE) or not path.is_file():
             return []
         source = path.read_text(encoding="utf-8")
-        findings = analyze(source).findings
+        findings = in_project(source, None, name).findings
         self.linted += 1
         if findings:
             self.say(f"{short(name)}: {number_of(len(findings), 'finding')}")

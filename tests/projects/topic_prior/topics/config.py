@@ -1,0 +1,6 @@
+CONFIG = {
+    "words": 20,
+    "topics": 4,
+    "lr": 1e-2,
+    "prior": "uniform",
+}
