@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 
 from ..heap.regions import same_tensor
-from ..heap.values import Choice, Dict, Grad, List, Object, Tensor, Tuple, Value
+from ..heap.values import UNCERTAIN, Choice, Dict, Grad, List, Object, Source, Tensor, Tuple, Value, View
 from ..rule import Rule
 from ..trace import events, holdings
 from ..trace.frames import Frame
@@ -58,7 +58,7 @@ def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Valu
         elif frame in event.frames and m.stack.frames[-1] is frame:
             if was_given(m, value, event):
                 m.refuse("argument", event.site)
-            elif value.view == "" and name in frame.times and again(m, event, frame.times[name]):
+            elif value.view is View.NONE and name in frame.times and again(m, event, frame.times[name]):
                 m.refuse("read", event.site)
 
 
@@ -98,7 +98,7 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
         return
     keeper, state = m.state[KEEPERS].get((instance, name)), m.cell(value)
     parameter = state.grad is Grad.YES and state.leaf
-    for event in since(m, value, time) if value.origin != "blank" and not parameter else ():
+    for event in since(m, value, time) if value.origin is not Source.BLANK and not parameter else ():
         elsewhere = event.frames[-1] is not keeper or event.form in ("inplace", "augmented")
         if elsewhere and event.name and whole(value, event) and not writes_to_attribute(event.site):
             m.refuse("read", event.site)
@@ -108,7 +108,7 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
 def _has_part(m: Trace, value: Tensor, event: Overwrite) -> bool:
     """Whether a function was given a part of a tensor, and nobody else has written to that tensor since."""
     given = m.state[RETURNED].get(event)
-    if given is None or value.view or not given.view or given.storage is not value.storage:
+    if given is None or value.view is not View.NONE or given.view is View.NONE or given.storage is not value.storage:
         return False
     return all(later.frames[-1] is event.frames[-1] for later in since(m, value, event.time))
 
@@ -116,7 +116,7 @@ def _has_part(m: Trace, value: Tensor, event: Overwrite) -> bool:
 def was_given(m: Trace, value: Tensor, event: Overwrite) -> bool:
     """Whether this is what was given to a function that overwrote it: the same view, or the same whole tensor."""
     given = m.state[RETURNED].get(event)
-    return given is not None and (value is given or value.view == given.view == "")
+    return given is not None and (value is given or value.view is given.view is View.NONE)
 
 
 @events.read_operand.listen
@@ -133,8 +133,10 @@ def operand(m: Trace, value: Value, time: int, named: bool) -> None:
 
 def _is_within(value: Tensor, event: Overwrite) -> bool:
     """Whether a value is a view of what was overwritten as a whole."""
-    base, wrote = event.tensor, event.written.index is None
-    return wrote and value.view == "view" and base.view == "" and not {value.origin, base.origin} & {"maybe", "cast"}
+    base = event.tensor
+    if event.written.index is not None or value.view is not View.ORDINARY or base.view is not View.NONE:
+        return False
+    return value.origin not in UNCERTAIN and base.origin not in UNCERTAIN
 
 
 @events.store.listen
@@ -146,7 +148,7 @@ def stored(m: Trace, container: List | Dict, value: Value) -> None:
     value = array_backing(m.see(value))
     for item in value.items if isinstance(value, Tuple) and isinstance(container, List) else ():
         stored(m, container, item)
-    if not isinstance(value, Tensor) or (value.origin == "blank" and value.storage not in m.state[WRITES]):
+    if not isinstance(value, Tensor) or (value.origin is Source.BLANK and value.storage not in m.state[WRITES]):
         return
     state = m.cell(value)
     if state.grad is Grad.YES and state.leaf:
@@ -235,7 +237,7 @@ def taken(m: Trace, container: List | Dict, value: Value, known: bool) -> None:
 
 def _as_it_was(m: Trace, value: Tensor, event: Overwrite, time: int) -> bool:
     """Whether a whole tensor that was kept at ``time`` was kept to stay as it was."""
-    return value.origin in ("op", "blank") and whole(value, event) and _unaware(m, event, time)
+    return value.origin in (Source.COMPUTED, Source.BLANK) and whole(value, event) and _unaware(m, event, time)
 
 
 def _same_part(value: Tensor, event: Overwrite, time: int) -> bool:
@@ -245,7 +247,7 @@ def _same_part(value: Tensor, event: Overwrite, time: int) -> bool:
     """
     if value.region is None:
         return False
-    if event.form == "augmented" and event.tensor.view == "" and event.frames[-1].born > time:
+    if event.form == "augmented" and event.tensor.view is View.NONE and event.frames[-1].born > time:
         return bool(event.name)
     if event.frames[-1].born > time or event.written.index is None:
         return False

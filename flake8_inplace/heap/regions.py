@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from enum import Enum, auto
 
-from .values import NONE, Const, Origin, Slice, Tensor, Tuple, Unknown, Value
+from .values import NONE, UNCERTAIN, Const, Origin, Slice, Tensor, Tuple, Unknown, Value, View
 
 Symbols = Mapping[Hashable, Unknown]
 """Names for the results of pure computations: see `Trace.symbol`. They tell negatives and inverses."""
@@ -35,7 +35,7 @@ def same_tensor(one: Tensor, other: Tensor) -> bool:
     if one.storage is not other.storage or one.contiguous != other.contiguous:
         return False
     if one.region is None or other.region is None:
-        return one.view == other.view == "" and not {one.origin, other.origin} & {"maybe", "cast"}
+        return all(tensor.view is View.NONE and tensor.origin not in UNCERTAIN for tensor in (one, other))
     return same_tensor(one.region.base, other.region.base) and one.region.index == other.region.index
 
 

@@ -11,6 +11,7 @@ from ..heap.values import (
     Condition,
     Const,
     Dict,
+    Dimension,
     Grad,
     List,
     Ref,
@@ -171,7 +172,7 @@ def _one_of_many(m: Trace, item: Value) -> Value:
     if not isinstance(item, Tensor):
         return item
     same = Tensor(item.storage, item.cell, item.view, item.contiguous, item.dims)
-    same.origin, same.time, same.lead = item.origin, item.time, "row"
+    same.origin, same.time, same.lead = item.origin, item.time, Dimension.ROW
     return same
 
 

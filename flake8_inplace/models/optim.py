@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..heap.values import NONE, Dict, List, Object, Ref, Tensor, Unknown, Value, constant
+from ..heap.values import NONE, Dict, List, Object, Ref, Tensor, Unknown, Value, View, constant
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace import events, holdings
@@ -56,7 +56,7 @@ def _optimizer_step(m: Trace, optimizer: Object, args: list[Value], site: Site) 
 
 
 def _update(m: Trace, tensor: Tensor, form: str, site: Site) -> None:
-    if tensor.view == "expand":
+    if tensor.view is View.EXPANDED:
         m.refuse("expand", site)
     else:
         events.write(m, tensor.storage, form, site)

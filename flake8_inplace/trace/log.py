@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..heap.autograd import compatible
 from ..heap.state import Declared, in_order, latest, same_or_none
-from ..heap.values import Array, Choice, Dict, Guard, List, Object, Storage, Tensor, Tuple, Value
+from ..heap.values import UNCERTAIN, Array, Choice, Dict, Guard, List, Object, Storage, Tensor, Tuple, Value, View
 from ..program.sealed import sealed
 from ..program.site import Site
 from .frames import Frame
@@ -131,7 +131,7 @@ def again(m: Trace, event: Overwrite, time: int) -> bool:
 def whole(value: Tensor, event: Overwrite) -> bool:
     """Whether a tensor is surely, element by element, what was overwritten."""
     both = (value, event.tensor)
-    return value is event.tensor or all(tensor.view == "" and tensor.origin not in ("maybe", "cast") for tensor in both)
+    return value is event.tensor or all(tensor.view is View.NONE and tensor.origin not in UNCERTAIN for tensor in both)
 
 
 def array_backing(value: Value) -> Value:
