@@ -12,7 +12,7 @@ from ..trace.trace import BATCHED, Trace
 
 MIXING = frozenset("mm bmm mv matmul addmm addmv addbmm baddbmm".split())
 """Operators that make each element of many of every operand: ``out`` may be none of them, and torch never asks."""
-_REFUSED = {View.MULTI_OUTPUT: "views", View.BACKWARD_HOOK: "hook", View.CUSTOM: "custom"}
+REFUSED_VIEWS = {View.MULTI_OUTPUT: "views", View.BACKWARD_HOOK: "hook", View.CUSTOM: "custom"}
 """Views that may not be written while they require grad, and the kind of misuse that a write is."""
 
 
@@ -59,8 +59,8 @@ def refusal(m: Trace, tensor: Tensor, grad: Grad, form: str, whole: bool) -> str
         return "expand" if form != "subscript" or Grad.YES in (state.grad, grad) else ""
     if not m.grad_mode:
         return ""
-    if tensor.view in _REFUSED and max(state.grad, grad) is Grad.YES:
-        return _REFUSED[tensor.view]
+    if tensor.view in REFUSED_VIEWS and max(state.grad, grad) is Grad.YES:
+        return REFUSED_VIEWS[tensor.view]
     if state.grad is Grad.YES and state.leaf and state.node is None and tensor.storage.hidden is None:
         return "leaf view" if tensor.view is not View.NONE or not whole else "leaf"
     base = tensor.cell.base
