@@ -233,23 +233,30 @@ def finish_outs(o: Overload, siblings: Sequence[Overload]) -> Iterator[Out]:
     runs = [r for r in o.runs if r.requires is not None or not o.exact]  # integers say nothing about floats
     seen = measured_outs(op, runs) if runs else None
     outs = op.outs or seen or ()
-    first = op.params[0].name if op.params else None
     for i, out in enumerate(outs):
         if all(p.kind == "other" for p in op.params):
             yield replace(out, differentiable=False)  # zeros, arange, randn
             continue
         found = seen[i] if seen is not None and len(seen) == len(outs) else None
-        # A sample may copy where the schema says that the op may return a view.
-        if found is not None and (out.kind == "fresh" or found.kind != "fresh"):
-            out = replace(out, kind=found.kind, of=found.of)
-        if op.name in recipes.KINDS:
-            kind = recipes.KINDS[op.name]
-            out = replace(out, kind=kind, of=None if kind == "fresh" else first)
         known = [found] if found is not None else [s for s in sibling_outs(o, siblings, i) if s is not None]
+        out = with_kind(op, out, found)
         if known:
             grad = out.differentiable and any(k.differentiable for k in known)
             out = replace(out, differentiable=grad, integral=not grad and all(k.integral for k in known))
         yield out
+
+
+def with_kind(op: Op, out: Out, found: Out | None) -> Out:
+    """Return an output with what it aliases: as measured, where that says more than the schema, or as in the recipes.
+
+    A sample may copy where the schema says that the op may return a view.
+    """
+    if found is not None and (out.kind == "fresh" or found.kind != "fresh"):
+        out = replace(out, kind=found.kind, of=found.of)
+    if op.name in recipes.KINDS:
+        kind, first = recipes.KINDS[op.name], op.params[0].name if op.params else None
+        out = replace(out, kind=kind, of=None if kind == "fresh" else first)
+    return out
 
 
 def sibling_outs(o: Overload, siblings: Sequence[Overload], index: int) -> Iterator[Out | None]:
