@@ -78,6 +78,11 @@ class Scope:
             node = parent
         return False
 
+    def unused(self, name: str) -> str:
+        """A name like this one that the function does not use yet."""
+        words = (name, *(f"{name}_{i}" for i in range(1, len(self.names) + 2)))
+        return next(word for word in words if word not in self.names)
+
     def binds(self, name: str) -> bool:
         return any(True for _ in self.bindings(name))
 
@@ -358,3 +363,8 @@ class Scope:
         parent = self.module.parents[found]
         annotation = parent.annotation if isinstance(parent, cst.Param) else None
         return annotation is not None and dotted(annotation.annotation) in ("int", "float", "bool")
+
+
+def scope_around(module: Module, node: cst.CSTNode) -> Scope:
+    """The scope of the function around a node, or of the module."""
+    return Scope(module, module.around(node, cst.FunctionDef) or module.tree)
