@@ -55,7 +55,9 @@ KNOWS_ONLY = {
 }
 
 #: What builds the table of facts. It runs PyTorch, and nothing that lints imports it.
-DEVELOPMENT = {"torchfacts.recipes", "torchfacts.schemas", "torchfacts.execution", "torchfacts.generate"}
+DEVELOPMENT = {
+    f"torchfacts.{name}" for name in ("handwritten", "recipes", "layer_recipes", "schemas", "execution", "generate")
+}
 
 #: Who may import what from outside the standard library, imports for annotations apart.
 OUTSIDE = {
