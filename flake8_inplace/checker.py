@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flake8.exceptions import ExecutionError
 
@@ -24,7 +24,7 @@ from .torchfacts import ops
 if TYPE_CHECKING:
     from flake8.options.manager import OptionManager
 
-Report = tuple[int, int, str, type[Any]]
+Report = tuple[int, int, str, type[object]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..heap.values import NONE, Dict, List, Object, Ref, Tensor, Unknown, Value, View, constant
 from ..program.site import Site
 from ..torchfacts import ops as facts
@@ -26,7 +24,7 @@ def optimizer(m: Trace, name: str, params: Value, options: dict[str, Value]) -> 
     params = m.see(params)
     given = m.state.get(params).items if isinstance(params, List) else ()
     groups = list(given) if given and isinstance(m.see(given[0]), Dict) else [Dict({"params": params, **options})]
-    attributes: dict[Any, Value] = {"params": params, "fused": options.get("fused", NONE)}
+    attributes: dict[str, Value] = {"params": params, "fused": options.get("fused", NONE)}
     return Object(Ref(name), {**attributes, "param_groups": List(groups), "state": Unknown()})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..heap.autograd import compatible
 from ..heap.state import Declared, in_order, latest, same_or_none
@@ -87,12 +87,12 @@ class Yielded:
 
 WRITES: Declared[Storage, tuple[Overwrite, ...]] = Declared(in_order)
 """The in-place writes to each storage, the last ``EVENTS`` of them."""
-STORED: Declared[Any, int] = Declared(latest)
+STORED: Declared[tuple[object, object], int] = Declared(latest)
 """When a container took a tensor, by the container and the tensor's storage; when an attribute was bound, by the
 instance and its name; when ``x.data`` was given other memory, by "data" and that memory."""
 KEEPERS: Declared[tuple[Object, str], Frame | None] = Declared(same_or_none)
 """The frame that bound an attribute of an instance last."""
-RETURNED: Declared[Any, Tensor | None] = Declared(same_or_none)
+RETURNED: Declared[Overwrite | tuple[Change, Overwrite], Tensor | None] = Declared(same_or_none)
 """The argument that a function overwrote and its caller goes on with, by the write."""
 YIELDS: Declared[Value, tuple[Yielded, ...]] = Declared(in_order)
 """What a generator yielded, by the list that stands for its values."""
@@ -155,5 +155,5 @@ def direct_tensors(m: Trace, value: Value) -> list[Tensor]:
     value = m.see(value)
     if isinstance(value, Choice):
         return [found for _, option in value.options for found in direct_tensors(m, option)]
-    items: Any = value.items if isinstance(value, Tuple) else (value,)
+    items = value.items if isinstance(value, Tuple) else (value,)
     return [item for item in map(m.see, items) if isinstance(item, Tensor)]
