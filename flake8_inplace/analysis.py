@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import os
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from . import readings
 from .finding import Finding, Place
 from .hazards import TRIGGERS
-from .program import scan as scanning
+from .program.imports import Project, Source
+from .program.modules import Modules, Outside
+from .program.scan import FRAMEWORKS, handles_tensors, scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,32 +29,108 @@ class Result:
     readings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What one file, read from its entry points, shows: ``findings`` by the file that they stand in."""
+
+    findings: dict[str, list[Finding]] = field(default_factory=dict)
+    reveals: tuple[tuple[int, str], ...] = ()
+    problem: tuple[Place, str] | None = None
+    readings: tuple[str, ...] = ()
+
+
+class Program:
+    """The files of a project, followed from one to the other. One object serves all files of a process.
+
+    What a file shows of others is remembered, so that each is read from its entry points once.
+    """
+
+    def __init__(
+        self, project: Project, frameworks: frozenset[str] = FRAMEWORKS, extra: frozenset[str] = frozenset()
+    ) -> None:
+        self.modules = Modules(project, TRIGGERS, frameworks)
+        self._frameworks = frameworks
+        self._extra = extra
+        self._shown: dict[str, dict[str, list[Finding]]] = {}
+
+    def analyze(self, source: str, tree: ast.Module | None, path: str) -> Result:
+        """Analyse a file of the project: what it shows of itself, and what the files that import it show of it."""
+        project = self.modules.project
+        source, tree = _parsed(source, tree)
+        known = project.source(path)
+        if isinstance(known, Source) and known.text != source:
+            project.override(path, source)
+        outside = self.modules.outside(tree, path)
+        own = _Read()
+        if outside.tensors or handles_tensors(source, tree, self._frameworks):
+            own = _read(source, tree, self._extra, path, outside, self.modules)
+            self._shown[path] = own.findings
+        else:
+            own = _Read(readings=readings.nothing_read())
+        found = {finding.place: finding for finding in own.findings.get(path, ())}
+        for importer in self.modules.importers(path):
+            for finding in self._shown_by(importer).get(path, ()):
+                found.setdefault(finding.place, finding)
+        return Result(_in_order(found.values()), own.reveals, own.problem, own.readings)
+
+    def _shown_by(self, path: str) -> dict[str, list[Finding]]:
+        if path not in self._shown:
+            self._shown[path] = {}
+            source = self.modules.project.source(path)
+            if isinstance(source, Source):
+                outside = self.modules.outside(source.tree, path)
+                if outside.tensors or handles_tensors(source.text, source.tree, self._frameworks):
+                    read = _read(source.text, source.tree, self._extra, path, outside, self.modules)
+                    self._shown[path] = read.findings
+        return self._shown[path]
+
+
 def analyze(
     source: str,
     tree: ast.Module | None = None,
-    frameworks: frozenset[str] = scanning.FRAMEWORKS,
+    frameworks: frozenset[str] = FRAMEWORKS,
     extra: frozenset[str] = frozenset(),
 ) -> Result:
-    """Analyse the text of one file: one that imports a package of ``frameworks``.
+    """Analyse the text of one file by itself: one that imports a package of ``frameworks``.
 
     ``extra`` are the families that are off by default and wanted all the same: "possible", "style".
     Raises SyntaxError where ``tree`` is not given and the text is no Python.
     """
-    source = source.replace("\r\n", "\n").replace("\r", "\n")
-    file = scanning.scan(source, tree if tree is not None else ast.parse(source), TRIGGERS, frameworks, bool(extra))
-    asked = bool(os.environ.get(readings.VARIABLE))
-    if file is None:
-        return Result(readings=readings.nothing_read() if asked else ())
-    from .interpreter.schedule import analyse
-    from .verdicts import findings
+    source, tree = _parsed(source, tree)
+    if not handles_tensors(source, tree, frameworks):
+        return Result(readings=readings.nothing_read())
+    read = _read(source, tree, extra, "", Outside(), None)
+    return Result(_in_order(read.findings.get("", ())), read.reveals, read.problem, read.readings)
 
-    trace = analyse(file, extra)
+
+def _parsed(source: str, tree: ast.Module | None) -> tuple[str, ast.Module]:
+    source = source.replace("\r\n", "\n").replace("\r", "\n")
+    return source, tree if tree is not None else ast.parse(source)
+
+
+def _in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(findings, key=lambda finding: (finding.place, finding.code)))
+
+
+def _read(
+    source: str, tree: ast.Module, extra: frozenset[str], path: str, outside: Outside, others: Modules | None
+) -> _Read:
+    """Read a file from its entry points; of ``others``, what it calls."""
+    file = scan(source, tree, TRIGGERS, bool(extra), path, outside.ways, outside.variables)
+    if file is None:
+        return _Read(readings=readings.nothing_read())
+    from .interpreter.schedule import analyse
+    from .verdicts import Files, findings
+
+    trace = analyse(file, extra, others)
     problem = None
-    if trace.text.unreadable:
-        piece, reason = min(trace.text.unreadable.items(), key=lambda item: item[0].line)
+    own = {piece: reason for piece, reason in trace.text.unreadable.items() if piece.path == path}
+    if own:
+        piece, reason = min(own.items(), key=lambda item: item[0].line)
         problem = (Place(piece.line, 0), reason)
     reveals = tuple((site.piece.tree.place(site.node).line, text) for site, text in trace.reports.reveals)
-    said = readings.explain(file, trace) if asked else ()
-    result = Result(tuple(findings(trace.reports.hazards.values(), trace.reports.misuses)), reveals, problem, said)
+    files = Files(others.name_of, others.project.is_installed) if others is not None else Files()
+    found = findings(trace.reports.hazards.values(), trace.reports.misuses, files)
+    said = readings.explain(file, trace) if os.environ.get(readings.VARIABLE) else ()
     trace.text.close()
-    return result
+    return _Read(found, reveals, problem, said)

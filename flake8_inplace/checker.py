@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import gc
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING
 from flake8.exceptions import ExecutionError
 
 from . import __version__
-from .analysis import Result, analyze
+from .analysis import Program, Result, analyze
 from .finding import Finding, Place
+from .program.imports import Project
 from .program.scan import FRAMEWORKS
 from .rules import RULES, UNREADABLE
 from .torchfacts import ops
@@ -33,6 +35,8 @@ class Settings:
 
     frameworks: frozenset[str] = FRAMEWORKS
     extra: frozenset[str] = frozenset()
+    follow: tuple[str, ...] | None = ()  # installed packages to follow imports into; None to follow none at all
+    roots: tuple[str, ...] = ()  # more folders that imports are looked for in
 
 
 class Checker:
@@ -41,7 +45,7 @@ class Checker:
     name = "flake8-inplace"
     version = __version__
     settings = Settings()
-    latest: tuple[str, Settings, Result] | None = None
+    latest: tuple[str, str, Settings, Result] | None = None
 
     def __init__(self, tree: ast.Module, lines: list[str], filename: str = "") -> None:
         self.tree = tree
@@ -68,6 +72,24 @@ class Checker:
             help="packages over torch: a file that imports one of them is analysed even if it does not import torch",
         )
 
+        parser.add_option(
+            "--inplace-follow",
+            metavar="NAMES",
+            default="project",
+            parse_from_config=True,
+            comma_separated_list=True,
+            help="which imports are followed: `project` (default), `off`, or installed packages to read as well",
+        )
+        parser.add_option(
+            "--inplace-path",
+            metavar="DIRS",
+            default="",
+            parse_from_config=True,
+            comma_separated_list=True,
+            normalize_paths=True,
+            help="more folders that imports of the project are looked for in",
+        )
+
     @staticmethod
     def parse_options(options: argparse.Namespace) -> None:
         """Called by flake8 once in every process. Raises ExecutionError where the file of operators cannot be used."""
@@ -76,6 +98,9 @@ class Checker:
                 ops.extend(options.inplace_ops)
             except ops.FactsError as error:
                 raise ExecutionError(f"inplace-ops: {error}") from error
+        names = [name for name in options.inplace_follow if name]
+        follow = None if names == ["off"] else tuple(name for name in names if name != "project")
+        Checker.settings = replace(Checker.settings, follow=follow, roots=tuple(filter(None, options.inplace_path)))
         packages = FRAMEWORKS | frozenset(filter(None, options.inplace_frameworks))
         Checker.settings = replace(Checker.settings, frameworks=packages)
 
@@ -91,9 +116,10 @@ class Extension:
     off_by_default = True
     family: str
 
-    def __init__(self, tree: ast.Module, lines: list[str]) -> None:
+    def __init__(self, tree: ast.Module, lines: list[str], filename: str = "") -> None:
         self.tree = tree
         self.lines = lines
+        self.filename = filename
 
     @classmethod
     def parse_options(cls, options: argparse.Namespace) -> None:
@@ -121,7 +147,7 @@ class Style(Extension):
 
 def check(plugin: Checker | Extension, family: str) -> Iterator[Report]:
     """The findings of one plugin in one file: those of a family, or those that are on by default."""
-    found = findings("".join(plugin.lines), plugin.tree, getattr(plugin, "filename", ""))
+    found = findings("".join(plugin.lines), plugin.tree, plugin.filename)
     if "libcst" in sys.modules:
         settle()
     for finding in found:
@@ -132,7 +158,7 @@ def check(plugin: Checker | Extension, family: str) -> Iterator[Report]:
 def findings(text: str, tree: ast.Module | None = None, filename: str = "") -> list[Finding]:
     """What is found in the text of one file. What could not be read is a finding too: nothing is raised."""
     try:
-        result = analysed(text, tree)
+        result = analysed(text, tree, filename)
     except SyntaxError as error:  # flake8 never hands such a file over; the command line does
         return [unreadable(Place(error.lineno or 1, max((error.offset or 1) - 1, 0)), f"SyntaxError: {error.msg}")]
     except Exception as error:  # whatever goes wrong here must not end the lint of all other files
@@ -153,13 +179,28 @@ def unreadable(place: Place, reason: str) -> Finding:
     return Finding(UNREADABLE.code, place, f"{UNREADABLE.summary}: {reason}")
 
 
-def analysed(text: str, tree: ast.Module | None) -> Result:
+def analysed(text: str, tree: ast.Module | None, filename: str) -> Result:
     """Analyse a file; flake8 asks once for each plugin, one after the other."""
     settings = Checker.settings
-    if Checker.latest is None or Checker.latest[:2] != (text, settings):
+    if Checker.latest is None or Checker.latest[:3] != (text, filename, settings):
         with uncollected():
-            Checker.latest = text, settings, analyze(text, tree, settings.frameworks, settings.extra)
-    return Checker.latest[2]
+            Checker.latest = text, filename, settings, in_project(text, tree, filename)
+    return Checker.latest[3]
+
+
+def in_project(text: str, tree: ast.Module | None, filename: str) -> Result:
+    """Analyse a file as a part of its project, or by itself. The text that is given wins over the one on disk."""
+    settings = Checker.settings
+    if settings.follow is None or not filename:
+        return analyze(text, tree, settings.frameworks, settings.extra)
+    return program(settings).analyze(text, tree, os.path.abspath(filename))
+
+
+@cache
+def program(settings: Settings) -> Program:
+    """The program that the files of this process are parts of."""
+    project = Project(os.getcwd(), settings.roots, settings.follow or ())
+    return Program(project, settings.frameworks, settings.extra)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,9 @@ VARIABLE = "FLAKE8_INPLACE_EXPLAIN"
 
 
 def nothing_read() -> tuple[str, ...]:
-    """What is said of a file that the prefilter leaves out as a whole."""
+    """What is said of a file that the prefilter leaves out as a whole, where the environment asks for it."""
+    if not os.environ.get(VARIABLE):
+        return ()
     return ("not read: it imports no tensor package, or nothing in it can come to overwrite a tensor",)
 
 

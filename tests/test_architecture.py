@@ -29,6 +29,7 @@ ORDER = [
     "models",
     "interpreter",
     "rules",
+    "placing",
     "verdicts",
     "readings",
     "analysis",
@@ -46,7 +47,8 @@ ORDER = [
 #: Rooms and modules that know less than their place in the order would allow, imports for annotations apart.
 KNOWS_ONLY = {
     "rules": {"rule", "hazards"},
-    "verdicts": {"finding", "rule", "rules", "hazards"},
+    "placing": {"program"},
+    "verdicts": {"finding", "rule", "rules", "placing", "hazards"},
     "program": {"finding", "torchfacts"},
     "heap": {"program"},
     "trace": {"program", "heap"},

@@ -6,6 +6,7 @@ README, and the titles of the rule pages.
 
 import json
 import os
+import pkgutil
 import re
 import shutil
 import subprocess
@@ -261,6 +262,34 @@ def test_links_lead_somewhere() -> None:
     for path in [README, *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text()):
             assert (path.parent / target).exists(), f"{path.name}: {target}"
+
+
+PROSE = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PACKAGE = ROOT / "flake8_inplace"
+ROOMS = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()} - {"report"}  # a variable
+
+
+@pytest.mark.parametrize("path", PROSE, ids=lambda path: path.stem)
+def test_files_and_modules_are_there(path: Path) -> None:
+    """Files by their paths from the root, the package or `docs`, and modules and what is in them by dotted names."""
+    text = path.read_text()
+    places = (ROOT, PACKAGE, ROOT / "docs")
+    folders = {found.name for place in places for found in place.iterdir() if found.is_dir()}
+    quoted = re.findall(r"`(\w[\w.-]*/[\w./-]*)`", text)
+    files = [name for name in quoted if name.endswith(".py") or name.split("/")[0] in folders]
+    assert [name for name in files if not any((place / name).exists() for place in places)] == []
+    quoted = [name for name in re.findall(r"`(\w+(?:\.\w+)+)`", text) if name.split(".")[0] in ROOMS]
+    names = [name for name in quoted if not name.endswith((".py", ".json", ".md"))]
+    names += re.findall(r"\bflake8_inplace\.([\w.]*\w)", text)
+    assert [name for name in names if not is_there(name)] == []
+
+
+def is_there(name: str) -> bool:
+    try:
+        pkgutil.resolve_name(f"flake8_inplace.{name}")
+    except (ImportError, AttributeError):
+        return False
+    return True
 
 
 def test_changelog_names_every_rule() -> None:

@@ -1,12 +1,12 @@
-"""Who judges: one module a family of rules, with its rows, its tables and what it listens to.
+"""The checkers: a module for each family of rules.
 
-A checker has ``RULES``, the rows of its rules, and functions that listen to `trace.events`. Where it is after more than
-in-place writes, its ``TRIGGERS`` say which names make a function worth reading.
+A checker has ``RULES``, tables of its own, and functions that listen to `trace.events`. If it looks for more than
+in-place writes, its ``TRIGGERS`` name what else makes a function worth reading.
 """
 
 from . import arguments, custom, data, discarded, origins, overlap, refused, replay, saved, snapshots, stale, style
 
-_ = origins  # which keeps the log of writes
+_ = origins  # imported for its listeners, which log the writes
 CHECKERS = (saved, refused, overlap, data, stale, arguments, discarded, snapshots, replay, custom, style)
 TRIGGERS = saved.TRIGGERS | refused.TRIGGERS | snapshots.TRIGGERS
-"""What makes a function worth reading for some checker."""
+"""What makes a function worth reading for any checker."""

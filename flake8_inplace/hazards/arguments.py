@@ -24,19 +24,19 @@ RULES = (
 
 
 @events.returns.listen
-def returned(m: Trace, args: Sequence[Value], result: Value, born: int, used: bool) -> None:
-    """A function returns."""
+def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: bool) -> None:
+    """Note the arguments that a function overwrote, for later reads of the caller."""
     if used:
-        handed_back(m, args, result, born)
+        _note_overwritten(m, args, result, born)
     else:
-        peeked(m, args, born)
+        _note_overwritten_by_alias(m, args, born)
 
 
-def handed_back(m: Trace, args: Sequence[Value], result: Value, born: int) -> None:
-    """A function returns something that its caller uses.
+def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int) -> None:
+    """Note overwritten arguments of a call whose result is used.
 
-    A tensor that it overwrote and returns has two names, where the caller gives it a new one. One that it converted,
-    to return something else, is no more what the caller knew.
+    If the function returns the tensor, the caller may read it under the old name too. If it converted the tensor and
+    returns something else, the caller may not know that its tensor has changed.
     """
     if not m.state[WRITES]:
         return
@@ -59,10 +59,11 @@ def handed_back(m: Trace, args: Sequence[Value], result: Value, born: int) -> No
                 m.state.set(m.state[RETURNED], (event.change, event), tensor)
 
 
-def peeked(m: Trace, args: Sequence[Value], born: int) -> None:
-    """A function that is called as a statement may be meant to change its argument, but not by a name for its values.
+def _note_overwritten_by_alias(m: Trace, args: Sequence[Value], born: int) -> None:
+    """Note the arguments that a call as a statement overwrites through a detached alias, such as ``v = x.detach()``.
 
-    Who writes to ``values = x.detach()`` takes that for a copy; parameters are changed so on purpose.
+    A call used as a statement may intend to change its argument, but not through such an alias, which it takes for a
+    copy. Parameters are left out: they are updated like this on purpose.
     """
     for tensor in [found for arg in args for found in direct_tensors(m, arg)] if m.state[WRITES] else ():
         state = m.cell(tensor)
@@ -80,8 +81,8 @@ def peeked(m: Trace, args: Sequence[Value], born: int) -> None:
 
 
 @events.announce.listen
-def announced(m: Trace, args: Iterable[Value], begin: int) -> None:
-    """The caller knows that what it called since ``begin`` overwrites these arguments."""
+def on_announce(m: Trace, args: Iterable[Value], begin: int) -> None:
+    """Forget the writes to these arguments since ``begin``: the call declares that it works in place."""
     for tensor in [found for arg in args for found in direct_tensors(m, arg)] if m.state[WRITES] else ():
         for event in since(m, tensor, begin):
             for key in (event, (Change.CONVERTED, event), (Change.MARKED, event)):

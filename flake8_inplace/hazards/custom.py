@@ -1,4 +1,4 @@
-"""Custom autograd functions that overwrite what autograd, or their caller, still needs."""
+"""Custom autograd functions that overwrite tensors which autograd or other code still needs."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def judge_inputs(
 ) -> None:
     """Report the inputs that a custom forward has overwritten since ``begin``, if its backward has gradients for them.
 
-    What it marked as dirty gets a new history; memory that it filled first was its output.
+    Inputs marked dirty get a new history. Memory that the forward filled first is its output.
     """
     marked = {tensor.storage for tensor in dirty}
     for tensors, grad in zip(inputs, grads, strict=False):
         for tensor in tensors if m.see(grad) != NONE else ():
             for event in since(m, tensor, begin) if tensor.storage not in marked else ():
                 if not event.filled:
-                    m.refuse("dirty", event.site)
+                    m.refuse("dirty", event.site, event.calls)

@@ -1,4 +1,4 @@
-"""Values that are read, restored or differentiated past a write through ``.data`` or ``detach()``."""
+"""Writes through ``.data`` and ``detach()``, which autograd doesn't see, and writes to the base of several views."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ RULES = (
 )
 
 RESCALED: Declared[Storage, Site | None] = Declared(same_or_none)
-"""Where a computed tensor was multiplied through ``.data``, by its storage."""
+"""The place where a computed tensor was multiplied through ``.data``, by its storage."""
 
 _SCALING = frozenset({"mul", "div"})
 
 
 @events.overwrite.listen
-def rescale(m: Trace, tensor: Tensor, form: str, site: Site, written: Written) -> None:
-    """A result of the graph is multiplied through ``.data``: its gradient does not know of the factor.
+def note_rescaling(m: Trace, tensor: Tensor, form: str, site: Site, written: Written) -> None:
+    """Note a computed tensor that is multiplied through ``.data``: its gradient misses the factor.
 
-    Other writes through ``.data``, such as rounding, may mean just that.
+    Other writes through ``.data``, such as rounding, bypass autograd on purpose.
     """
     hidden, base = tensor.storage.hidden, tensor.cell.base
     if hidden is None or base is None or not m.stack.frames:
@@ -56,8 +56,8 @@ def rescale(m: Trace, tensor: Tensor, form: str, site: Site, written: Written) -
 
 
 @events.operate.listen
-def cut_off(m: Trace, op: str, tensor: Tensor, sources: list[Tensor], alpha: Value, site: Site) -> None:
-    """A gradient that was made with ``create_graph=True`` is written through ``.data``, where its graph is lost."""
+def note_lost_graph(m: Trace, op: str, tensor: Tensor, sources: list[Tensor], alpha: Value, site: Site) -> None:
+    """Note a write through ``.data`` of a gradient made with ``create_graph=True``: its graph is lost."""
     hidden, base = tensor.storage.hidden, tensor.cell.base
     if hidden is None or base is None or m.state.get(base).node is None:
         return
@@ -66,22 +66,22 @@ def cut_off(m: Trace, op: str, tensor: Tensor, sources: list[Tensor], alpha: Val
 
 
 @events.record.listen
-def differentiated(m: Trace, tensor: Tensor) -> None:
-    """Autograd records an operator of ``tensor``."""
+def on_record(m: Trace, tensor: Tensor) -> None:
+    """Report an operand that was rescaled, or is one of several views whose base was written since."""
     site = m.state[RESCALED].get(tensor.storage)
     if site is not None and m.grad(tensor) is Grad.YES:
         m.refuse("rescaled", site)
     if tensor.view is View.MULTI_OUTPUT and m.grad(tensor) is Grad.YES:
         for event in since(m, tensor, tensor.time):
             if event.tensor.view is not View.MULTI_OUTPUT:
-                m.refuse("base", event.site)
+                m.refuse("base", event.site, event.calls)
 
 
 @events.compare.listen
-def compared(m: Trace, one: Tensor, other: Tensor) -> None:
-    """A parameter is compared with what ``.data`` or ``detach()`` kept of it before an update: with itself.
+def on_compare(m: Trace, one: Tensor, other: Tensor) -> None:
+    """Report a parameter that is compared with ``.data`` or ``detach()`` of itself, taken before an update.
 
-    Where ``to()`` or ``cpu()`` may have copied, it may be what it was.
+    If ``to()`` or ``cpu()`` may have copied, it may be a copy, and nothing is reported.
     """
     both = (one, other)
     memory = {tensor.storage.hidden or tensor.storage for tensor in both}
@@ -96,11 +96,11 @@ def compared(m: Trace, one: Tensor, other: Tensor) -> None:
 
 
 @events.copy.listen
-def brought_back(m: Trace, tensor: Tensor, old: Tensor) -> None:
-    """``x.data = old`` or ``x.copy_(old)``: what ``old = x.data`` kept is ``x`` itself, with all that was written.
+def judge_restore(m: Trace, tensor: Tensor, old: Tensor) -> None:
+    """Report ``x.data = old`` or ``x.copy_(old)`` if ``old`` is ``x.data`` or ``x.detach()``: it has the new values.
 
-    So is what ``x.detach()`` kept. Writes through ``old`` are what the program wants to have, and writes to other
-    memory, which ``x`` was given since by ``x.data = ...``, do not touch it.
+    Writes through ``old`` are intended. Writes to other memory that ``x`` got since by ``x.data = ...`` don't change
+    ``old``.
     """
     memory = tensor.storage.hidden or tensor.storage
     sure = old.view is tensor.view is View.NONE and old.origin not in UNCERTAIN
@@ -110,12 +110,12 @@ def brought_back(m: Trace, tensor: Tensor, old: Tensor) -> None:
         if memory in (storage, storage.hidden):
             for event in since(m, Tensor(storage), old.time):
                 if event.tensor is not old and (detached or storage is not old.storage):
-                    m.refuse("read", event.site)
+                    m.refuse("read", event.site, event.calls)
 
 
 @events.replace_data.listen
-def replaced(m: Trace, tensor: Tensor, value: Value) -> None:
-    """``x.data = value`` gives ``x`` other memory, or brings back its own."""
+def on_replace_data(m: Trace, tensor: Tensor, value: Value) -> None:
+    """``x.data = value`` gives ``x`` other memory, or restores its own."""
     if isinstance(value, Tensor):
-        brought_back(m, tensor, value)
+        judge_restore(m, tensor, value)
     m.state.set(m.state[STORED], ("data", tensor.storage.hidden or tensor.storage), m.tick())

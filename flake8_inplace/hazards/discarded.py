@@ -1,4 +1,4 @@
-"""Results that are thrown away: ``x.clamp(0, 1)`` as a statement changes nothing."""
+"""Discarded results: ``x.clamp(0, 1)`` as a statement changes nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RULES = (
 
 @events.discard.listen
 def judge(m: Trace, receiver: Value, name: str, site: Site) -> None:
-    """Report ``x.clamp(0, 1)`` where ``x.clamp_(0, 1)`` may be meant. Where an error is expected, it is the error."""
+    """Report ``x.clamp(0, 1)`` if ``x.clamp_(0, 1)`` may be meant, unless the program expects the call to raise."""
     if not isinstance(receiver, Tensor) or m.stack.frames[-1].tries or m.state.modes.get("expecting"):
         return
     if name != "requires_grad" and f"{name}_" in facts.inplace_methods() and name in facts.tensor_methods():

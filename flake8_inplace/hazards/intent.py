@@ -1,4 +1,4 @@
-"""What a program plainly means: predicates that silence a finding. They alone judge by names."""
+"""Predicates that silence findings about writes that are plainly intended. Only this module judges by names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..trace.trace import Trace
 
 
 def variable_of(site: Site, frame: Frame) -> str:
-    """The variable that a write is spelled with, or an empty string."""
+    """Return the variable in the text of a write, such as ``x`` in ``x[0].add_(1)``, or an empty string."""
     from ..program.wording import written_name
 
     def is_module(name: str) -> bool:
@@ -25,10 +25,11 @@ def variable_of(site: Site, frame: Frame) -> str:
 
 
 def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
-    """Whether the program writes through the name that it reads, or has no name left for the old value.
+    """Return whether a write is intended to be seen through ``name``, which is read now.
 
-    A name that stands for the old tensor on one path and for a copy on another shows that the program knows, and so
-    does one that asks whether the two are the same: ``if kept is not written``.
+    It is, if the program writes through that name, or if the name of the write is no longer bound. A name that is the
+    tensor on one path and a copy on another shows that the program knows about the alias, and so does a test whether
+    the two names are the same tensor (``if kept is not written``).
     """
     from ..program.wording import lists, targets, tells_apart
 
@@ -45,19 +46,19 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
 
 
 def writes_to_attribute(site: Site) -> bool:
-    """Whether a write says that it changes what an instance holds: ``self.h[0] = 0``."""
+    """Return whether the text of a write names an attribute: ``self.h[0] = 0``."""
     from ..program.wording import writes_to_attribute
 
     return writes_to_attribute(site.expression)
 
 
 def says_in_place(name: str) -> bool:
-    """Whether a function is named after what it does to its argument."""
+    """Return whether the name of a function says that it works in place."""
     return (name.endswith("_") and not name.endswith("__")) or "inplace" in name or "in_place" in name
 
 
 def optional(refusal: Refusal) -> bool:
-    """Whether a silent write hangs on an option that is called in-place: who switches that on means it."""
+    """Return whether a silent write is made only under an option named in-place: enabling it shows the intent."""
     from ..program.wording import under_test
 
     site = refusal.write
@@ -67,10 +68,10 @@ def optional(refusal: Refusal) -> bool:
 
 
 def settled_elsewhere(m: Trace, misuse: Refusal) -> bool:
-    """Whether an error that comes at once, wherever grad mode is on, is in a file that never asks for a gradient.
+    """Return whether an immediate error is reported in an entry point of a file that never mentions gradients.
 
-    It would not have outlived the first such run: whoever calls the function does so with grad mode off. A method that
-    writes to a leaf may be new.
+    The first call in grad mode would have shown the error, so external code calls the function under ``no_grad``.
+    Methods are not excused.
     """
     if not misuse.from_outside or misuse.kind not in ("out grad", "leaf", "leaf view"):
         return False

@@ -1,4 +1,4 @@
-"""Log a write, with what its new values are made of."""
+"""Log each in-place write, with what its new values are computed from."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from ..trace.trace import Trace
 from .intent import variable_of
 
 DEPTH = 6
-"""How many operators back the sources of a value are looked for."""
+"""How many operators back `_sources` follows a value."""
 _ADDING = frozenset({"add", "sub"})
 _MASKS = frozenset({"and", "or", "xor", "__and__", "__or__", "__xor__"})
-"""Operators on masks: done a second time they change nothing."""
+"""Operators on masks. They are idempotent."""
 
 
 @events.overwrite.listen
-def note(m: Trace, tensor: Tensor, form: str, site: Site, written: Written) -> None:
-    """Remember that ``tensor`` is overwritten."""
+def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written) -> None:
+    """Log an in-place write, except those of optimizers."""
     if form in ("step", "renorm") or m.stack.stepping is not None or not m.stack.frames:
         return
     before = m.state[WRITES].get(tensor.storage, ())
@@ -44,35 +44,41 @@ def note(m: Trace, tensor: Tensor, form: str, site: Site, written: Written) -> N
     filled = filled or any(event.filled and event.frames[-1] is inner for event in before)
     name = variable_of(site, inner) if form != "out" else ""
     change = Change.OTHER if filled else _change(m, tensor, inner, name, form, written)
-    frames, guard = tuple(m.stack.frames), m.state.guard()
-    event = Overwrite(tensor, form, site, m.tick(), frames, name, inner.line, guard, filled, change, written)
+    frames, calls, guard = tuple(m.stack.frames), tuple(m.stack.calls), m.state.guard()
+    event = Overwrite(tensor, form, site, m.tick(), frames, calls, name, inner.line, guard, filled, change, written)
     m.state.set(m.state[WRITES], tensor.storage, (*before[1 - EVENTS :], event))
 
 
 @events.write_array.listen
-def shown(m: Trace, array: Array, site: Site, written: Written) -> None:
-    """Remember that a numpy array is overwritten that shows a computed tensor; what was only made is there for that."""
+def log_array_write(m: Trace, array: Array, site: Site, written: Written) -> None:
+    """Log a write to a numpy array over a computed tensor. Memory that was only allocated is there to be filled."""
     if array.whole is not None and array.whole.origin is Source.COMPUTED:
-        note(m, array.whole, "numpy", site, written)
+        log_write(m, array.whole, "numpy", site, written)
 
 
 def _change(m: Trace, tensor: Tensor, frame: Frame, name: str, form: str, written: Written) -> Change:
-    """What the new values are made of. Who writes through a container means what is in it, and no change is seen."""
+    """Return what the new values are computed from.
+
+    A write that is not through a variable of the tensor is `Change.OTHER`: it is intended to change a container.
+    """
     op = written.op.removesuffix("_")
     if op in _MASKS or not _holds(m, array_backing(m.see(frame.vars.get(name, NONE))), tensor):
         return Change.OTHER
     sources = [source for value in (*written.values, *(written.index or ())) for source in _sources(m, value)]
     own = [source for source in sources if _holds(m, source, tensor)]
     others = [source for source in sources if source not in own]
-    strange = any(isinstance(other, Unknown) for other in others)
+    unknown = any(isinstance(other, Unknown) for other in others)
     rest = [other for other in others if isinstance(other, Tensor)]
-    if not strange and _constant(m, rest, frame):
+    if not unknown and _constant(m, rest, frame):
         return Change.SHIFTED if not own and _only_adds(op, form, written) else Change.CONVERTED
     return Change.MARKED if m.grad(tensor) is Grad.NO and _marks(written) else Change.OTHER
 
 
 def _sources(m: Trace, value: Value, depth: int = DEPTH) -> Iterator[Value]:
-    """The tensors, and what may be some, that a value was computed from; what is only made is one itself."""
+    """Yield the tensors that a value was computed from, and unknown values that may be tensors.
+
+    A tensor without operands, such as ``torch.zeros``, is its own source.
+    """
     value = array_backing(m.see(value))
     if isinstance(value, Tuple):
         for item in value.items:
@@ -86,21 +92,21 @@ def _sources(m: Trace, value: Value, depth: int = DEPTH) -> Iterator[Value]:
 
 
 def _constant(m: Trace, values: list[Tensor], frame: Frame) -> bool:
-    """Whether tensors were made of numbers, and not given to the function: the mean and the deviation of a dataset."""
+    """Return whether tensors are constants, and no arguments of the function: mean and deviation of a dataset."""
     given = [tensor.storage for value in frame.given for tensor in given_tensors(m, value, NONE)] if values else []
     return all(value.origin is Source.BLANK and not m.grad(value) and value.storage not in given for value in values)
 
 
 def _only_adds(op: str, form: str, written: Written) -> bool:
-    """Whether a write that reads the old values at most once puts others beside them, or adds whole numbers to them."""
+    """Return whether a write only assigns elements or adds to the old values; with ``+=``, only whole numbers."""
     if op == "setitem":
         return True
     fraction = any(type(number := constant(value)) is float and number % 1 for value in written.values)
-    return op in _ADDING and not (form == "augmented" and fraction)  # nothing is counted in halves
+    return op in _ADDING and not (form == "augmented" and fraction)  # counters count in whole numbers
 
 
 def _marks(written: Written) -> bool:
-    """Whether a number is put where a mask says: ``x[mask] = number``, ``x.masked_fill_(mask, number)``."""
+    """Return whether a write assigns a number under a mask: ``x[mask] = number``, ``x.masked_fill_(mask, number)``."""
     if written.op != "setitem" or written.index is None:
         return written.op == "masked_fill_"
     number = all(is_number(value) or isinstance(value, Object) for value in written.values)
@@ -112,6 +118,6 @@ def _is_mask(index: Value) -> bool:
 
 
 def _holds(m: Trace, value: Value, tensor: Tensor) -> bool:
-    """Whether a value is, or may be, a tensor in the memory of another."""
+    """Return whether a value is, or may be, an alias of a tensor."""
     options = [option for _, option in value.options] if isinstance(value, Choice) else [value]
     return any(isinstance(option, Tensor) and option.storage is tensor.storage for option in options)

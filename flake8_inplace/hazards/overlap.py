@@ -1,4 +1,4 @@
-"""Parts of one tensor, assigned to one another or mixed: what is read has been overwritten."""
+"""Operands that overlap what is overwritten: regions of one tensor that are assigned to each other, or mixed."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ RULES = (
 )
 
 ELEMENTWISE = frozenset("add sub mul div subtract multiply divide true_divide pow fmod remainder".split())
-"""Arithmetic of each element with one of an operand. What a copy overwrites with itself stays as it is."""
+"""Element-wise arithmetic. A copy is not in it: copying an element to itself changes nothing."""
 _SCALING = frozenset({"mul", "div", "multiply", "divide", "true_divide"})
 _REORDERING = frozenset({"flip", "fliplr", "flipud", "roll", "rot90"})
 
 
 @events.operate.listen
 def in_operator(m: Trace, op: str, tensor: Tensor, sources: list[Tensor], alpha: Value, site: Site) -> None:
-    """Judge an in-place operator whose operands, scaled by ``alpha``, may be parts of the tensor that it overwrites."""
+    """Judge an in-place operator whose operands, scaled by ``alpha``, may be views of the tensor that it overwrites."""
     for source in sources:
         if tensor.region is not None and source.region is not None:
             _judge_copy(m, tensor.region.base, tensor.region.index, source, site)
@@ -54,7 +54,7 @@ def in_operator(m: Trace, op: str, tensor: Tensor, sources: list[Tensor], alpha:
 
 @events.assign_part.listen
 def in_assignment(m: Trace, base: Tensor, index: tuple[Value, ...], value: Value, site: Site) -> None:
-    """Judge ``base[index] = value``, where ``value`` may be, or be made of, parts of ``base``."""
+    """Judge ``base[index] = value``, where ``value`` may be a view of ``base`` or computed from one."""
     if isinstance(value, Tensor):
         if value.region is not None:
             _judge_copy(m, base, index, value, site)
@@ -64,8 +64,8 @@ def in_assignment(m: Trace, base: Tensor, index: tuple[Value, ...], value: Value
 def _judge_copy(m: Trace, base: Tensor, index: tuple[Value, ...], source: Tensor, site: Site) -> None:
     """Report ``x[:, n:] = x[:, :-n]`` and ``x[i] = x[i].T``, which read elements that they have overwritten.
 
-    Measured: torch refuses the first in the first dimension of contiguous memory, and the second. In other dimensions
-    it says nothing, and gets a move to higher indices wrong. A move to lower indices came out right on a CPU.
+    Measured: PyTorch refuses a shift in the first dimension of contiguous memory, and a transposed source. A shift in
+    another dimension gives no error. To higher indices the result is wrong; to lower indices it was right on a CPU.
     """
     region = source.region
     if region is None or not same_tensor(base, region.base):
@@ -80,9 +80,9 @@ def _judge_copy(m: Trace, base: Tensor, index: tuple[Value, ...], source: Tensor
 
 
 def _judge_spread(m: Trace, tensor: Tensor, part: Region, site: Site) -> None:
-    """Report ``x -= x[:, :1]``, which reads a part of ``x`` for all the others, also after it has overwritten it.
+    """Report ``x -= x[:, :1]``, which broadcasts a part of ``x`` and reads it again after it was overwritten.
 
-    Measured: torch refuses a part of the first dimension of contiguous memory, and says nothing of those of others.
+    Measured: PyTorch refuses a part along the first dimension of contiguous memory, and gives no error for others.
     """
     if not same_tensor(tensor, part.base):
         return
@@ -97,9 +97,9 @@ def _judge_spread(m: Trace, tensor: Tensor, part: Region, site: Site) -> None:
 
 
 def _judge_sources(m: Trace, base: Tensor, index: tuple[Value, ...], value: Value, site: Site) -> None:
-    """Report a part that is assigned, or computed with, though it was overwritten since it was taken.
+    """Report a source of an assignment that was overwritten after the view of it was made.
 
-    - ``x[i], x[j] = x[j], x[i]``: the second part that is assigned is a view, and the first assignment changed it.
+    - ``x[i], x[j] = x[j], x[i]``: the second source is a view, and the first assignment changed it.
     - ``x[:n] = a * c - b * s``, then ``x[n:] = b * c + a * s``, where ``a`` is ``x[:n]``.
     """
     for part, read in _parts(m, value):
@@ -112,11 +112,11 @@ def _judge_sources(m: Trace, base: Tensor, index: tuple[Value, ...], value: Valu
                 continue
             of_part = same_tensor(base, over[0]) and _same(m, over[1], region.index)
             if of_part and any(_swaps(m, base, index, v) or _uses(v, part) for v in event.written.values):
-                m.refuse("read", event.site)
+                m.refuse("read", event.site, event.calls)
 
 
 def _parts(m: Trace, value: Value) -> Iterator[tuple[Tensor, int]]:
-    """The views that a value is or was computed from, each with when it was read."""
+    """Yield the views that a value is or was computed from, each with the time of its last read."""
     if isinstance(value, Tensor) and value.region is not None:
         yield value, m.clock
     for made, operand in origins(value):
@@ -125,7 +125,7 @@ def _parts(m: Trace, value: Value) -> Iterator[tuple[Tensor, int]]:
 
 
 def _written_region(event: Overwrite) -> tuple[Tensor, tuple[Value, ...]] | None:
-    """The tensor and the index of a write to a part of it."""
+    """Return the tensor and the index of a write to a part, or None for a write to a whole tensor."""
     if event.written.index is not None:
         return event.tensor, event.written.index
     region = event.tensor.region
@@ -137,7 +137,7 @@ def _same(m: Trace, one: tuple[Value, ...], other: tuple[Value, ...]) -> bool:
 
 
 def _swaps(m: Trace, base: Tensor, index: tuple[Value, ...], written: Value) -> bool:
-    """Whether what was written is the part that is assigned to now."""
+    """Return whether the written value is the region that is assigned now."""
     region = written.region if isinstance(written, Tensor) else None
     return region is not None and same_tensor(base, region.base) and _same(m, index, region.index)
 
@@ -147,10 +147,10 @@ def _uses(value: Value, part: Tensor) -> bool:
 
 
 def _judge_mix(m: Trace, tensor: Tensor, source: Tensor, alpha: Value, site: Site) -> None:
-    """Report ``x.mul_(a).add_(x.flip(0))``, which means to mix ``x`` with itself in another order, as it was before.
+    """Report ``x.mul_(a).add_(x.flip(0))``, which mixes ``x`` with itself and reads it after the first write.
 
-    It does so in one chain, or with factors that add up to one: ``x *= a``, then ``x += (1 - a) * x.flip(0)``. What
-    divides by the factor takes it back.
+    The old values are meant if both writes are one chain, or if the factors add up to one: ``x *= a``, then
+    ``x += (1 - a) * x.flip(0)``. A source that is divided by the factor is correct.
     """
     orders = [made for made, operand in origins(source) if made.op in _REORDERING and operand is tensor]
     for event in since(m, tensor, 0) if orders else ():
@@ -164,7 +164,7 @@ def _judge_mix(m: Trace, tensor: Tensor, source: Tensor, alpha: Value, site: Sit
         if any(_divides_by(source, factor) for factor in factors):
             continue
         if chained or any(_complements(m, source, alpha, factor) for factor in factors):
-            m.refuse("read", event.site)
+            m.refuse("read", event.site, event.calls)
 
 
 def _divides_by(value: Value, factor: Value) -> bool:
@@ -172,7 +172,7 @@ def _divides_by(value: Value, factor: Value) -> bool:
 
 
 def _complements(m: Trace, value: Value, alpha: Value, factor: Value) -> bool:
-    """Whether a value was multiplied by one minus a factor."""
+    """Return whether a value was multiplied by one minus a factor."""
     scales = [alpha, *(operand for made, operand in origins(value) if made.op == "mul")]
     if isinstance(factor, Const):
         return any(_add_up_to_one(scale, factor) for scale in scales)
@@ -190,7 +190,7 @@ def _is_rest(scale: Tensor, factor: Value) -> bool:
 
 
 def untouched(m: Trace, tensor: Tensor, index: tuple[Value, ...], event: Overwrite) -> bool:
-    """Whether reading ``tensor[index]`` reads nothing that a write has changed: ``y = x; y[mask] = 0; x[~mask]``."""
+    """Return whether ``tensor[index]`` is disjoint from what was written: ``y = x; y[mask] = 0; x[~mask]``."""
     over = _written_region(event)
     if over is None or not same_tensor(tensor, over[0]):
         return False

@@ -1,4 +1,7 @@
-"""In-place writes that torch refuses, or that change more than was meant. `models.refusals` knows which."""
+"""In-place writes that PyTorch refuses, or that change more elements than intended: `models.refusals` detects them.
+
+A refused write changes nothing, so models have to know about it, and the rules are all that is here.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from ..program.site import Site
 from ..program.summary import Triggers
 from ..rule import Rule
 from ..trace import events
+from ..trace.holdings import depth_of
 from ..trace.trace import Trace
 
 RULES = (
@@ -118,7 +122,7 @@ TRIGGERS = Triggers(frozenset({"requires_grad_", "requires_grad="}), frozenset({
 
 @events.requires_grad.listen
 def freeze(m: Trace, tensor: Tensor, value: bool, site: Site) -> None:
-    """Report ``h.requires_grad_(False)`` on a computed tensor: torch lets nobody but a leaf change that."""
+    """Report ``h.requires_grad_(False)`` on a computed tensor: only a leaf may change it."""
     state = m.cell(tensor)
     if not value and state.grad is Grad.YES and state.node is not None:
-        m.refuse("freeze", site)
+        m.refuse("freeze", site, depth=depth_of(m, tensor))

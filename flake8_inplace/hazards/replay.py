@@ -1,4 +1,4 @@
-"""Code that runs twice: what the first run overwrote, the second reads."""
+"""Code that runs twice: the second run reads what the first one overwrote."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ RULES = (
 
 
 @events.checkpoint.listen
-def run_again(m: Trace, buffers: Sequence[Tensor], begin: int) -> None:
-    """What was called at ``begin`` runs again in the backward of a checkpoint, and updates its buffers twice."""
+def on_checkpoint(m: Trace, buffers: Sequence[Tensor], begin: int) -> None:
+    """Report the buffers that a checkpointed module has updated since ``begin``: backward runs it a second time."""
     for tensor in buffers:
         for event in since(m, tensor, begin) if not m.grad(tensor) else ():
             if _converts(event) and (event.form != "op_" or event.written.op.endswith("_")):  # no batch norm
-                m.refuse("again", event.site)
+                m.refuse("again", event.site, event.calls)
 
 
 @events.dataset.listen
-def read_twice(m: Trace, getter: Function, instance: Value, site: Site) -> None:
-    """Read one element of a dataset twice: what the first reading converted in place, the second converts again."""
+def on_dataset(m: Trace, getter: Function, instance: Value, site: Site) -> None:
+    """Run ``__getitem__`` twice and report the in-place conversions that happen in both runs."""
     mark, index = m.state.mark(), Unknown(scalar=True)
     begin = m.tick()
     m.run(getter, [instance, index], {}, site)
@@ -57,12 +57,12 @@ def read_twice(m: Trace, getter: Function, instance: Value, site: Site) -> None:
         again = [event for event in writes if event.time > again_from and event.site.expression in first]
         again = [event for event in again if event.tensor.origin is not Source.MAYBE_CAST]  # which may have copied
         for event in again if any(map(_converts, again)) else ():
-            m.refuse("dataset", event.site)
+            m.refuse("dataset", event.site, event.calls)
     m.state.rollback(mark)
 
 
 def _converts(event: Overwrite) -> bool:
-    """Whether a write makes new values of the old ones, others each time that it is repeated."""
+    """Return whether a write computes new values from the old ones, so that repeating it changes them again."""
     if event.written.op in _IDEMPOTENT:
         return False
     return event.change is Change.CONVERTED if event.form == "subscript" else not event.filled

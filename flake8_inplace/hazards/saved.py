@@ -119,20 +119,20 @@ RULES = (
 )
 TRIGGERS = Triggers(names=frozenset({"step", "data"}))
 UPDATES = ("step", "fused")
-"""The kinds of a write that an optimizer makes."""
+"""The forms of the writes that optimizers make."""
 RENORM = "look the embedding up before its weight is used, or use a `clone()` of the weight"
-"""The advice where an embedding overwrites its weight; the rule is that of an in-place method."""
+"""The advice if an embedding with ``max_norm`` overwrites its weight. The rule is that of an in-place method."""
 
 
 PENDING: Declared[Saved, tuple[Write, ...]] = Declared(all_writes)
-"""The writes that made a saved tensor stale: a hazard as soon as a backward may reach it."""
+"""The writes that made a saved tensor stale. They become hazards when a backward may reach its node."""
 
 
 @events.write.listen
 def write(m: Trace, storage: Storage, form: str, site: Site) -> None:
-    """Record that a storage is overwritten: every saved tensor in it that a backward may still need is now stale.
+    """Mark the saved tensors of an overwritten storage as stale.
 
-    Writes that an optimizer of the program makes count at the call of the optimizer.
+    A write inside an optimizer that the program defines counts at the call of the optimizer.
     """
     if m.stack.stepping is not None:
         form, site = "step", m.stack.stepping
@@ -156,10 +156,10 @@ def write(m: Trace, storage: Storage, form: str, site: Site) -> None:
 
 
 def live(m: Trace, storage: Storage) -> list[Saved]:
-    """Return the saves of a storage that happen on the present path.
+    """Return the saved tensors of a storage that are saved on the present path.
 
-    If a tensor was tested for whether it requires grad, and does not, nothing was saved for its gradient. A program
-    that tests one operand has seen to the others as well, so only what surely requires grad still counts.
+    If the program tested that a tensor doesn't require grad, nothing was saved for its gradient. A program that tests
+    one operand is assumed to have checked the others, so only operands that certainly require grad count then.
     """
     saves = m.state.get(storage)
     constant = {cell for cell in m.state[GRAD_TESTS] if m.without_grad(cell)} if saves else set()
@@ -186,7 +186,7 @@ def backward_may_start_from(m: Trace, values: Sequence[Value]) -> None:
 
 @events.retain_graph.listen
 def second_backward(m: Trace, values: Sequence[Value]) -> None:
-    """A backward kept the graph of these values: what custom backwards have overwritten is stale for the next one."""
+    """After a backward with ``retain_graph``, mark what custom backwards have overwritten as stale for the next one."""
     pending, again = m.state[PENDING], m.state[SECOND_BACKWARD]
     for node in graph(*m.history(*values)):
         for saved in node.saves:
@@ -196,7 +196,7 @@ def second_backward(m: Trace, values: Sequence[Value]) -> None:
 
 @events.free_graph.listen
 def free_graph(m: Trace, nodes: Sequence[Node]) -> None:
-    """A backward went through these nodes, and freed what they and those before them had saved."""
+    """Forget what these nodes and their ancestors saved: a backward went through them and freed it."""
     for node in graph(*nodes):
         for saved in node.saves:
             held = m.state.get(saved.storage)

@@ -1,4 +1,4 @@
-"""Models and state dicts that are kept by reference while training goes on."""
+"""Snapshots of a model that are no copies: a ``state_dict()`` or the model itself, while training continues."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RULES = (
 
 @sealed(frozen=True, slots=True, eq=False)
 class Update:
-    """An update of parameters: when, and the optimizer step that made it, if it is in this file."""
+    """An update of parameters: when, and the optimizer step, or None for one in unknown code."""
 
     time: int
     site: Site | None
@@ -39,7 +39,7 @@ class Update:
 
 @sealed(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """A ``state_dict()``, which holds the parameters themselves: of which module, where and when it was taken."""
+    """A ``state_dict()``, which aliases the parameters: of which module, where and when it was taken."""
 
     module: Value
     site: Site
@@ -47,70 +47,70 @@ class Snapshot:
 
 
 UPDATES: Declared[str, tuple[Update, ...]] = Declared(in_order)
-"""The updates of parameters, under the one key ``_ALL``."""
+"""The updates of parameters, under the only key ``_ALL``."""
 _ALL = "all"
 TRIGGERS = Triggers(names=frozenset({"load_state_dict"}))
 SNAPSHOTS: Declared[Value, Snapshot | None] = Declared(same_or_none)
-"""The state dicts that were taken."""
-OVERTAKEN: Declared[tuple[Frame | Object, str], Site | None] = Declared(same_or_none)
-"""Variables and attributes that were to keep a module and are the module itself: where it was trained since."""
+"""The snapshots, by the value of the state dict."""
+STALE_SNAPSHOTS: Declared[tuple[Frame | Object, str], Site | None] = Declared(same_or_none)
+"""Variables and attributes that should be a snapshot of a module and are the module: the update since then."""
 
 
 def updates(m: Trace) -> tuple[Update, ...]:
-    """Return the updates of parameters so far."""
+    """Return the updates of parameters so far, up to `EVENTS` of them."""
     return m.state[UPDATES].get(_ALL, ())
 
 
 @events.state_dict.listen
-def snapshot(m: Trace, module: Value, states: Value, site: Site) -> None:
-    """``module.state_dict()``: the parameters themselves, not copies of them."""
+def on_state_dict(m: Trace, module: Value, states: Value, site: Site) -> None:
+    """Note ``module.state_dict()``, which returns the parameters themselves, not copies."""
     m.state.set(m.state[SNAPSHOTS], states, Snapshot(module, site, m.tick()))
 
 
 @events.update.listen
-def updated(m: Trace, site: Site | None) -> None:
-    """Parameters are updated: by the optimizer step at ``site``, or after a backward, by code that this file hides."""
+def on_update(m: Trace, site: Site | None) -> None:
+    """Note an update of parameters: the optimizer step at ``site``, or one in unknown code after a backward."""
     m.state.set(m.state[UPDATES], _ALL, (*updates(m)[1 - EVENTS :], Update(m.tick(), site)))
 
 
 def update_since(m: Trace, time: int) -> Site | None:
-    """The first update of parameters after a moment, that this file shows."""
+    """Return the first optimizer step of this file after ``time``, or None."""
     return next((update.site for update in updates(m) if update.time > time and update.site is not None), None)
 
 
-def bound(m: Trace, owner: Frame | Object, name: str, value: Value) -> None:
-    """A variable or attribute is bound anew: whatever it was to keep, it keeps no more."""
-    if m.state[OVERTAKEN]:
-        m.state.set(m.state[OVERTAKEN], (owner, name), None)
+def on_bind(m: Trace, owner: Frame | Object, name: str, value: Value) -> None:
+    """Forget the snapshot of a variable or attribute that is rebound."""
+    if m.state[STALE_SNAPSHOTS]:
+        m.state.set(m.state[STALE_SNAPSHOTS], (owner, name), None)
 
 
-events.bind.listen(bound)
-events.set_attribute.listen(bound)
+events.bind.listen(on_bind)
+events.set_attribute.listen(on_bind)
 
 
 @events.read_variable.listen
 def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...]) -> None:
-    """A variable is read: see `overtaken`."""
-    overtaken(m, frame, name)
+    """Judge the read of a variable."""
+    _judge_read(m, frame, name)
 
 
 @events.read_attribute.listen
 def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
-    """An attribute is read: see `overtaken`."""
+    """Judge the read of an attribute."""
     if not m.unread:
-        overtaken(m, instance, name)
+        _judge_read(m, instance, name)
 
 
-def overtaken(m: Trace, owner: Frame | Object, name: str) -> None:
-    """A variable or attribute is read that was to keep a module as it was, and is the module itself."""
-    update = m.state[OVERTAKEN].get((owner, name)) if m.state[OVERTAKEN] else None
+def _judge_read(m: Trace, owner: Frame | Object, name: str) -> None:
+    """Report the read of a snapshot that is the trained module itself."""
+    update = m.state[STALE_SNAPSHOTS].get((owner, name)) if m.state[STALE_SNAPSHOTS] else None
     if update is not None:
         m.refuse("snapshot", update)
 
 
 @events.load_state_dict.listen
-def restored(m: Trace, module: Value, states: Value, parameters: Sequence[Tensor]) -> None:
-    """``module.load_state_dict(states)``: where the states are the parameters, nothing is brought back."""
+def on_load_state_dict(m: Trace, module: Value, states: Value, parameters: Sequence[Tensor]) -> None:
+    """Report ``module.load_state_dict(states)`` if the states alias the parameters: nothing is restored."""
     states = m.see(states)
     for option in [option for _, option in states.options] if isinstance(states, Choice) else [states]:
         taken = m.state[SNAPSHOTS].get(option)

@@ -1,4 +1,8 @@
-"""Values that are read after they were overwritten, which no version counter notices."""
+"""Stale reads: a value is read after it was overwritten under another name. No version counter notices.
+
+A *holder* (variable, attribute, element of a container, operand, yielded value) takes a tensor at a time. If the tensor
+is overwritten later, and then read through the holder, the read is stale.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from ..rule import Rule
 from ..trace import events, holdings
 from ..trace.frames import Frame
 from ..trace.log import (
-    KEEPERS,
+    ATTRIBUTE_WRITERS,
     PLACES,
     RETURNED,
     STORED,
@@ -46,7 +50,7 @@ RULES = (
 
 @events.read_variable.listen
 def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...]) -> None:
-    """A variable is read, or its elements at ``index``: are they still what they were when it was bound?"""
+    """Report the read of a variable, or of its elements at ``index``, if they were overwritten since it was bound."""
     if not isinstance(value, Tensor):
         return
     for event in since(m, value, frame.times.get(name, frame.born)):
@@ -54,25 +58,25 @@ def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Valu
             if index and untouched(m, value, index, event):
                 continue
             if event.name and whole(value, event) and not is_meant(m, event, name, frame):
-                m.refuse("read", event.site)
+                m.refuse("read", event.site, event.calls)
         elif frame in event.frames and m.stack.frames[-1] is frame:
             if was_given(m, value, event):
-                m.refuse("argument", event.site)
+                m.refuse("argument", event.site, event.calls)
             elif value.view is View.NONE and name in frame.times and again(m, event, frame.times[name]):
-                m.refuse("read", event.site)
+                m.refuse("read", event.site, event.calls)
 
 
 @events.read_part.listen
 def read_part(m: Trace, value: Value) -> None:
-    """A part of something that others hold is read."""
+    """Judge the read of an attribute or element of an unknown value."""
     _read_part(m, value, None)
 
 
 def _read_part(m: Trace, value: Value, holder: Value | None) -> None:
-    """A part of something that others hold is read: ``batch["labels"]``, after a function converted or marked it.
+    """Report the read of an element that other code can reach, after a function converted or marked it.
 
-    What takes other values in may be meant to be found there: a tile that was blended with the one before. What has a
-    name of its own, or stands in a list, may have been made to be marked.
+    For example ``batch["labels"]``. A write that takes in other tensors may be intended, such as blending a tile with
+    the one before. So may marks in an element that has a name of its own, or is in a list.
     """
     if m.state[WRITES] and isinstance(value, Tensor) and not m.unread:
         frame = m.stack.frames[-1]
@@ -83,30 +87,30 @@ def _read_part(m: Trace, value: Value, holder: Value | None) -> None:
             meant = event.change is Change.MARKED and isinstance(holder, List)
             changed = value is m.state[RETURNED].get((event.change, event)) and not meant
             if frame in event.frames[:-1] and (converted or changed):
-                m.refuse("argument", event.site)
+                m.refuse("argument", event.site, event.calls)
 
 
 @events.read_attribute.listen
 def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
-    """What an instance keeps is read: is it still what was computed when it was kept?
+    """Report the read of an attribute whose tensor was overwritten since it was bound.
 
-    ``self.features = x`` says nothing of what ``x = relu_(x)`` or others do next. Who filled parts of it where it was
-    kept, or has read it and so has a name for it, may mean to change it.
+    After ``self.features = x``, a following ``x = relu_(x)`` is hardly meant to change the attribute. But the method
+    that bound it may fill parts of it, and code that has read it has a name for it and may change it on purpose.
     """
     time = m.state[STORED].get((instance, name), 0) if m.state[STORED] else 0
     if not time or m.unread or not isinstance(value, Tensor):
         return
-    keeper, state = m.state[KEEPERS].get((instance, name)), m.cell(value)
+    keeper, state = m.state[ATTRIBUTE_WRITERS].get((instance, name)), m.cell(value)
     parameter = state.grad is Grad.YES and state.leaf
     for event in since(m, value, time) if value.origin is not Source.BLANK and not parameter else ():
         elsewhere = event.frames[-1] is not keeper or event.form in ("inplace", "augmented")
         if elsewhere and event.name and whole(value, event) and not writes_to_attribute(event.site):
-            m.refuse("read", event.site)
+            m.refuse("read", event.site, event.calls)
     m.state.set(m.state[STORED], (instance, name), 0)
 
 
 def _has_part(m: Trace, value: Tensor, event: Overwrite) -> bool:
-    """Whether a function was given a part of a tensor, and nobody else has written to that tensor since."""
+    """Return whether a function got a view of a tensor, and all later writes to its memory are in that call."""
     given = m.state[RETURNED].get(event)
     if given is None or value.view is not View.NONE or given.view is View.NONE or given.storage is not value.storage:
         return False
@@ -114,25 +118,25 @@ def _has_part(m: Trace, value: Tensor, event: Overwrite) -> bool:
 
 
 def was_given(m: Trace, value: Tensor, event: Overwrite) -> bool:
-    """Whether this is what was given to a function that overwrote it: the same view, or the same whole tensor."""
+    """Return whether a tensor is the argument of the function that overwrote it: the same view, or the same base."""
     given = m.state[RETURNED].get(event)
     return given is not None and (value is given or value.view is given.view is View.NONE)
 
 
 @events.read_operand.listen
-def operand(m: Trace, value: Value, time: int, named: bool) -> None:
-    """An operand was evaluated at ``time``; another one of the same expression may have overwritten it.
+def read_operand(m: Trace, value: Value, time: int, named: bool) -> None:
+    """Report an operand, evaluated at ``time``, that another operand of the same expression has overwritten since.
 
-    One that has no name of its own counts if it is a view: ``x[0] * torch.sigmoid_(x)``.
+    An operand without a name of its own counts if it is a view: ``x[0] * torch.sigmoid_(x)``.
     """
     if isinstance(value, Tensor):
         for event in since(m, value, time):
             if (named and whole(value, event)) or _is_within(value, event):
-                m.refuse("read", event.site)
+                m.refuse("read", event.site, event.calls)
 
 
 def _is_within(value: Tensor, event: Overwrite) -> bool:
-    """Whether a value is a view of what was overwritten as a whole."""
+    """Return whether a value is a view of a base that was overwritten as a whole."""
     base = event.tensor
     if event.written.index is not None or value.view is not View.ORDINARY or base.view is not View.NONE:
         return False
@@ -140,14 +144,14 @@ def _is_within(value: Tensor, event: Overwrite) -> bool:
 
 
 @events.store.listen
-def stored(m: Trace, container: List | Dict, value: Value) -> None:
-    """A container takes a value.
+def on_store(m: Trace, container: List | Dict, value: Value) -> None:
+    """Note when a tensor was put into a container.
 
-    A parameter is put there to be found, not to be kept as it is now, and so is memory that nothing was written to yet.
+    Parameters and memory that nothing was written to yet don't count: they are stored for later writes.
     """
     value = array_backing(m.see(value))
     for item in value.items if isinstance(value, Tuple) and isinstance(container, List) else ():
-        stored(m, container, item)
+        on_store(m, container, item)
     if not isinstance(value, Tensor) or (value.origin is Source.BLANK and value.storage not in m.state[WRITES]):
         return
     state = m.cell(value)
@@ -159,8 +163,8 @@ def stored(m: Trace, container: List | Dict, value: Value) -> None:
 
 
 @events.append.listen
-def appended(m: Trace, container: List, value: Value) -> None:
-    """A list takes a tensor, or a record of some, once more: both elements show what was written since."""
+def on_append(m: Trace, container: List, value: Value) -> None:
+    """Report a tensor, or a record with it, that is appended again after a write: both elements show the write."""
     for key, item in _entries(m, array_backing(m.see(value))).items():
         part = array_backing(m.see(item))
         time = m.state[STORED].get((container, part.storage)) if isinstance(part, Tensor) else None
@@ -169,12 +173,12 @@ def appended(m: Trace, container: List, value: Value) -> None:
             others = (_entries(m, m.see(other)) for other in m.state.get(container).items) if events else ()
             if any(other.get(key) is part for other in others):
                 for event in events:
-                    m.refuse("read", event.site)
-        stored(m, container, part)
+                    m.refuse("read", event.site, event.calls)
+        on_store(m, container, part)
 
 
 def _entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[tuple[Hashable, ...], Value]:
-    """A value by itself, or what a tuple, a dictionary or a dataclass holds, by its place there."""
+    """Return the entries of a tuple, dictionary or dataclass by their position in it, or the value alone."""
     inside: Iterable[tuple[Hashable, Value]] = ()
     if len(place) < PLACES:
         if isinstance(value, Tuple):
@@ -190,8 +194,8 @@ def _entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[t
 
 
 @events.pass_on.listen
-def passed_on(m: Trace, source: Value, container: List | Dict, values: Iterable[Value]) -> None:
-    """A container takes over what another one holds, as it was when that one took it."""
+def on_pass_on(m: Trace, source: Value, container: List | Dict, values: Iterable[Value]) -> None:
+    """Copy the times of values that are copied from one container to another."""
     source = m.see(source)
     for value in map(m.see, values) if m.state[STORED] else ():
         if isinstance(value, Tensor) and (time := m.state[STORED].get((source, value.storage))):
@@ -199,8 +203,8 @@ def passed_on(m: Trace, source: Value, container: List | Dict, values: Iterable[
 
 
 @events.store_key.listen
-def named(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
-    """A dictionary is given a value under a second key: if a part was overwritten before, under the first one too."""
+def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
+    """Report a tensor that gets a second key in a dictionary after a part of it was overwritten: both keys show it."""
     value = m.see(value)
     if not isinstance(value, Tensor) or not m.state[WRITES] or not m.stack.frames:
         return
@@ -209,16 +213,19 @@ def named(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
     if value in others:
         for event in since(m, value, max(m.stack.frames[-1].born, m.state[STORED].get((container, value.storage), 0))):
             if event.form == "subscript" and whole(value, event):
-                m.refuse("read", event.site)
+                m.refuse("read", event.site, event.calls)
 
 
 @events.load.listen
-def taken(m: Trace, container: List | Dict, value: Value, known: bool) -> None:
-    """An element of a container is read; who has a name for it, may from now on overwrite it on purpose."""
+def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None:
+    """Report the read of an element that was overwritten since it was stored.
+
+    If the program may have a name for it from now on (``known``), later writes may be intended and are not reported.
+    """
     value = array_backing(value)
     if isinstance(value, Tuple) and m.state[STORED]:
         for item in map(m.see, value.items):
-            taken(m, container, item, known)
+            on_load(m, container, item, known)
         return
     _read_part(m, value, container)
     options = [array_backing(option) for _, option in value.options] if isinstance(value, Choice) else [value]
@@ -228,22 +235,22 @@ def taken(m: Trace, container: List | Dict, value: Value, known: bool) -> None:
         time = m.state[STORED].get((container, option.storage), 0)
         for event in since(m, option, time) if option is value else ():
             if time and was_given(m, option, event):
-                m.refuse("argument", event.site)
+                m.refuse("argument", event.site, event.calls)
             elif known and time and (_same_part(option, event, time) or _as_it_was(m, option, event, time)):
-                m.refuse("read", event.site)
+                m.refuse("read", event.site, event.calls)
         if time and known:
             m.state.set(m.state[STORED], (container, option.storage), 0)
 
 
 def _as_it_was(m: Trace, value: Tensor, event: Overwrite, time: int) -> bool:
-    """Whether a whole tensor that was kept at ``time`` was kept to stay as it was."""
+    """Return whether a tensor that was stored at ``time`` was stored for its values of that time."""
     return value.origin in (Source.COMPUTED, Source.BLANK) and whole(value, event) and _unaware(m, event, time)
 
 
 def _same_part(value: Tensor, event: Overwrite, time: int) -> bool:
-    """Whether a part that was stored at ``time`` is what was overwritten: both are taken with the same index.
+    """Return whether a view that was stored at ``time`` has the same index as the write.
 
-    So it is where a function that was called afterwards says ``x *= 2`` of the whole tensor.
+    A write to the whole base counts too, if a function that was called afterwards makes it: ``x *= 2``.
     """
     if value.region is None:
         return False
@@ -255,46 +262,50 @@ def _same_part(value: Tensor, event: Overwrite, time: int) -> bool:
 
 
 @events.remove.listen
-def dropped(m: Trace, container: List | Dict, value: Value) -> None:
-    """An element leaves a container."""
+def on_remove(m: Trace, container: List | Dict, value: Value) -> None:
+    """Forget when an element was stored that is removed from its container."""
     value = array_backing(m.see(value))
     if isinstance(value, Tensor) and (container, value.storage) in m.state[STORED]:
         m.state.set(m.state[STORED], (container, value.storage), 0)
 
 
 @events.bind.listen
-def bound(m: Trace, frame: Frame, name: str, value: Value) -> None:
-    """A variable is bound."""
+def on_bind(m: Trace, frame: Frame, name: str, value: Value) -> None:
+    """Judge a variable that is bound to the tensor it is already bound to."""
     if m.state[WRITES] and frame.vars.get(name) is value:
-        rebound(m, value, frame.times.get(name, frame.born))
+        _judge_rebinding(m, value, frame.times.get(name, frame.born))
 
 
 @events.set_attribute.listen
-def attribute_bound(m: Trace, instance: Object, name: str, value: Value) -> None:
-    """An attribute is bound: it takes the value as it is now."""
+def on_set_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
+    """Note when an attribute is bound and by which frame. Judge one that is bound to the same tensor again."""
     if m.state[WRITES] and m.state.get(instance).items.get(name) is value:
-        rebound(m, value, m.state[STORED].get((instance, name), 0))
+        _judge_rebinding(m, value, m.state[STORED].get((instance, name), 0))
     if len(m.state[WRITES]) or len(m.state[UPDATES]) or isinstance(value, Tensor):
         m.state.set(m.state[STORED], (instance, name), m.tick())
-        m.state.set(m.state[KEEPERS], (instance, name), m.stack.frames[-1])
+        m.state.set(m.state[ATTRIBUTE_WRITERS], (instance, name), m.stack.frames[-1])
 
 
-def rebound(m: Trace, value: Value, time: int) -> None:
-    """A variable is given, under a condition, the very tensor that it stands for since ``time``.
+def _judge_rebinding(m: Trace, value: Value, time: int) -> None:
+    """Report a variable that is rebound, on one branch, to the tensor that it has held since ``time``.
 
-    Where a function overwrote it and handed it back, there is no old value left to stay with: ``if better: x = y``.
+    In ``y = f_(x)``, ``if better: x = y``, a function overwrote ``x`` and returned it, so the other branch has no old
+    value either.
     """
     if not isinstance(value, Tensor):
         return
     guard = m.state.guard()
     for event in since(m, value, time):
         if was_given(m, value, event) and event.guard < guard:
-            m.refuse("argument", event.site)
+            m.refuse("argument", event.site, event.calls)
 
 
 @events.exhaust.listen
-def outlived(m: Trace, source: Value, begin: int) -> None:
-    """What a loop over a generator has kept since ``begin``, it kept before the generator went on to overwrite it."""
+def on_exhaust(m: Trace, source: Value, begin: int) -> None:
+    """Date what a loop over a generator has stored since ``begin`` back to its ``yield``.
+
+    The generator was read to its end before the loop, but overwrites its values only after the loop has stored them.
+    """
     for yielded in m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ():
         time, frame, value = yielded.time, yielded.frame, yielded.value
         for tensor in direct_tensors(m, array_backing(m.see(value))):
@@ -305,33 +316,36 @@ def outlived(m: Trace, source: Value, begin: int) -> None:
 
 
 @events.yields.listen
-def yielded(m: Trace, frame: Frame, values: List, items: Sequence[Value]) -> None:
-    """A generator yields values."""
+def on_yield(m: Trace, frame: Frame, values: List, items: Sequence[Value]) -> None:
+    """Log the values that a generator yields."""
     now = tuple(Yielded(m.tick(), frame, item) for item in items)
     m.state.set(m.state[YIELDS], values, (*m.state[YIELDS].get(values, ()), *now))
 
 
 @events.derive.listen
-def derived(m: Trace, values: List, source: Value) -> None:
-    """A list stands for what a generator yields, as ``source`` does."""
+def on_derive(m: Trace, values: List, source: Value) -> None:
+    """Copy the log of yielded values to a list that is derived from ``source``."""
     if source in m.state[YIELDS]:
         m.state.set(m.state[YIELDS], values, (*m.state[YIELDS].get(values, ()), *m.state[YIELDS][source]))
 
 
 @events.collect.listen
-def collected(m: Trace, source: Value, rows: Sequence[Value]) -> None:
-    """All that a generator yields is kept before any of it is used: what it overwrote meanwhile is lost."""
+def on_collect(m: Trace, source: Value, rows: Sequence[Value]) -> None:
+    """Report values that a generator overwrites after yielding them, if all are collected before the first is used."""
     found = m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ()
     memory = {tensor.storage for row in rows for tensor in holdings.held(m, row, set())} if found else set()
     for one in found:
         for tensor in holdings.held(m, one.value, set()):
             for event in since(m, tensor, one.time) if tensor.storage in memory else ():
                 if one.frame in event.frames and whole(tensor, event):
-                    m.refuse("read", event.site)
+                    m.refuse("read", event.site, event.calls)
 
 
 def _unaware(m: Trace, event: Overwrite, time: int) -> bool:
-    """Whether who wrote did not mean the element of the container: it has filled parts of it where it put it there."""
+    """Return whether a write was not meant for the element of the container.
+
+    Filling parts of a tensor in the function that reads the element is.
+    """
     if event.form == "subscript" and event.frames[-1] is m.stack.frames[-1]:
         return False
     return bool(event.name) or again(m, event, time)

@@ -1,1 +1,1 @@
-"""What can be in memory: values, the autograd graph, guards, and the state that holds them."""
+"""The abstract heap: values, regions, the autograd graph, guards, and the state with its journal."""

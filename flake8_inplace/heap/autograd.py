@@ -9,12 +9,12 @@ from ..program.site import Site
 from .values import Guard, Node, Unknown
 
 ROUTES = 4
-"""Most ways to one node of a graph that are told apart, and most assumptions by which they are."""
+"""The most paths to one graph node that are tracked separately, and the most extra assumptions of one path."""
 
 
 @sealed(frozen=True, slots=True, eq=False)
 class Write:
-    """An overwriting of a storage: its form ("op_", "inplace", "augmented", ...), where, and by which calls."""
+    """An in-place write to a storage: its form ("op_", "inplace", "augmented", ...), place, guard and call stack."""
 
     form: str
     place: Site
@@ -23,7 +23,7 @@ class Write:
 
 
 def graph(*nodes: Node | None) -> Iterator[Node]:
-    """Every node that a backward pass from these would visit."""
+    """Yield every node that a backward from these nodes visits, each once."""
     seen: set[int] = set()
     todo = [n for n in nodes if n is not None]
     while todo:
@@ -35,7 +35,7 @@ def graph(*nodes: Node | None) -> Iterator[Node]:
 
 
 def routes(sources: Iterable[tuple[Node, Guard]], start: Guard) -> Iterator[tuple[Node, Guard]]:
-    """Every node that a backward pass from these would visit, with assumptions under which it would."""
+    """Yield every node that a backward from these nodes visits, each with the guards under which it does."""
     todo = [(node, start | guard) for node, guard in sources]
     most = max((len(guard) for _, guard in todo), default=0) + ROUTES
     seen: dict[Node, list[Guard]] = {}
@@ -46,7 +46,7 @@ def routes(sources: Iterable[tuple[Node, Guard]], start: Guard) -> Iterator[tupl
                 continue
             guard |= node.guard
         before = seen.setdefault(node, [])
-        guard = guard if len(before) < ROUTES else start  # beyond these, as if there was but one
+        guard = guard if len(before) < ROUTES else start  # too many paths: continue under the guard of the start
         if not any(other <= guard for other in before):
             before.append(guard)
             yield node, guard
@@ -54,7 +54,7 @@ def routes(sources: Iterable[tuple[Node, Guard]], start: Guard) -> Iterator[tupl
 
 
 def phi(nodes: Iterable[Node | None]) -> Node | None:
-    """The history of a value that may have come by any of these."""
+    """Join the histories of a value that was computed on several paths."""
     unique = list(dict.fromkeys(n for n in nodes if n is not None))
     if len(unique) < 2:
         return unique[0] if unique else None
@@ -62,7 +62,7 @@ def phi(nodes: Iterable[Node | None]) -> Node | None:
 
 
 def compatible(*guards: Guard) -> bool:
-    """Whether one run of the program can satisfy all these guards."""
+    """Return whether one run of the program can satisfy all these guards."""
     seen: dict[Unknown, bool] = {}
     for guard in guards:
         for symbol, truth in guard:

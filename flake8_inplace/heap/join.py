@@ -1,4 +1,4 @@
-"""The join of states: the value that stands for several, each reached under its guard."""
+"""The join: one value for the values that several paths have, each under the guard of its path."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from .values import Attributes, CellState, Choice, Const, Guard, Items, Unknown,
 
 V = TypeVar("V")
 Options = list[tuple[Guard, V]]
-"""What several paths have, each with the guard of its path."""
+"""The values of several paths, each with the guard of its path."""
 
 ASSUMPTIONS = 64
-"""The most that one point or one value is taken to hang on: a function of a thousand branches is read all the same."""
+"""The most assumptions in one guard. Further ones are dropped, so that a function with a thousand branches ends."""
 CHOICES = 6
-"""Most alternatives that a value is followed through; what goes beyond is forgotten."""
+"""The most options of a `Choice`. Further ones are dropped."""
 
 
 def join_state(options: Options[Any]) -> Any:
-    """The state of an object, or the value of an unknown one, that stands for all of these."""
+    """Join the states of one object, or the values that an unknown value has on several paths."""
     first = options[0][1]
     if _same(options):
         return first
@@ -37,7 +37,7 @@ def join_state(options: Options[Any]) -> Any:
 
 def _same(options: Options[V]) -> bool:
     first = options[0][1]
-    for _, value in options:  # noqa: SIM110 - a generator costs more than what it is asked
+    for _, value in options:  # noqa: SIM110 - a generator costs more than the comparison
         if value is not first:
             return False
     return True
@@ -61,7 +61,7 @@ def _join_attributes(options: Options[Attributes]) -> Attributes:
 
 
 def choose(options: Options[Value], partial: bool = False) -> Value:
-    """A value that is one of several; ``partial`` where on other paths there is none."""
+    """Return a value that is one of several. ``partial``: on other paths there is no value."""
     if options and not partial and _same(options):
         return options[0][1]
     flat: list[tuple[Guard, Value]] = []
@@ -82,9 +82,9 @@ def choose(options: Options[Value], partial: bool = False) -> Value:
 
 
 def _add_option(flat: list[tuple[Guard, Value]], guard: Guard, value: Value) -> None:
-    """Add an option; of two guards for one value that differ in the truth of one symbol the rest is left."""
+    """Add an option. If the value is there under a guard that differs in the truth of one symbol, drop that symbol."""
     for index, (other, known) in enumerate(flat):
-        if known is value or (isinstance(value, Const) and known == value):
+        if known is value or _same_constant(known, value):
             if other <= guard:
                 return
             difference = other ^ guard
@@ -93,3 +93,10 @@ def _add_option(flat: list[tuple[Guard, Value]], guard: Guard, value: Value) -> 
                 _add_option(flat, other & guard, value)
                 return
     flat.append((guard, value))
+
+
+def _same_constant(left: Value, right: Value) -> bool:
+    """Whether two values are one constant: ``1`` and ``True`` are equal, and are two."""
+    if not isinstance(left, Const) or not isinstance(right, Const):
+        return False
+    return left == right and type(left.value) is type(right.value)

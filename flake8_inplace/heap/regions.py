@@ -1,4 +1,4 @@
-"""Which elements of a tensor a view takes, and how two such regions lie to each other."""
+"""Which elements of a tensor a view selects, and how two such regions relate."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from enum import Enum, auto
 from .values import NONE, UNCERTAIN, Const, Origin, Slice, Tensor, Tuple, Unknown, Value, View
 
 Symbols = Mapping[Hashable, Unknown]
-"""Names for the results of pure computations: see `Trace.symbol`. They tell negatives and inverses."""
+"""The symbols of pure computations, by operation and operands: see `Trace.symbol`. They show negatives and inverses."""
 DEPTH = 4
-"""How many operators back the operands of a value are looked for."""
+"""How many operators `origins` follows back."""
 
 
 class Relation(Enum):
-    """How one region lies to another one of the same tensor."""
+    """How one region relates to another region of the same tensor."""
 
     SAME = auto()
     DISJOINT = auto()
-    SHIFTED_UP = auto()  # the first is the second, moved to higher indices of one dimension; they overlap
+    SHIFTED_UP = auto()  # the first is the second, shifted to higher indices of one dimension, and they overlap
     SHIFTED_DOWN = auto()
     UNKNOWN = auto()
 
 
 def items_of(index: Value) -> tuple[Value, ...]:
-    """The indices of ``x[index]``, dimension by dimension."""
+    """Return the indices of ``x[index]``, one for each dimension."""
     return index.items if isinstance(index, Tuple) else (index,)
 
 
 def same_tensor(one: Tensor, other: Tensor) -> bool:
-    """Whether two tensors surely have the same elements in the same order: ``x[i]`` and ``x[i]``."""
+    """Return whether two tensors certainly have the same elements in the same order, as ``x[i]`` and ``x[i]`` do."""
     if one is other:
         return True
     if one.storage is not other.storage or one.contiguous != other.contiguous:
@@ -40,9 +40,9 @@ def same_tensor(one: Tensor, other: Tensor) -> bool:
 
 
 def relation(one: tuple[Value, ...], other: tuple[Value, ...], symbols: Symbols) -> tuple[Relation, int]:
-    """Return how ``x[one]`` lies to ``x[other]``, and the dimension in which they differ.
+    """Return how ``x[one]`` relates to ``x[other]``, and the dimension in which they differ.
 
-    An ellipsis is taken to stand for one dimension. So regions may be called disjoint that are not, never the same.
+    An ellipsis counts as one dimension. Regions may therefore be called disjoint by mistake, but never the same.
     """
     different = [place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]]
     if not different and len(one) == len(other):
@@ -65,7 +65,7 @@ def _in_one_dimension(one: Value, other: Value, symbols: Symbols) -> Relation:
 
 
 def _disjoint(one: Value, other: Value, symbols: Symbols) -> bool:
-    """Whether two indices select different elements: ``0`` and ``1``, ``:k`` and ``k:``, ``mask`` and ``~mask``."""
+    """Return whether indices select different elements: ``0`` and ``1``, ``:k`` and ``k:``, ``mask`` and ``~mask``."""
     first, second = _number(one), _number(other)
     if first is not None and second is not None:
         return first != second and (first < 0) is (second < 0)
@@ -97,7 +97,7 @@ def _outside(number: int, other: Slice) -> bool:
 
 
 def _inverts(one: Value, other: Value, symbols: Symbols) -> bool:
-    """Whether one mask is made as the inverse of another."""
+    """Return whether one mask was computed as the inverse of the other."""
     if isinstance(one, Tensor):
         made = one.made
         return made is not None and made.op in _INVERTING and bool(made.values) and made.values[0] is other
@@ -108,7 +108,7 @@ _INVERTING = frozenset({"bitwise_not", "logical_not", "__invert__", "invert"})
 
 
 def _moved_up(target: Value, source: Value, symbols: Symbols) -> bool:
-    """Whether ``target`` is ``source``, moved to higher indices: ``n:`` and ``:-n``, ``1:4`` and ``0:3``."""
+    """Return whether ``target`` is ``source``, shifted to higher indices: ``n:`` and ``:-n``, ``1:4`` and ``0:3``."""
     if not isinstance(target, Slice) or not isinstance(source, Slice) or not target.step == source.step == NONE:
         return False
     if target.upper == NONE and target.lower != NONE and source.lower in (NONE, Const(0)):
@@ -119,7 +119,7 @@ def _moved_up(target: Value, source: Value, symbols: Symbols) -> bool:
 
 
 def _length(index: Slice) -> Value | None:
-    """The number of elements of a slice, if its bounds tell."""
+    """Return the number of elements of a slice, or None if its bounds don't determine it."""
     if isinstance(index.upper, Tuple):  # see `span`
         return index.upper.items[1]
     lower, upper = 0 if index.lower == NONE else _number(index.lower), _number(index.upper)
@@ -132,14 +132,17 @@ def _negative(value: Value, symbols: Symbols) -> Value:
 
 
 def span(start: Value, length: Value) -> Slice:
-    """The index that ``narrow(dim, start, length)`` takes; its upper bound is a sum if it is not known."""
+    """Return the slice that ``narrow(dim, start, length)`` selects.
+
+    If its upper bound is not a known number, it is the pair ``(start, length)``.
+    """
     begin, count = _number(start), _number(length)
     known = begin is not None and count is not None and begin >= 0
     return Slice(start, Const((begin or 0) + (count or 0)) if known else Tuple((start, length)), NONE)
 
 
 def takes_one(index: Value) -> bool:
-    """Whether an index selects one element: ``0``, ``:1``, ``-1:``, ``3:4``."""
+    """Return whether an index selects one element: ``0``, ``:1``, ``-1:``, ``3:4``."""
     if not isinstance(index, Slice):
         return _number(index) is not None
     lower, upper = _number(index.lower), _number(index.upper)
@@ -151,7 +154,7 @@ def takes_one(index: Value) -> bool:
 
 
 def takes_all(index: Value) -> bool:
-    """Whether an index selects every element of its dimensions."""
+    """Return whether an index selects all elements of its dimensions."""
     return index == Const(...) or index == Slice(NONE, NONE, NONE)
 
 
@@ -160,7 +163,7 @@ def _number(value: Value) -> int | None:
 
 
 def origins(value: Value, depth: int = DEPTH) -> Iterator[tuple[Origin, Value]]:
-    """The operators that a tensor was computed by, each with each of its operands."""
+    """Yield the operators that a tensor was computed by, each once for each of its operands, with that operand."""
     made = value.made if isinstance(value, Tensor) else None
     for operand in made.values if made is not None and depth else ():
         assert made is not None

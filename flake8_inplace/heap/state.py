@@ -1,7 +1,7 @@
-"""The state of the program at one point: tables of what changed, and a journal to go back by.
+"""The state of the program at one point: tables of what changed, and a journal for rollback.
 
-Everything that can change while the program is read stands in a `Table`. A table says how its entries are joined where
-paths meet. Rolling back, merging and starting an entry afresh are one mechanism for all of them.
+All mutable state of the analysis is in a `Table`, and a table knows how to join its entries where paths meet. Rollback,
+merge and a fresh start for each entry point are the same for all tables.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ _MISSING: Final = object()
 
 
 class Table(dict[K, V], Generic[K, V]):
-    """A dictionary that a journal can restore. ``join`` makes one entry of those that several paths have for a key.
+    """A dictionary whose changes the journal can undo.
 
-    ``absent`` is what a path without an entry has for a key; by default it takes no part in the join.
+    ``join`` makes one entry of the entries that several paths have for a key. ``absent`` gives the entry of a path that
+    has none; without it, such a path takes no part in the join.
     """
 
     __slots__ = ("absent", "join")
@@ -40,9 +41,12 @@ class Table(dict[K, V], Generic[K, V]):
 
 
 class Declared(Generic[K, V]):
-    """A table that every state has: see `State.__getitem__`. Declare it once, at the top of a module."""
+    """The declaration of a table that every state has, with the join of its entries.
 
-    all: list[Declared[Any, Any]] = []  # noqa: RUF012 - the register of all declarations
+    Write it at the top of a module. `State.__getitem__` returns the table.
+    """
+
+    all: list[Declared[Any, Any]] = []  # noqa: RUF012 - all declarations
 
     def __init__(self, join: Callable[[Options[V]], V]) -> None:
         self.join = join
@@ -51,7 +55,7 @@ class Declared(Generic[K, V]):
 
 
 class Mutable(Protocol[S_co]):
-    """An object whose state the store keeps; ``initial`` is its state as long as nothing has changed it."""
+    """An object with mutable state, which is in the store. ``initial`` is its state until something changes it."""
 
     @property
     def initial(self) -> S_co: ...
@@ -62,7 +66,7 @@ Delta = dict[tuple[int, Hashable], tuple[Table[Any, Any], Hashable, Any]]
 
 @dataclass(slots=True)
 class Exit:
-    """The state at one way out of a block: where control went, the value it carried, and what it had changed."""
+    """One way out of a block: the guard of the path, the changes made on it, and the returned value, if any."""
 
     guard: Guard
     delta: Delta
@@ -70,7 +74,10 @@ class Exit:
 
 
 def _join_modes(options: Options[Any]) -> Any:
-    """A mode is on if it may be on. Hooks that may copy hide what is saved, so no such save is followed."""
+    """Join a mode: it is on if it may be on.
+
+    Saved-tensor hooks that copy on any path count as copying: what they pack cannot become stale.
+    """
     values = [value for _, value in options]
     if any(isinstance(value, str) for value in values):
         return "share" if set(values) == {"share"} else "copy"
@@ -86,48 +93,52 @@ def _initial(thing: object) -> object:
 
 
 def variables(items: Mapping[str, Value] | None = None) -> Table[str, Value]:
-    """The variables of a frame, or the members of a class."""
+    """Return a table for the variables of a frame, or the members of a class."""
     return Table(choose, items)
 
 
 def moments() -> Table[str, int]:
-    """Moments at which something happened, by name."""
+    """Return a table for times at which something happened, by name."""
     return Table(latest)
 
 
 def latest(options: Options[int]) -> int:
-    """The last of several moments; 0, which stands for none, wins."""
+    """Join times: the latest one, or 0, which stands for never, if any is 0."""
     found = [moment for _, moment in options]
     return max(found) if all(found) else 0
 
 
 def union(options: Options[frozenset[V]]) -> frozenset[V]:
-    """All that is in any of several sets."""
+    """Join sets: their union."""
     return frozenset[V]().union(*(value for _, value in options))
 
 
 def in_order(options: Options[tuple[V, ...]]) -> tuple[V, ...]:
-    """All events of several logs, each once, in the order in which they happened: each has a ``time``."""
+    """Join logs: all their events, each once, in the order of their ``time``."""
     every = dict.fromkeys(event for _, events in options for event in events)
     return tuple(sorted(every, key=lambda event: cast("Any", event).time))
 
 
 def same_or_none(options: Options[V | None]) -> V | None:
-    """What all paths agree on, or None."""
+    """Join values that must agree: the common value, or None."""
     first = options[0][1]
     return first if all(value is first or value == first for _, value in options) else None
 
 
 class State:
-    """The state of the program at one point, changed in place, with a journal to go back by.
+    """The state of the program at one point. It is changed in place; a journal allows rollback.
 
-    - ``store``: what changed about objects.
+    - ``store``: the present state of objects that have changed.
     - ``path``: the assumptions under which this point is reached.
-    - ``modes``: what is switched on and off. "grad": operators are recorded; absent, they are. "inference": inference
-      mode. "expecting": an error may be what the program is after. "packing": what saved-tensor hooks do with what they
-      are given, "share" or "copy". "backward": gradients have been computed.
+    - ``modes``: modes by name.
 
-    Whoever needs another table declares it.
+      - "grad": autograd records operators. If absent, it does.
+      - "inference": inference mode.
+      - "expecting": the program may expect an error here.
+      - "packing": what saved-tensor hooks do with a saved tensor, "share" or "copy".
+      - "backward": gradients have been computed.
+
+    Other modules add tables of their own with `Declared`.
     """
 
     __slots__ = ("_guard", "_tables", "journal", "modes", "path", "store")
@@ -141,22 +152,22 @@ class State:
         self._guard: Guard | None = None
 
     def __getitem__(self, declared: Declared[K, V]) -> Table[K, V]:
-        """The table of this state that was declared as ``declared``."""
+        """Return the table of this state for a declaration."""
         return self._tables[declared.index]
 
     def tables(self) -> list[Table[Any, Any]]:
-        """Every table but the variables of frames."""
+        """Return all tables except the variables of frames."""
         return [self.store, self.path, self.modes, *self._tables]
 
     def copy(self) -> State:
-        """A state in which everything is as it is in this one, with a journal of its own."""
+        """Return a copy of this state with an empty journal."""
         other = State()
         for mine, theirs in zip(self.tables(), other.tables(), strict=True):
             theirs.update(mine)
         return other
 
     def set(self, where: Table[K, V], key: K, value: V) -> None:
-        """Change one entry of one table, so that ``rollback`` can undo it."""
+        """Change one entry of a table; ``rollback`` can undo it."""
         old = where.get(key, _MISSING)
         if old is not value:
             self.journal.append((where, key, old))
@@ -165,7 +176,7 @@ class State:
                 self._guard = None
 
     def get(self, thing: Mutable[S_co]) -> S_co:
-        """The present state of an object."""
+        """Return the present state of an object."""
         return cast("S_co", self.store.get(thing, thing.initial))
 
     def put(self, thing: Mutable[S_co], state: S_co) -> None:  # type: ignore[misc]
@@ -173,38 +184,38 @@ class State:
         self.set(self.store, thing, state)
 
     def guard(self) -> Guard:
-        """The assumptions under which the present point is reached."""
+        """Return the assumptions under which the present point is reached."""
         if self._guard is None:
             self._guard = frozenset(self.path.items())
         return self._guard
 
     def assume(self, guard: Guard) -> None:
-        """Go on under these assumptions, as far as there are not too many already."""
+        """Continue under these assumptions. Beyond ``ASSUMPTIONS``, new symbols are ignored."""
         for symbol, truth in guard:
             if len(self.path) < ASSUMPTIONS or symbol in self.path:
                 self.set(self.path, symbol, truth)
 
     def possible(self, guard: Guard) -> bool:
-        """Whether the present point can be reached under ``guard``."""
+        """Return whether the present point can be reached under ``guard``."""
         path = self.path
-        for symbol, truth in guard:  # noqa: SIM110 - asked most of all, and a generator costs as much as the look-up
+        for symbol, truth in guard:  # noqa: SIM110 - the hottest loop; a generator doubles its cost
             if path.get(symbol, truth) is not truth:
                 return False
         return True
 
     def mark(self) -> int:
-        """Where the journal stands, to come back to by ``rollback`` or ``merge``."""
+        """Return a mark in the journal for ``rollback``, ``changes`` or ``merge``."""
         return len(self.journal)
 
     def changes(self, mark: int) -> Delta:
-        """What changed since ``mark``, with the present values."""
+        """Return the entries that changed since ``mark``, with their present values."""
         delta: Delta = {}
         for where, key, _ in self.journal[mark:]:
             delta[id(where), key] = (where, key, where.get(key, _MISSING))
         return delta
 
     def rollback(self, mark: int) -> None:
-        """Undo what changed since ``mark``."""
+        """Undo all changes since ``mark``."""
         undone = self.journal[mark:]
         if not undone:
             return
@@ -217,7 +228,7 @@ class State:
         self._guard = None
 
     def merge(self, mark: int, exits: list[Exit]) -> None:
-        """Go back to ``mark`` and continue from all the given exits at once."""
+        """Roll back to ``mark``, then apply the join of the given exits."""
         self.rollback(mark)
         if len(exits) == 1:
             for where, key, new in exits[0].delta.values():
@@ -247,17 +258,17 @@ class State:
 
 
 def _no_join(options: Options[bool]) -> bool:
-    """Assumptions are not joined: `State.merge` leaves out those that the paths do not share."""
+    """Refuse to join assumptions: `State.merge` drops those that the paths don't share."""
     raise AssertionError(options)
 
 
 def resolve(value: Value, state: State) -> Value:
-    """Drop the options that the present path excludes."""
+    """Return a value without the options that the present path excludes."""
     if not isinstance(value, Choice):
         return value
     path, options = state.path, []
     for item in value.options:
-        for symbol, truth in item[0]:  # as State.possible, of which this is the most frequent use
+        for symbol, truth in item[0]:  # `State.possible`, inlined: its most frequent use
             if path.get(symbol, truth) is not truth:
                 break
         else:

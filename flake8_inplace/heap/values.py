@@ -1,7 +1,7 @@
 """The abstract values of the analysis.
 
-Objects (tensors, lists, instances) are compared by identity; what changes about them is kept in the state's store, and
-an object without an entry there is as it was created.
+Objects (tensors, lists, instances) are compared by identity. Their mutable state is in the store of `State`; an object
+without an entry there is unchanged since it was created.
 """
 
 from __future__ import annotations
@@ -58,17 +58,17 @@ class Dimension(Enum):
 
 @sealed(frozen=True, slots=True)
 class Const:
-    """A Python constant the program text fixes."""
+    """A Python constant that the program text determines."""
 
     value: Any
 
 
 @sealed(frozen=True, slots=True, eq=False)
 class Tuple:
-    """A tuple whose elements are known one by one.
+    """A tuple with known elements.
 
-    Two are equal if their elements are, and if tuples in them are the same objects: comparing tuples that each hold
-    the one before twice would take exponential time.
+    Two tuples are equal if their elements are. Nested tuples are compared by identity: a chain of tuples, each with the
+    one before in it twice, would take exponential time to compare.
     """
 
     items: tuple[Value, ...]
@@ -100,11 +100,13 @@ class Slice:
 
 
 class Unknown:
-    """A value the analysis cannot name; the same object always stands for the same value.
+    """An opaque value, used as a symbol: the same object always stands for the same value.
 
-    ``default`` is what it most likely is (a parameter's default), ``grad`` and ``node`` what it would bring along
-    if it turned out to be a tensor, ``scalar`` says that it is none, ``positive`` that it is a number above zero,
-    ``likely`` that any method of tensors proves it to be one (an argument of an nn.Module's ``forward``).
+    - ``default``: what it most likely is, such as the default of a parameter.
+    - ``grad``, ``node``: whether it requires grad and its history, if it turns out to be a tensor.
+    - ``scalar``: it is not a tensor.
+    - ``positive``: it is a number above zero.
+    - ``likely``: any method that tensors have proves it to be a tensor. True for arguments of a ``forward``.
     """
 
     __slots__ = ("default", "grad", "likely", "node", "positive", "scalar")
@@ -127,7 +129,7 @@ class Unknown:
 
 
 def part_grad(value: Unknown) -> Grad:
-    """Whether a part of an unknown value requires grad: only arguments of a ``forward`` are trusted to carry graphs."""
+    """Return whether a part of an unknown value requires grad. Only parts of arguments of a ``forward`` may."""
     return value.grad if value.likely else Grad.NO
 
 
@@ -142,7 +144,7 @@ class Object:
 
 
 class List:
-    """A list (or another mutable sequence); ``time`` when the program wrote it down, or 0."""
+    """A list or another mutable sequence. ``time`` is when a display or comprehension created it, or 0."""
 
     __slots__ = ("initial", "time")
 
@@ -152,7 +154,7 @@ class List:
 
 
 class Dict:
-    """A dictionary; keys that are not constants make it open. ``factory`` makes what a defaultdict has not yet."""
+    """A dictionary. Keys that are not constants make it open. ``factory`` is that of a defaultdict."""
 
     __slots__ = ("factory", "initial")
 
@@ -162,9 +164,9 @@ class Dict:
 
 
 class Storage:
-    """The version counter of a tensor. Its state is the set of saves that need what it counts unchanged.
+    """The version counter of a tensor. Its state is the set of `Saved` tensors in its memory that must not change.
 
-    ``hidden`` is the storage whose memory this one shares behind the counter's back (``x.data``).
+    ``hidden`` is the storage with the same memory and another version counter: for ``x.data``, that of ``x``.
     """
 
     __slots__ = ("hidden", "initial")
@@ -175,9 +177,9 @@ class Storage:
 
 
 class Cell:
-    """The autograd side of a tensor, shared by a base and its views but not by ``detach()``.
+    """The autograd metadata of a tensor. A base and its views share it; ``detach()`` makes a new one.
 
-    ``base`` is the cell that a view made under no_grad would have shared with grad mode on.
+    ``base``, of a view made under ``no_grad``, is the cell that it would share with its base in grad mode.
     """
 
     __slots__ = ("base", "initial")
@@ -191,7 +193,7 @@ class Cell:
 
 @sealed(frozen=True, slots=True, eq=False)
 class Region:
-    """Which elements of ``base`` a view takes, by the indices of the dimensions, and when it was taken."""
+    """The elements of ``base`` that a view selects, an index for each dimension, and when the view was made."""
 
     base: Tensor
     index: tuple[Value, ...]
@@ -200,7 +202,7 @@ class Region:
 
 @sealed(frozen=True, slots=True, eq=False)
 class Origin:
-    """The operator that computed a tensor, what it was given, and when."""
+    """The operator that computed a tensor, its operands, and when it ran."""
 
     op: str
     values: tuple[Value, ...]
@@ -233,9 +235,9 @@ class Tensor:
 
 
 class Array:
-    """A numpy array over the memory of a tensor: a write to it reaches no version counter.
+    """A numpy array that shares the memory of a tensor. A write to it increments no version counter.
 
-    ``whole`` is the tensor that it shows element by element, if it shows all of one.
+    ``whole`` is the tensor with the same elements, or None if the array has other elements than any known tensor.
     """
 
     __slots__ = ("storage", "whole")
@@ -246,7 +248,7 @@ class Array:
 
 
 class Choice:
-    """One of several values, each under the guard that leads to it; with a single one there may be none at all."""
+    """One of several values, each with the guard of its path. With a single option, other paths have no value."""
 
     __slots__ = ("options",)
 
@@ -256,14 +258,14 @@ class Choice:
 
 @sealed(frozen=True, slots=True)
 class Condition:
-    """A test: the assumptions that hold where it is true, and where it is false."""
+    """The result of a test: the assumptions under which it is true, and those under which it is false."""
 
     true: Guard
     false: Guard
 
 
 class Callable_:
-    """Base of the values that other rooms add: functions, classes and bound methods."""
+    """Base class of the callable values, which `trace` defines: functions, classes, bound methods."""
 
     __slots__ = ()
 
@@ -273,7 +275,7 @@ Guard = frozenset[tuple[Unknown, bool]]
 ALWAYS: Final[Guard] = frozenset()
 NONE: Final = Const(None)
 ITEMS: Final = "[]"
-"""The attribute in which an object that is a container keeps its list or dictionary."""
+"""The attribute with the list or dictionary of an object that is a container."""
 
 
 @sealed(frozen=True, slots=True)
@@ -285,7 +287,7 @@ class CellState:
 
 @sealed(frozen=True, slots=True)
 class Items:
-    """Contents of a list. ``open``: there may be more; ``picked`` maps indices that were used to positions."""
+    """The elements of a list. ``open``: there may be more. ``picked`` maps unknown indices in use to positions."""
 
     items: tuple[Value, ...]
     open: bool = False
@@ -294,7 +296,7 @@ class Items:
 
 @sealed(frozen=True, slots=True)
 class Attributes:
-    """Contents of a dictionary or an object."""
+    """The entries of a dictionary, or the attributes of an object. ``open``: there may be more."""
 
     items: Mapping[Any, Value]
     open: bool = False
@@ -302,10 +304,13 @@ class Attributes:
 
 @sealed(frozen=True, slots=True, eq=False)
 class Saved:
-    """A tensor that an operator keeps for its backward: which operator, which of its slots, where, on which paths.
+    """A tensor that an operator saves for backward.
 
-    ``hooked`` says that hooks keep it, which autograd's version check does not reach; ``possible`` that code which this
-    file does not show may keep it, or not; ``needs`` are the operands for whose gradient it is kept, if all are known.
+    - ``slot``: which operand, by its name, or "result".
+    - ``place``, ``guard``, ``calls``: where, on which paths, and by which calls.
+    - ``hooked``: saved-tensor hooks hold it, so autograd doesn't check its version.
+    - ``possible``: unknown code may or may not save it.
+    - ``needs``: the operands for whose gradient it is saved, if all are known.
     """
 
     op: str
@@ -321,7 +326,7 @@ class Saved:
 
 @sealed(frozen=True, slots=True, eq=False)
 class Node:
-    """A node of the autograd graph (a ``grad_fn``): what it saved and what it came from, and on which paths it does."""
+    """A node of the autograd graph (a ``grad_fn``): what it saved, its parents, and the guard under which it exists."""
 
     op: str
     saves: tuple[Saved, ...]
@@ -341,7 +346,7 @@ def is_number(value: Value) -> bool:
 
 
 def constant(value: Value) -> Any:
-    """The Python constant behind a value, or None; unknown parameters count as their defaults."""
+    """Return the Python constant that a value is, or None. A parameter counts as its default."""
     if isinstance(value, Unknown) and value.default is not None:
         value = value.default
     return value.value if isinstance(value, Const) else None

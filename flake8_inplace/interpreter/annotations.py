@@ -14,10 +14,14 @@ def dotted(node: cst.BaseExpression) -> str:
 
 
 def annotation(node: cst.Annotation | None) -> str:
-    """What an annotation says.
+    """Return the kind of value that an annotation names.
 
-    "tensor", "tensors", "maybe" (an optional tensor), "parameter", "data" (a tensor that has no gradient), "scalar",
-    "other" (which is no tensor, though it may hold some) or nothing.
+    - "tensor", "parameter", "maybe" (an optional tensor)
+    - "tensors" (a sequence of tensors)
+    - "data" (a tensor that has no gradient)
+    - "scalar"
+    - "other" (no tensor, but it may contain some)
+    - "" if the annotation doesn't tell
     """
     if node is None:
         return ""
@@ -55,7 +59,7 @@ _HOLDING = {"Optional": "maybe", "Float": "tensor", "Int": "data", "Bool": "data
     for said, kinds in {"tensors": "List list Sequence", "other": "Dict dict Mapping Tuple tuple"}.items()
     for kind in kinds.split()
 }
-"""What a type says that has a tensor in its brackets: Python's own, and those of jaxtyping."""
+"""The kinds of generic types with a tensor in their brackets: Python's own, and those of jaxtyping."""
 _SAID = {
     name: said
     for said, names in {

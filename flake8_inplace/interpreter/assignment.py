@@ -23,7 +23,7 @@ def _expression(m: Trace, node: cst.Expr, frame: Frame) -> bool:
     value = evaluate(m, node.value, frame)
     if isinstance(value, Unknown) and value.node is not None and isinstance(node.value, cst.Call):
         m.state.set(m.state.modes, "backward", True)
-        events.free_graph(m, value.node.parents)  # code not shown may have run it: accelerator.backward(loss)
+        events.free_graph(m, value.node.parents)  # unknown code may have run it: accelerator.backward(loss)
     return True
 
 

@@ -1,4 +1,4 @@
-"""``target = value``, for every kind of target."""
+"""Binding: ``target = value`` for all kinds of targets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .subscripts import index_of
 
 
 def bind(m: Trace, target: cst.BaseExpression, value: Value, frame: Frame) -> None:
-    """``target = value`` for every kind of target."""
+    """Run ``target = value``."""
     if type(target) is cst.Name:
         scope = frame
         if target.value in frame.outer:
@@ -89,7 +89,7 @@ def set_item(m: Trace, owner: Value, index: Value, value: Value, site: Site, for
 
 
 def split(m: Trace, value: Value, then: Callable[[Value], None]) -> None:
-    """Do something under each option of a value."""
+    """Call ``then`` with each option of a value, under its guard."""
 
     def act(options: list[Value]) -> Value:
         then(options[0])

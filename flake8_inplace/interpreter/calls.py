@@ -14,11 +14,11 @@ from ..trace.log import STORED, WRITES
 from ..trace.trace import Trace
 from . import reveal
 from .dispatch import evaluate, evaluates, site_of
-from .literals import unchanged
+from .literals import use_operand
 from .names import attribute, lookup, quietly
 
 _QUIET = frozenset({"len", "isinstance", "type", "id", "hasattr", "print"})
-"""Builtins that do not compute with what they are given."""
+"""Builtins that don't read the contents of their arguments."""
 
 
 @evaluates(cst.Call)
@@ -35,7 +35,7 @@ def _call(m: Trace, node: cst.Call, frame: Frame) -> Value:
     since = m.clock
     args, kwargs = arguments(m, node, frame)
     if isinstance(callee, Method) and isinstance(node.func, cst.Attribute) and not callee.name.endswith("_"):
-        unchanged(m, node.func.value, m.see(callee.receiver), since, frame)
+        use_operand(m, node.func.value, m.see(callee.receiver), since, frame)
     return calls.call(m, callee, args, kwargs, site_of(node, frame))
 
 
@@ -60,7 +60,7 @@ def arguments(m: Trace, node: cst.Call, frame: Frame) -> tuple[list[Value], dict
         else:
             args.append(value)
     for expression, value, since in read if read and read[0][2] != m.clock else ():
-        unchanged(m, expression, value, since, frame)
+        use_operand(m, expression, value, since, frame)
     return args, kwargs
 
 

@@ -44,7 +44,7 @@ def _comparison(m: Trace, node: cst.Comparison, frame: Frame) -> Value:
 
 
 def _contains(m: Trace, item: Value, whole: Value) -> bool | None:
-    """Whether ``item in whole``, for strings and for containers of constants."""
+    """Return the truth of ``item in whole`` for strings and containers of constants, else None."""
     if not isinstance(item, Const):
         return None
     if isinstance(whole, Const) and isinstance(whole.value, str) and isinstance(item.value, str):

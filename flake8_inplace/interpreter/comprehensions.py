@@ -29,7 +29,7 @@ _Comprehension = cst.ListComp | cst.SetComp | cst.GeneratorExp | cst.DictComp
 
 @dataclass(slots=True)
 class _Made:
-    """What a comprehension has made so far, and what it goes over."""
+    """The elements that a comprehension has made so far, and the values that it iterates over."""
 
     rows: list[Value] = field(default_factory=list)
     pairs: dict[Hashable, Value] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class _Made:
 
 @evaluates(cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
 def _comprehension(m: Trace, node: _Comprehension, frame: Frame) -> Value:
-    """Comprehensions run in a frame of their own, as many rounds as their loops are read."""
+    """Run a comprehension in a frame of its own."""
     inner, made = Frame(variables(), frame.piece, frame, loops=frame.loops), _Made()
     exact = _rounds(m, node, node.for_in, frame, inner, made)
     for source in made.sources if not isinstance(node, cst.GeneratorExp) else ():
@@ -47,7 +47,7 @@ def _comprehension(m: Trace, node: _Comprehension, frame: Frame) -> Value:
 
 
 def _rounds(m: Trace, node: _Comprehension, part: cst.CompFor, frame: Frame, inner: Frame, made: _Made) -> bool:
-    """The rounds of one ``for`` of a comprehension, and of those in it; whether these are all."""
+    """Run one ``for`` of a comprehension, and those inside it. Return whether all elements are known."""
     source = evaluate(m, part.iter, frame)
     made.sources.append(source)
     items, exact = iteration.elements(m, source)

@@ -39,14 +39,14 @@ def _boolean(m: Trace, node: cst.BooleanOperation, frame: Frame) -> Value:
 
 
 def _plain(value: Value) -> bool:
-    """Whether a value is no more than an answer to a question."""
+    """Return whether a value can only matter by its truth."""
     if isinstance(value, Choice):
         return all(isinstance(option, (Const, Unknown, Condition)) for _, option in value.options)
     return isinstance(value, (Condition, Unknown))
 
 
 def both(m: Trace, kind: str, left: Condition, right: Condition) -> Condition:
-    """Whether two conditions hold; where they do not, it is known only that this very test came out so."""
+    """Return the conjunction of two conditions. If it is false, only that is known, under a symbol of its own."""
     if left.false == right.false:
         return Condition(left.true | right.true, left.false)
     failed = m.symbol(kind, left.false, right.false, scalar=True)
@@ -54,7 +54,7 @@ def both(m: Trace, kind: str, left: Condition, right: Condition) -> Condition:
 
 
 def condition(m: Trace, value: Value) -> bool | Condition:
-    """What is known about the truth of a value."""
+    """Return the truth of a value, or the condition that it depends on."""
     value = m.see(value)
     if isinstance(value, Condition):
         if not m.state.possible(value.true):
@@ -80,7 +80,7 @@ def condition(m: Trace, value: Value) -> bool | Condition:
             (first, option), (second, _) = value.options
             return Condition(first, second) if condition(m, option) else Condition(second, first)
     if isinstance(value, Choice) and _plain(value):
-        value = m.symbol("true", value.options, scalar=True)  # asked again, the answer is the same
+        value = m.symbol("true", value.options, scalar=True)  # the same test has the same result
     if isinstance(value, Unknown):
         if value.positive:
             return True
@@ -94,7 +94,7 @@ def condition(m: Trace, value: Value) -> bool | Condition:
 
 
 def branch(m: Trace, value: Value, arms: tuple[Callable[[], Value], Callable[[], Value]]) -> Value:
-    """Evaluate one of two expressions, or both where the test is not known."""
+    """Evaluate one of two expressions, or join both if the test is not known."""
     test = condition(m, value)
     if isinstance(test, bool):
         return arms[0 if test else 1]()

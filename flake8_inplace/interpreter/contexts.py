@@ -22,7 +22,7 @@ def _with(m: Trace, node: cst.With, frame: Frame) -> bool:
 
 
 def _enter(m: Trace, items: list[cst.WithItem], body: cst.BaseSuite, frame: Frame) -> bool:
-    """Enter context managers one after the other, run the body, leave them."""
+    """Enter the context managers in order, run the body, and leave them. Return whether control reaches the end."""
     if not items:
         return suite(m, body, frame)
     modes = m.state.modes
@@ -49,7 +49,8 @@ def _enter(m: Trace, items: list[cst.WithItem], body: cst.BaseSuite, frame: Fram
 
 
 def _managed(m: Trace, value: Managed, items: list[cst.WithItem], body: cst.BaseSuite, frame: Frame) -> bool:
-    """A generator under ``contextlib.contextmanager``: the body runs where it yields."""
+    """Run the body of a ``with`` where a function under ``contextlib.contextmanager`` yields."""
+    site = site_of(items[0].item, frame)
     outside = list(m.stack.frames), list(m.stack.calls), list(m.stack.functions)
     came: list[bool] = []
 
@@ -63,5 +64,5 @@ def _managed(m: Trace, value: Managed, items: list[cst.WithItem], body: cst.Base
         came.append(_enter(m, items[1:], body, frame))
         m.stack.frames, m.stack.calls, m.stack.functions = inside
 
-    run(m, replace(value.function, managed=False, resume=resume), value.args, value.kwargs, value.site)
+    run(m, replace(value.function, managed=False, resume=resume), value.args, value.kwargs, site)
     return came[0] if came else _enter(m, items[1:], body, frame)

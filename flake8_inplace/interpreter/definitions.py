@@ -14,6 +14,7 @@ from ..program.site import Site
 from ..trace.callables import Bound, Partial
 from ..trace.frames import Class, Frame, Function
 from ..trace.trace import Trace
+from . import modules
 from .annotations import TENSORS, annotation, dotted
 from .binding import bind
 from .dispatch import evaluate, runs, statement
@@ -26,7 +27,7 @@ def _function(m: Trace, node: cst.FunctionDef, frame: Frame) -> bool:
 
 
 def _decorated(m: Trace, node: cst.FunctionDef, function: Function, frame: Frame) -> Function:
-    """A function after the decorators of this file: they may wrap it, or put it into a table of the module."""
+    """Apply the decorators of the program to a function: they may wrap it, or put it into a table of the module."""
     made = _decorate(m, node, function, frame)
     known = isinstance(made, (Function, Bound, Partial)) or (isinstance(made, Object) and isinstance(made.cls, Class))
     return replace(function, wrapped=made) if known and made is not function else function
@@ -122,10 +123,10 @@ def _import(m: Trace, node: cst.Import, frame: Frame) -> bool:
     for alias in node.names:
         full = dotted(alias.name)
         if alias.asname is not None:
-            bind(m, alias.asname.name, Ref(full), frame)
+            bind(m, alias.asname.name, _imported(m, full, None, frame), frame)
         else:
             top = full.partition(".")[0]
-            m.state.set(frame.vars, top, Ref(top))
+            m.state.set(frame.vars, top, _imported(m, top, None, frame))
     return True
 
 
@@ -135,10 +136,15 @@ def _import_from(m: Trace, node: cst.ImportFrom, frame: Frame) -> bool:
         return True
     module = "." * len(node.relative) + (dotted(node.module) if node.module is not None else "")
     for alias in node.names:
-        full = f"{module}.{dotted(alias.name)}"
         name = alias.asname.name if alias.asname is not None else alias.name
-        bind(m, name, Ref(full), frame)
+        bind(m, name, _imported(m, module, dotted(alias.name), frame), frame)
     return True
+
+
+def _imported(m: Trace, module: str, name: str | None, frame: Frame) -> Value:
+    """What an import binds: a value of the project, or the full name of what is outside of it."""
+    found = modules.imported(m, module, name, frame.piece.path)
+    return found if found is not None else Ref(module if name is None else f"{module}.{name}")
 
 
 @runs(cst.Global, cst.Nonlocal)

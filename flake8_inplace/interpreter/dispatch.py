@@ -1,4 +1,4 @@
-"""Run a statement, evaluate an expression: which function does it for which kind of node."""
+"""Dispatch: the handler that runs a kind of statement or evaluates a kind of expression."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..trace.trace import Trace
 
 
 def site_of(node: cst.CSTNode, frame: Frame) -> Site:
-    """Where to report what this expression does: the token that names the operation."""
+    """Return the place at which an expression is reported: the token that names the operation."""
     token: cst.CSTNode = node
     if type(node) is cst.Call:
         token = node.func.attr if type(node.func) is cst.Attribute else node.func
@@ -28,7 +28,7 @@ def site_of(node: cst.CSTNode, frame: Frame) -> Site:
 
 
 def evaluate(m: Trace, node: cst.BaseExpression, frame: Frame) -> Value:
-    """The value of an expression; its side effects happen."""
+    """Return the value of an expression, with its side effects on the state."""
     handler = _HANDLERS.get(type(node))
     return handler(m, node, frame) if handler is not None else Unknown()
 
@@ -39,7 +39,7 @@ _HANDLERS: dict[type, _Evaluate] = {}
 
 
 def evaluates(*kinds: type) -> Callable[[_Evaluates], _Evaluates]:
-    """Register a function as what evaluates expressions of these kinds."""
+    """Register a handler that evaluates expressions of these kinds."""
 
     def register(handler: _Evaluates) -> _Evaluates:
         _HANDLERS.update(dict.fromkeys(kinds, handler))
@@ -49,7 +49,7 @@ def evaluates(*kinds: type) -> Callable[[_Evaluates], _Evaluates]:
 
 
 def block(m: Trace, body: Sequence[cst.CSTNode], frame: Frame) -> bool:
-    """Run statements in order; False when control does not reach the end."""
+    """Run statements in order. Return whether control reaches the end."""
     for index, node in enumerate(body):
         if not statement(m, node, frame):
             if type(node) is cst.If:
@@ -76,7 +76,10 @@ def suite(m: Trace, body: cst.BaseSuite, frame: Frame) -> bool:
 
 
 def skip(m: Trace, why: cst.CSTNode, arm: cst.CSTNode | None) -> None:
-    """An arm is not read. Where that hangs on an attribute, which others may set, they may come to what it calls."""
+    """Skip a statically dead branch.
+
+    If its test reads an attribute, external code may still enable it, so functions it calls remain entry points.
+    """
     if arm is None or arm in m.text.skipped:
         return
     m.text.skipped.add(arm)
@@ -96,7 +99,7 @@ _STATEMENTS: dict[type, _Run] = {}
 
 
 def runs(*kinds: type) -> Callable[[_Runs], _Runs]:
-    """Register a function as what runs statements of these kinds: False when control does not come to their end."""
+    """Register a handler that runs statements of these kinds and returns whether control reaches their end."""
 
     def register(handler: _Runs) -> _Runs:
         _STATEMENTS.update(dict.fromkeys(kinds, handler))

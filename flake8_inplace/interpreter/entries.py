@@ -1,4 +1,4 @@
-"""Entry points: a function or class as code outside the file may call it."""
+"""Entry points: functions and classes of the file, called as external code may call them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .functions import joined, positional, run
 
 
 def entry_argument(m: Trace, function: Function, param: cst.Param, first: bool, forward: bool) -> Value:
-    """What a caller outside this file may pass for a parameter."""
+    """Return what external code may pass for a parameter."""
     said = annotation(param.annotation)
     default = function.defaults.get(param.name.value)
     if forward and not first and said in ("", "tensor", "maybe") and (default is None or default == NONE):
         return Tensor() if said == "tensor" else Unknown(likely=True)  # labels, masks, ids and states
     if said == "tensor":
         return Tensor(cell=Cell(Grad.MAYBE, leaf=False))
-    if said == "parameter":  # its caller may have switched gradients off to write to it
+    if said == "parameter":  # its caller may have disabled gradients to write to it
         return Tensor(cell=Cell(Grad.YES, leaf=False))
     if said == "data":
         return Tensor()
@@ -45,7 +45,7 @@ def entry_argument(m: Trace, function: Function, param: cst.Param, first: bool, 
 
 
 def call_entry(m: Trace, function: Function, receiver: Value | None) -> None:
-    """Read a function as if somebody outside the file called it; what it hands out may be backpropagated."""
+    """Call a function as an entry point. A backward may start from its result, and from attributes of its receiver."""
     m.state.journal.clear()
     m.work.entries.add(function.node)
     params = function.node.params
@@ -63,7 +63,7 @@ def call_entry(m: Trace, function: Function, receiver: Value | None) -> None:
 
 
 def call_class(m: Trace, cls: Class) -> None:
-    """Read the methods of a class that nothing else in the file called, on an instance made with its defaults."""
+    """Call the methods of a class that no call has reached, on an instance made with default arguments."""
     members = sorted(cls.members.items(), key=_likely_caller)
     if not any(worth(m, member) for _, member in members if isinstance(member, Function)):
         return
@@ -75,7 +75,7 @@ def call_class(m: Trace, cls: Class) -> None:
         if not isinstance(member, Function) or member.node in m.work.reached or not worth(m, member):
             continue
         if name != "step" and lineage.optimizes(cls):
-            member = replace(member, grad=False)  # what a step calls, with the parameters and their gradients
+            member = replace(member, grad=False)  # a step calls it, with parameters and their gradients
         if name == "__init__":
             events.reach(m, (instance_entry(m, cls),))
         elif member.kind in ("static", "class"):
@@ -89,10 +89,9 @@ def call_class(m: Trace, cls: Class) -> None:
 
 
 def worth(m: Trace, function: Function) -> bool:
-    """Whether a function is to be read as an entry: see `reach`.
+    """Return whether a function is read as an entry point. See `program.reach` for what makes it worth reading.
 
-    A private one that is spelled in what was read, but only where no reading came, or where no gradient is recorded, is
-    not: what only inference calls, or only an option that no caller of this file sets, is nobody else's to call.
+    A private function that is called only from code the analysis skipped, or only under ``no_grad``, is not.
     """
     if function.text is not None and not function.text.worth:
         return False
@@ -101,12 +100,12 @@ def worth(m: Trace, function: Function) -> bool:
 
 
 def _likely_caller(item: tuple[str, Value]) -> tuple[bool, bool]:
-    """Sorts the methods that call others before those they call."""
+    """A sort key: methods that are likely to call others come before those that they call."""
     return item[0] not in ("forward", "__call__"), item[0].startswith("_")
 
 
 def call_custom(m: Trace, cls: Class) -> None:
-    """Read a custom autograd function as if somebody outside the file applied it."""
+    """Apply a custom autograd function as an entry point."""
     m.fresh_entry()
     forward = lineage.member(cls, "forward")
     args: list[Value] = []
@@ -118,10 +117,10 @@ def call_custom(m: Trace, cls: Class) -> None:
 
 
 def instance_entry(m: Trace, cls: Class) -> Value:
-    """Start an entry from the state in which an instance has just been made; its ``__init__`` is read once a class."""
+    """Start an entry point with a new instance of a class. ``__init__`` is run once, and the state after it reused."""
     m.fresh_entry()
     if cls not in m.work.receivers:
-        instance = stranger(m, cls)
+        instance = external_instance(m, cls)
         m.work.receivers[cls] = Start(instance, m.state.copy(), dict(m.symbols), dict(m.tensors))
     start = m.work.receivers[cls]
     m.state = start.state.copy()
@@ -129,8 +128,8 @@ def instance_entry(m: Trace, cls: Class) -> Value:
     return start.instance
 
 
-def stranger(m: Trace, cls: Class) -> Value:
-    """An instance made by somebody outside the file."""
+def external_instance(m: Trace, cls: Class) -> Value:
+    """Return an instance constructed by external code, with unknown arguments."""
     init = lineage.member(cls, "__init__")
     if not isinstance(init, Function):
         return classes.instantiate(m, cls, [], {}, Site(cls.piece, cls.node, cls.node))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from ..hazards import snapshots
-from ..hazards.snapshots import OVERTAKEN, UPDATES
+from ..hazards.snapshots import STALE_SNAPSHOTS, UPDATES
 from ..heap.join import choose
 from ..heap.state import Exit
 from ..heap.values import NONE, Choice, Guard, Object, Unknown, Value
@@ -22,7 +22,7 @@ from .dispatch import block, evaluate, runs, skip, statement, suite
 from .names import quietly
 
 EXITS = 64
-"""Most ``return`` statements of one call that count."""
+"""The most ``return`` statements of one call that are followed."""
 
 
 @runs(cst.SimpleStatementLine)
@@ -44,17 +44,17 @@ def _if(m: Trace, node: cst.If, frame: Frame) -> bool:
         skip(m, node.test, node.orelse if test else node.body)
         return suite(m, node.body, frame) if test else other()
     arms = [(test.true, lambda: suite(m, node.body, frame)), (test.false, other)]
-    overtaken = _overtaken(m, node.body, frame) if m.state[UPDATES] and node.orelse is None else {}
+    stale = _stale_snapshots(m, node.body, frame) if m.state[UPDATES] and node.orelse is None else {}
     alive = fork(m, arms)
-    for name, update in overtaken.items():
-        m.state.set(m.state[OVERTAKEN], name, update)
+    for name, update in stale.items():
+        m.state.set(m.state[STALE_SNAPSHOTS], name, update)
     return alive
 
 
-def _overtaken(m: Trace, body: cst.BaseSuite, frame: Frame) -> dict[tuple[Frame | Object, str], Site]:
-    """``best = model``, under a condition, where ``best`` is ``model`` already, which was trained since: where it was.
+def _stale_snapshots(m: Trace, body: cst.BaseSuite, frame: Frame) -> dict[tuple[Frame | Object, str], Site]:
+    """Return the holders that a conditional ``best = model`` doesn't change, each with the update since it was bound.
 
-    Nothing was kept, and nothing is.
+    ``best`` is ``model`` already, which has been trained since: neither branch has a snapshot.
     """
     found = {}
     for line in body.body:
@@ -63,7 +63,7 @@ def _overtaken(m: Trace, body: cst.BaseSuite, frame: Frame) -> dict[tuple[Frame 
             continue
         module = m.see(quietly(m, node.value, frame))
         if module in m.state[MODULES] or (isinstance(module, Object) and lineage.is_module(module.cls)):
-            owner, name, before, time = _kept(m, node.targets[0].target, frame)
+            owner, name, before, time = _holder(m, node.targets[0].target, frame)
             update = snapshots.update_since(m, time)
             options = [option for _, option in before.options] if isinstance(before, Choice) else [before]
             if update is not None and module in options:
@@ -71,8 +71,8 @@ def _overtaken(m: Trace, body: cst.BaseSuite, frame: Frame) -> dict[tuple[Frame 
     return found
 
 
-def _kept(m: Trace, target: cst.BaseExpression, frame: Frame) -> tuple[Frame | Object, str, Value, int]:
-    """What a variable, or an attribute of an instance, stands for: whose it is, its name, the value, since when."""
+def _holder(m: Trace, target: cst.BaseExpression, frame: Frame) -> tuple[Frame | Object, str, Value, int]:
+    """Return the owner and name of a variable or attribute, its value, and when it was bound."""
     if isinstance(target, cst.Name):
         return frame, target.value, frame.vars.get(target.value, NONE), frame.times.get(target.value, frame.born)
     owner = m.see(quietly(m, target.value, frame)) if isinstance(target, cst.Attribute) else NONE
@@ -83,7 +83,10 @@ def _kept(m: Trace, target: cst.BaseExpression, frame: Frame) -> tuple[Frame | O
 
 
 def fork(m: Trace, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> bool:
-    """Run alternatives from the same state and go on from those that come through."""
+    """Run branches from the same state, each under its guard, and merge those whose end is reached.
+
+    Return whether control reaches the end of any.
+    """
     mark, exits = m.state.mark(), list[Exit]()
     for guard, arm in arms:
         if guard is not None and not m.state.possible(guard):
@@ -127,7 +130,7 @@ def _assert(m: Trace, node: cst.Assert, frame: Frame) -> bool:
 
 
 def _finally(m: Trace, body: cst.BaseSuite, frame: Frame, returned: int) -> None:
-    """Run a ``finally`` for the ``return`` statements of the ``try``, which are those after the first ``returned``."""
+    """Run a ``finally`` for the ``return`` statements inside its ``try``: the exits after the first ``returned``."""
     exits = frame.exits[returned:]
     if not exits:
         return
@@ -137,14 +140,14 @@ def _finally(m: Trace, body: cst.BaseSuite, frame: Frame, returned: int) -> None
     if suite(m, body, frame):
         value = choose([(way.guard, way.value) for way in exits])
         frame.exits[returned:] = [Exit(state.guard(), state.changes(frame.mark), value)]
-    else:  # it returns something else
+    else:  # it has a ``return`` of its own
         del frame.exits[returned : returned + len(exits)]
     state.merge(frame.mark, [through])
 
 
 @runs(cst.Try, cst.TryStar)
 def _try(m: Trace, node: cst.Try | cst.TryStar, frame: Frame) -> bool:
-    """The body, and each handler from where the body began or raised."""
+    """Run the body, then each handler from the join of the states at which the body may raise."""
     state, failed = m.state, Unknown(scalar=True)
     this, returned = Loop(state.mark()), len(frame.exits)
     frame.tries.append(this)

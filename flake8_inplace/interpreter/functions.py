@@ -1,4 +1,4 @@
-"""Calls of the program's functions."""
+"""Calls of functions that the program defines."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from ..trace.trace import Trace
 from .dispatch import evaluate, suite
 
 RECURSIONS = 3
-"""Most times that a function is read inside itself; once, after it was read so ``RECURSIVE`` times in an entry."""
+"""The deepest recursion of a function that is read. It is 1 after `RECURSIVE` recursive calls in an entry point."""
 RECURSIVE = 32
 
 
 def _too_deep(m: Trace, function: Function) -> bool:
-    """Whether a call is not followed: too many functions are running, or this one is, or the entry is over budget."""
+    """Return whether a call is not followed: the stack or the recursion is too deep, or the entry is over budget."""
     busy, budget = m.stack.runs(function.node), m.budget
     budget.recursive += busy > 0
     recursions = RECURSIONS if budget.recursive <= RECURSIVE else 1
@@ -36,7 +36,7 @@ def _too_deep(m: Trace, function: Function) -> bool:
 
 
 def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
-    """Call a function of the file: its body is read with these arguments."""
+    """Call a function of the program: read its body with these arguments."""
     if function.managed:
         return Managed(function, args, kwargs, site)
     if function.wrapped is not None:
@@ -71,13 +71,14 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
         if value is None:
             return Unknown()
         forget(state, frame)
-        if intent.says_in_place(function.name) or constant(kwargs.get("inplace", NONE)) is True:
+        called = wording.called_name(site.expression) or function.name  # what the caller sees of it
+        if intent.says_in_place(called) or constant(kwargs.get("inplace", NONE)) is True:
             events.announce(m, frame.given, frame.born)
         else:
             events.returns(m, frame.given, value, frame.born, not unused)
         return frame.yields or value
     finally:
-        if function.name not in ("__enter__", "__exit__"):  # which may be there to switch it
+        if function.name not in ("__enter__", "__exit__"):  # these may switch it for the caller
             state.set(state.modes, "grad", modes.get("grad", True))
             state.set(state.modes, "inference", modes.get("inference"))
         m.stack.stepping = stepping
@@ -114,7 +115,7 @@ def _end(body: cst.BaseSuite) -> cst.CSTNode | None:
 
 
 def forget(state: State, frame: Frame) -> None:
-    """The variables of a call that is over need no undoing."""
+    """Drop the variables of a finished call from the journal: nothing will roll them back."""
     journal = state.journal
     kept = [entry for entry in journal[frame.mark :] if entry[0] is not frame.vars and entry[0] is not frame.times]
     journal[frame.mark :] = kept
@@ -123,9 +124,9 @@ def forget(state: State, frame: Frame) -> None:
 def parameters(
     m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value], frame: Frame, entry: bool
 ) -> bool:
-    """Bind the parameters of a call; True when every required one got a value that is known.
+    """Bind the parameters of a call. Return whether all required ones got known values.
 
-    An ``entry`` may be given other keywords than those that are known of.
+    An ``entry`` point may get other keyword arguments than those that are listed.
     """
     params = function.node.params
     named = [p.name.value for p in (*params.posonly_params, *params.params)]
@@ -158,7 +159,7 @@ def parameters(
 
 
 def _given_tensor(m: Trace, value: Value) -> Value:
-    """An argument for a parameter that is annotated as a tensor: None is not what is meant."""
+    """Refine an argument for a parameter that is annotated as a tensor: drop the option None."""
     value = m.see(value)
     if not isinstance(value, Choice):
         return m.promote(value)
@@ -167,7 +168,7 @@ def _given_tensor(m: Trace, value: Value) -> Value:
 
 
 def _is_input(m: Trace, function: Function, value: Value) -> bool:
-    """Whether data is given to a ``forward`` as its first argument, of which nothing says that it is no tensor."""
+    """Return whether an unknown first argument of a ``forward`` counts as a tensor: nothing says that it is none."""
     value = m.see(value)
     param = positional(function.node.params)[1]
     unsaid = param.annotation is None and param.name.value not in {*function.defaults, *joined(m, function)}
@@ -181,7 +182,7 @@ def _blank(m: Trace, value: Value) -> bool:
 
 
 def joined(m: Trace, function: Function) -> frozenset[str]:
-    """The names that ``torch.cat(name)`` and the like in a function show to be sequences of tensors."""
+    """Return the variables of a function that ``torch.cat(name)`` and similar calls show to be sequences of tensors."""
     found = m.text.joined.get(function.node)
     if found is None:
         body, piece = m.text.body(function)
@@ -193,7 +194,7 @@ def joined(m: Trace, function: Function) -> frozenset[str]:
 
 
 def _joins(node: cst.CSTNode) -> Iterator[tuple[str, bool]]:
-    """The names that are joined, and, with False, those that are bound to something else, in the order of the text."""
+    """Yield variables in the order of the text: with True if they are joined, with False if they are bound."""
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _JOINING:
         first = node.args[0].value if node.args else None
         if isinstance(first, cst.Name):
@@ -209,6 +210,6 @@ _JOINING = frozenset({"cat", "concat", "stack", "hstack", "vstack"})
 
 
 def positional(params: cst.Parameters) -> list[cst.Param]:
-    """What a caller may pass by position; two stand for all that ``*args`` takes."""
+    """Return the positional parameters. ``*args`` counts as two."""
     rest = [params.star_arg] * 2 if isinstance(params.star_arg, cst.Param) else []
     return [*params.posonly_params, *params.params, *rest]

@@ -23,7 +23,7 @@ def _literal(m: Trace, node: cst.Integer | cst.Float | cst.Imaginary | cst.Simpl
 
 @lru_cache(1024)
 def _constant_of(text: str) -> Const | None:
-    """The constant that a literal spells; None where it is too long for Python."""
+    """Return the constant of a literal; None if it is too long for Python."""
     if text.isdecimal() and (text[0] != "0" or len(text) == 1):
         return Const(int(text))
     if text[0] in "\"'" and "\\" not in text:
@@ -41,7 +41,7 @@ def _ellipsis(m: Trace, node: cst.Ellipsis, frame: Frame) -> Value:
 
 @evaluates(cst.FormattedString)
 def _string(m: Trace, node: cst.FormattedString, frame: Frame) -> Value:
-    """A string put together from parts: a constant where all of them are."""
+    """Return the value of an f-string: a constant if all its parts are."""
     values: list[Value] = []
     for part in node.parts:
         if isinstance(part, cst.FormattedStringText):
@@ -69,7 +69,7 @@ def _elements(m: Trace, elements: Sequence[cst.BaseElement], frame: Frame) -> tu
         else:
             items.append(value)
     for node, value, since in read:
-        unchanged(m, node, value, since, frame)
+        use_operand(m, node, value, since, frame)
     return items, exact
 
 
@@ -98,11 +98,11 @@ def _dict(m: Trace, node: cst.Dict, frame: Frame) -> Value:
         else:
             containers.update(m, result, value, {})
     for expression, value, since in read:
-        unchanged(m, expression, value, since, frame)
+        use_operand(m, expression, value, since, frame)
     return result
 
 
-def unchanged(m: Trace, node: cst.BaseExpression, value: Value, since: int, frame: Frame) -> None:
-    """An operand must not be overwritten by what is evaluated after it, unless it is the result of an overwriting."""
+def use_operand(m: Trace, node: cst.BaseExpression, value: Value, since: int, frame: Frame) -> None:
+    """Emit the use of an operand that was evaluated at ``since``, if something was evaluated after it."""
     if m.clock != since:
         events.read_operand(m, m.see(value), since, isinstance(node, (cst.Name, cst.Attribute)))

@@ -24,7 +24,7 @@ from .dispatch import evaluate, runs, site_of, skip, suite
 from .functions import run
 
 ROUNDS = 4
-"""Most rounds of a loop whose length is not known."""
+"""The most iterations that are read of a loop with unknown length."""
 
 
 @runs(cst.For)
@@ -57,7 +57,7 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
 
 
 def _numbered(node: cst.BaseExpression) -> tuple[cst.BaseExpression, bool]:
-    """What a loop goes over, and whether it numbers it: the ``x`` of ``enumerate(x)``."""
+    """Return what a loop iterates over, the ``x`` of ``enumerate(x)``, and whether it is enumerated."""
     if not isinstance(node, cst.Call) or not node.args or node.args[0].star:
         return node, False
     numbers = isinstance(node.func, cst.Name) and node.func.value == "enumerate"
@@ -65,7 +65,7 @@ def _numbered(node: cst.BaseExpression) -> tuple[cst.BaseExpression, bool]:
 
 
 def _generator(m: Trace, node: cst.For, func: cst.BaseExpression, frame: Frame) -> tuple[Function, list[Value]] | None:
-    """The generator of the file that a loop calls, and its receiver."""
+    """Return the generator function that a loop calls, and its receiver; None if it calls none of the program."""
     if not isinstance(func.value if isinstance(func, cst.Attribute) else func, cst.Name):
         return None
     callee = m.see(evaluate(m, func, frame))
@@ -79,13 +79,13 @@ def _generator(m: Trace, node: cst.For, func: cst.BaseExpression, frame: Frame) 
 
 
 def _yields(m: Trace, node: cst.For, function: Function) -> bool:
-    """Whether a function is a generator that a loop over it runs to its end."""
+    """Return whether a function is a generator, and the loop over it runs it to its end."""
     yields = not function.managed and _has(m.text.body(function)[0], cst.Yield)
     return yields and not _has(node.body, cst.Break, cst.Return, cst.Yield)
 
 
 def _has(node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> bool:
-    """Whether there are such nodes in a body, but for those of functions in it."""
+    """Return whether a body contains such nodes, outside of nested functions."""
     if isinstance(node, (cst.FunctionDef, cst.Lambda)):
         return False
     return isinstance(node, kinds) or any(_has(part, *kinds) for part in parts(node))
@@ -100,7 +100,7 @@ def _interleaved(
     frame: Frame,
     numbered: bool = False,
 ) -> bool:
-    """``for x in generator(...)``: the body runs where the generator yields."""
+    """Run ``for x in generator(...)``: the body runs where the generator yields."""
     frame.elements |= wording.targets(node.target)
     outside = list(m.stack.frames), list(m.stack.calls), list(m.stack.functions)
     items: list[Value] = []
@@ -118,7 +118,7 @@ def _interleaved(
             m.stack.frames, m.stack.calls, m.stack.functions = inside
 
     run(m, replace(generator, resume=resume), args, kwargs, site_of(node.iter, frame))
-    if not items:  # it was not read, or has not come to a yield
+    if not items:  # it was not read, or didn't reach a ``yield``
         loop(m, frame, node.body, [lambda: bind(m, node.target, Unknown(), frame)], lambda: None, None, exact=True)
     return suite(m, node.orelse.body, frame) if node.orelse is not None else True
 
@@ -145,10 +145,10 @@ def loop(
     exact: bool = False,
     endless: bool = False,
 ) -> bool:
-    """Run a body round after round; what one round saved the next one sees.
+    """Run the iterations of a loop, each in the state that the one before left.
 
-    Where the number of rounds is not known, two more follow each that makes a tensor require grad that did not before:
-    one that saves with it, and one that overwrites what was saved. So they do where the state of a module was taken.
+    If their number is not known, two more iterations follow one that makes a tensor require grad: one that saves with
+    it, and one that overwrites what was saved. They also follow one that takes a snapshot of a module.
     """
     state = m.state
     this = Loop(state.mark())
@@ -183,7 +183,7 @@ def loop(
 
 
 def grew(m: Trace, mark: int) -> bool:
-    """Whether a tensor, or what a variable stands for, has begun to require grad since ``mark``."""
+    """Return whether a tensor, or the value of a variable, began to require grad since ``mark``."""
     state = m.state
     for where, key, old in state.journal[mark:]:
         if isinstance(key, Cell) and where is state.store:

@@ -36,7 +36,7 @@ def _match(m: Trace, node: cst.Match, frame: Frame) -> bool:
 
 
 def _matches(m: Trace, subject: Value, case: cst.MatchCase, frame: Frame) -> bool | Condition:
-    """Whether a case is taken. What asks for a name that its pattern binds is a test of its own."""
+    """Return the condition of a case. A guard that uses a name of the pattern is a new symbol."""
     test = _fits(m, subject, case.pattern, frame)
     if case.guard is None or test is False:
         return test
@@ -48,7 +48,7 @@ def _matches(m: Trace, subject: Value, case: cst.MatchCase, frame: Frame) -> boo
 
 
 def _fits(m: Trace, subject: Value, pattern: cst.MatchPattern, frame: Frame) -> bool | Condition:
-    """Whether a pattern fits: known for names and constants, a test of its own for every other one."""
+    """Return the condition of a pattern: exact for names and constants, a new symbol for other patterns."""
     if isinstance(pattern, cst.MatchAs) and pattern.pattern is None:
         return True
     if isinstance(pattern, cst.MatchSingleton) and pattern.value.value in ("True", "False"):

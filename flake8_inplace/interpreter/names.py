@@ -6,16 +6,17 @@ import builtins
 
 import libcst as cst
 
-from ..hazards.snapshots import OVERTAKEN
+from ..hazards.snapshots import STALE_SNAPSHOTS
 from ..heap.values import NONE, Array, Choice, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value, part_grad
 from ..models import classes, lineage, methods, tensors
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace import events
-from ..trace.callables import Bound, Method, Super
+from ..trace.callables import Bound, Method, Namespace, Super
 from ..trace.frames import Class, Frame, Function
 from ..trace.log import WRITES
 from ..trace.trace import MODULES, Trace
+from . import modules
 from .dispatch import evaluate, evaluates
 
 _METADATA = frozenset(
@@ -24,11 +25,11 @@ _METADATA = frozenset(
     "append extend insert clear requires_grad_ register_hook retain_grad data detach_ zero_ fill_ copy_ resize_ "
     "normal_ uniform_ bernoulli_ backward _version".split()
 )
-"""What reads no values of a tensor or elements of a list, or overwrites them whole."""
+"""Attributes and methods that don't read the contents of a tensor or list, or that replace all of them."""
 
 
 def lookup(m: Trace, name: str, frame: Frame) -> Value | None:
-    """The value of a variable: local, enclosing, of the module, or built in."""
+    """Return the value of a variable: local, enclosing, of the module, or built in; None if it is unknown."""
     scope: Frame | None = frame
     while scope is not None:
         if name in scope.vars:
@@ -40,11 +41,15 @@ def lookup(m: Trace, name: str, frame: Frame) -> Value | None:
 
 
 def module_name(m: Trace, name: str, module: Frame) -> Value | None:
-    """A name of the file that has not been bound yet: the statements that bind it are read now."""
-    for piece in m.text.file.binders.get(name, ()):
+    """Return the value of a name of the module. If it is not bound yet, run the statements that bind it."""
+    found = m.text.module(module.piece.path)
+    binders = found.file.binders if found is not None else {}
+    for piece in binders.get(name, ()):
         m.load(piece, module)
     if name in module.vars:
         return module.vars[name]
+    if "*" in binders and (value := modules.from_star(m, name, module.piece.path)) is not None:
+        return value
     return Ref(f"builtins.{name}") if hasattr(builtins, name) else None
 
 
@@ -59,8 +64,8 @@ def _name(m: Trace, node: cst.Name, frame: Frame) -> Value:
 
 
 def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...] = ()) -> None:
-    """The value of a variable is read, or its elements at ``index``."""
-    if (type(value) is Tensor and len(m.state[WRITES])) or len(m.state[OVERTAKEN]):
+    """Emit the read of a variable, or of its elements at ``index``, if any checker can have a use for it."""
+    if (type(value) is Tensor and len(m.state[WRITES])) or len(m.state[STALE_SNAPSHOTS]):
         scope: Frame | None = frame
         while scope is not None and name not in scope.vars:
             scope = scope.parent
@@ -69,13 +74,13 @@ def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
 
 
 def quietly(m: Trace, node: cst.BaseExpression, frame: Frame) -> Value:
-    """The value of an expression of which no elements are read."""
+    """Evaluate an expression without reading the contents of its value."""
     if type(node) is cst.Name:
         return _variable(m, node, frame)
     before, m.unread = m.unread, type(node) in (cst.Subscript, cst.Attribute)
     try:
         return evaluate(m, node, frame)
-    finally:  # what is nested too deeply is left, and the file read on
+    finally:  # after a RecursionError the analysis continues
         m.unread = before
 
 
@@ -99,7 +104,7 @@ def _attribute(m: Trace, node: cst.Attribute, frame: Frame) -> Value:
 
 
 def attribute(m: Trace, value: Value, name: str, site: Site) -> Value:
-    """``value.name``."""
+    """Return ``value.name``."""
     value = m.see(value)
     if isinstance(value, Tensor):
         return methods.attribute(m, value, name, site)
@@ -107,6 +112,8 @@ def attribute(m: Trace, value: Value, name: str, site: Site) -> Value:
         return Ref(f"{value.name}.{name}")
     if isinstance(value, Object):
         return classes.attribute(m, value, name, site)
+    if isinstance(value, Namespace):
+        return modules.member(m, value, name)
     if isinstance(value, Super):
         return classes.super_attribute(m, value, name, site)
     if isinstance(value, (Class, Function)) and name == "__name__":
@@ -150,7 +157,7 @@ def _constant_attribute(value: Const, name: str, site: Site) -> Value:
 
 
 def _asked(m: Trace, value: Choice) -> Value | None:
-    """Whether one of several tensors requires grad, whichever it is; None where it may be no tensor."""
+    """Return the test whether one of several tensors requires grad; None if an option is no tensor."""
     options = [m.see(option) for guard, option in value.options if m.state.possible(guard)]
     cells = [option.cell for option in options if isinstance(option, Tensor)]
     return m.ask(*cells) if cells and len(cells) == len(options) else None
@@ -167,7 +174,7 @@ def _unknown_attribute(m: Trace, value: Unknown, name: str, site: Site) -> Value
         return m.symbol(value, name, scalar=True)
     if name in ("state_dict", "load_state_dict"):
         return Method(value, name, site.node)
-    if name in ("parameters", "named_parameters", "train", "eval"):  # what optimizers and schedulers have not
+    if name in ("parameters", "named_parameters", "train", "eval"):  # optimizers and schedulers have none of these
         m.state.set(m.state[MODULES], value, True)
     if name in facts.tensor_methods() and name not in ("data", "grad", "T", "real", "imag", "values", "indices"):
         return Method(value, name, site.node)

@@ -11,7 +11,7 @@ from ..trace.frames import Frame
 from ..trace.trace import Trace
 from .conditions import condition
 from .dispatch import evaluate, evaluates, site_of
-from .literals import unchanged
+from .literals import use_operand
 
 _BINARY = {
     cst.Add: "add", cst.Subtract: "sub", cst.Multiply: "mul", cst.Divide: "truediv", cst.FloorDivide: "floordiv",
@@ -31,7 +31,7 @@ def _binary(m: Trace, node: cst.BinaryOperation, frame: Frame) -> Value:
     left = evaluate(m, node.left, frame)
     since = m.clock
     right = evaluate(m, node.right, frame)
-    unchanged(m, node.left, left, since, frame)
+    use_operand(m, node.left, left, since, frame)
     return arithmetic.operator(m, _BINARY[type(node.operator)], left, right, site_of(node, frame))
 
 

@@ -1,4 +1,4 @@
-"""The abstract state of a value in words, for ``reveal`` in tests."""
+"""``reveal(x)``: the abstract state of a value, for tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..trace.trace import Trace
 
 
 def describe(m: Trace, value: Value) -> str:
-    """The abstract state of a value in words, for ``reveal`` in tests."""
+    """Return the abstract state of a value in words."""
     value = m.see(value)
     if isinstance(value, Choice):
         return " or ".join(sorted({describe(m, option) for guard, option in value.options if m.state.possible(guard)}))

@@ -1,4 +1,4 @@
-"""Read a whole file: module-level code first, then each entry point after those that call it."""
+"""The schedule of one file: module-level code first, then the entry points, callers before callees."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import libcst as cst
 
 from ..hazards import intent
 from ..heap.state import State, variables
-from ..heap.values import Attributes, Const, Dict, Items, List, Object, Value
+from ..heap.values import Attributes, Const, Dict, Items, List, Object, Ref, Value
 from ..models.calls import call
+from ..program.modules import Modules
 from ..program.pieces import Piece, Scan
 from ..program.scan import wraps
 from ..program.site import Site
 from ..trace.budget import Exhausted
 from ..trace.frames import Class, Frame, Function
 from ..trace.stack import Stack
-from ..trace.text import Text
+from ..trace.text import Module, Text
 from ..trace.trace import Trace
 from . import (
     assignment,
@@ -39,6 +40,7 @@ from .binding import bind
 from .dispatch import suite
 from .entries import call_class, call_entry, worth
 from .functions import run
+from .modules import imported
 
 HANDLERS = (
     assignment,
@@ -56,32 +58,34 @@ HANDLERS = (
     operators,
     subscripts,
 )
-"""The modules that register with `dispatch` what runs each kind of statement and evaluates each kind of expression."""
+"""The modules that register handlers with `dispatch`."""
 
 
 def load(m: Trace, piece: Piece, module: Frame) -> None:
-    """Read a top-level statement the first time that one of its names is asked for."""
+    """Run a top-level statement, the first time that one of its names is looked up."""
     if piece in m.text.loaded:
         return
     m.text.loaded.add(piece)
-    state, stack = m.state, m.stack
+    state, stack, before = m.state, m.stack, dict(m.work.module_state)
     m.state, m.stack = State(m.work.module_state), Stack(stepping=stack.stepping)
-    frame = Frame(module.vars, piece)
+    frame, found = Frame(module.vars, piece), m.text.module(piece.path)
     try:
         suite(m, m.text.read(piece), frame)
         for name in piece.binds:
             _fillable(m, module.vars.get(name))
-            for other in m.text.file.registered.get(name, ()):
+            m.work.module_state.update(m.state.store)  # what is registered finds the table
+            for other in found.file.registered.get(name, ()) if found is not None else ():
                 load(m, other, module)
     finally:
         m.work.module_state.update(m.state.store)
         m.state, m.stack = state, stack
     for thing, value in m.work.module_state.items():
-        state.store.setdefault(thing, value)
+        if thing not in state.store or state.store[thing] is before.get(thing):  # what the entry changed stays so
+            state.store[thing] = value
 
 
 def _fillable(m: Trace, value: Value | None) -> None:
-    """An empty container of the module is there to be filled, by decorators or by others who import it."""
+    """Mark an empty container of the module as open: decorators, or code that imports it, may fill it."""
     if isinstance(value, Dict) and not m.state.get(value).items:
         m.state.put(value, Attributes({}, True))
     elif isinstance(value, List) and not m.state.get(value).items:
@@ -89,7 +93,7 @@ def _fillable(m: Trace, value: Value | None) -> None:
 
 
 class Interpreter(Trace):
-    """The trace together with what runs the program."""
+    """The trace with the functions that run the program."""
 
     __slots__ = ()
 
@@ -105,14 +109,20 @@ class Interpreter(Trace):
     def load(self, piece: Piece, module: Frame) -> None:
         load(self, piece, module)
 
+    def find_module(self, name: str, path: str) -> Value:
+        found = imported(self, name, None, path)
+        return found if found is not None else Ref(name)
 
-def analyse(file: Scan, extra: frozenset[str] = frozenset()) -> Trace:
+
+def analyse(file: Scan, extra: frozenset[str] = frozenset(), others: Modules | None = None) -> Trace:
     """Read a whole file: its module-level code, then whatever that did not call.
 
-    ``extra`` are the families that are off by default and wanted all the same: "possible", "style".
+    ``extra`` are the families that are off by default and wanted all the same: "possible", "style". ``others`` are the
+    other files of the project, if imports are followed.
     """
-    m = Interpreter(Text(file), extra)
+    m = Interpreter(Text(file, others), extra)
     module = Frame(variables({"__name__": Const("__main__")}), file.pieces[0])
+    m.text.modules[file.path] = Module(file, module)
     piece = file.pieces[0]
     try:
         with not_too_deep(m, piece):
@@ -132,7 +142,7 @@ def analyse(file: Scan, extra: frozenset[str] = frozenset()) -> Trace:
 
 @contextmanager
 def not_too_deep(m: Trace, piece: Piece) -> Iterator[None]:
-    """Read something of a piece; where it is nested too deeply for Python, the others are read all the same."""
+    """Read a piece. If it is nested too deeply for Python, note that and continue with the others."""
     try:
         yield
     except RecursionError:
@@ -152,7 +162,7 @@ def _definition(m: Trace, piece: Piece, module: Frame) -> None:
 
 
 def _module_code(m: Trace, module: Frame) -> None:
-    """Module-level statements, in order; where none of them matters they are left until a name asks for them."""
+    """Run module-level statements in order. If none is worth reading, they run when one of their names is looked up."""
     m.fresh_entry()
     m.stack.frames = [module]
     if all(piece.definition for piece in m.text.file.worth):
@@ -167,11 +177,11 @@ def _module_code(m: Trace, module: Frame) -> None:
                     m.text.loaded.add(other)
                     suite(m, m.text.read(other), Frame(module.vars, other))
     filled = {thing: what for thing, what in m.state.store.items() if isinstance(thing, (List, Dict, Object))}
-    m.work.module_state.update(filled)  # entry points find the tables and registries as module-level code left them
+    m.work.module_state.update(filled)  # entry points see the tables and registries that module-level code filled
 
 
 def callers_first(file: Scan) -> list[Piece]:
-    """The definitions worth reading, each after those that mention it, so that it is read as it is really called."""
+    """Return the definitions worth reading, callers before callees: a call with real arguments comes first."""
     order: list[Piece] = []
     seen: set[Piece] = set()
 
@@ -192,7 +202,7 @@ def callers_first(file: Scan) -> list[Piece]:
     for piece in file.worth:
         for name in piece.mentions:
             mentions.setdefault(name, []).append(piece)
-    left = {name: iter(pieces) for name, pieces in mentions.items()}  # whoever was seen once is not looked at again
+    left = {name: iter(pieces) for name, pieces in mentions.items()}  # each user is visited once
 
     def users(piece: Piece) -> Iterator[Piece]:
         private = {function.name for function in piece.functions if function.name.startswith("_")}

@@ -16,7 +16,7 @@ from .names import quietly, read_variable
 
 
 def index_of(m: Trace, node: cst.Subscript, owner: Value, frame: Frame) -> Value:
-    """The value between the brackets; a tensor that is the key of a dictionary is looked up, not read."""
+    """Return the value between the brackets. The contents of a tensor that is the key of a dictionary are not read."""
     read = evaluate if not m.state[WRITES] or isinstance(m.see(owner), (Tensor, Array, Choice)) else quietly
     items: list[Value] = []
     for element in node.slice:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..heap.values import (
     NONE,
     Array,
@@ -86,7 +88,8 @@ def call(m: Trace, callee: Value, args: list[Value], kwargs: dict[str, Value], s
     if hasattr(callee, "options"):
         return m.split([callee], lambda options: call(m, options[0], args, kwargs, site))
     if isinstance(callee, GradMode):
-        return args[0] if args else callee
+        made = m.see(args[0]) if args else callee
+        return replace(made, grad=callee.on, inference=callee.inference) if isinstance(made, Function) else made
     if isinstance(callee, Unknown) and callee.scalar:
         return Unknown(scalar=True)
     given = Call(m, "", args, kwargs, site)

@@ -6,6 +6,7 @@ from ..heap.values import NONE, Array, Bindings, CellState, Const, Grad, Tensor,
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace.callables import Method
+from ..trace.holdings import depth_of
 from ..trace.trace import Trace
 from . import registry
 from .overloads import apply
@@ -38,7 +39,7 @@ def _backward(call: registry.Call, tensor: Tensor) -> Value:
 @registry.method(TENSOR, "detach_")
 def _detach(call: registry.Call, tensor: Tensor) -> Value:
     if tensor.view is not View.NONE:
-        call.m.refuse("detach", call.site)
+        call.m.refuse("detach", call.site, depth=depth_of(call.m, tensor))
     call.m.state.put(tensor.cell, CellState(Grad.NO, None, True))
     return tensor
 

@@ -29,11 +29,11 @@ from ..heap.values import (
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace import events
-from ..trace.holdings import tensors_in, unknowns
+from ..trace.holdings import depth_of, tensors_in, unknowns
 from ..trace.log import PLAIN, Written
 from ..trace.trace import BATCHED, Trace
 from .refusals import adds_up, overlaps, refusal, unbatched
-from .results import make_result, to_integers
+from .results import holds_integers, make_result, to_integers
 
 _FILLING = frozenset("fill zero masked_fill index_fill fill_ zero_ masked_fill_ index_fill_ index_put_".split())
 """In-place operators that torch lets write to expanded memory."""
@@ -154,7 +154,11 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
         if op.name in _FILLING and tensor.view is View.EXPANDED:
             events.write(m, tensor.storage, form, site)
             if op.name in _MASKED:
-                m.refuse("expand" if Grad.YES in (m.grad(tensor), call.grad) else "expanded", site)
+                m.refuse(
+                    "expand" if Grad.YES in (m.grad(tensor), call.grad) else "expanded",
+                    site,
+                    depth=depth_of(m, tensor),
+                )
             continue
         if any(overlaps(tensor, other) for other in call.given):
             m.refuse("overlap", site)
@@ -191,7 +195,8 @@ def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], ref
     if op.writes and not refused:
         returned = {out.of for out in op.outs if out.kind == "same"}
         for tensor in [t for name in op.writes if name in returned or not op.outs for t in call.operands.get(name, ())]:
-            m.state.put(tensor.cell, CellState(max(m.cell(tensor).grad, call.grad), node, False))
+            if not holds_integers(tensor):
+                m.state.put(tensor.cell, CellState(max(m.cell(tensor).grad, call.grad), node, False))
     shared = {tensor.cell for tensor in call.given}
     for out, result in zip(op.outs, results, strict=True):
         if out.differentiable and out.kind != "detached" and not to_integers(op, call.bound):
@@ -296,7 +301,7 @@ def write(
     events.attempt(m, tensor, form, site)
     overlapping = tensor.lead is Dimension.OVERLAPPING and adds_up(form, written.op)
     if refused or tensor.lead is Dimension.ROW or overlapping:
-        m.refuse(refused or "expanded", site)
+        m.refuse(refused or "expanded", site, depth=depth_of(m, tensor))
     if not refused:
         if tensor.origin is not Source.MAYBE_CAST or tensor.storage not in m.backward.readonly:
             events.write(m, tensor.storage, form, site)

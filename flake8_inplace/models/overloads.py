@@ -6,7 +6,7 @@ from ..heap.values import NONE, Bindings, CellState, Const, Grad, List, Tensor, 
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace import events
-from ..trace.holdings import tensors_in
+from ..trace.holdings import depth_of, tensors_in
 from ..trace.trace import Trace
 from .operators import holds, run
 from .refusals import MIXING, in_its_way
@@ -74,7 +74,7 @@ def _into(m: Trace, out: Value, result: Value, site: Site) -> Value:
         target = m.promote(target)
         if isinstance(target, Tensor):
             if m.grad_mode and Grad.YES in (m.grad(target), *(m.grad(t) for t in tensors_in(m, result))):
-                m.refuse("out grad", site)
+                m.refuse("out grad", site, depth=depth_of(m, target))
             else:
                 events.write(m, target.storage, "out", site)
     return out

@@ -188,6 +188,12 @@ def _converts(op: facts.Op, bound: Bindings) -> bool:
     )
 
 
+def holds_integers(tensor: Tensor) -> bool:
+    """Whether a tensor was made with a type that has no gradient, which no write in place changes."""
+    given = tensor.made.values if tensor.made is not None and tensor.origin is Source.BLANK else ()
+    return any(isinstance(value, Ref) and value.name in _INTEGERS for value in given)
+
+
 def to_integers(op: facts.Op, bound: Bindings) -> bool:
     """Whether a conversion is to a type that has no gradient."""
     return op.name in ("to", "type") and any(

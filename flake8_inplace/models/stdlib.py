@@ -115,3 +115,9 @@ def _operator(call: Call) -> Value | None:
     if plain[:1] == "i" and plain[1:] in arithmetic.BINARY:
         return arithmetic.augment(call.m, plain[1:], left, right, call.site, "op_")
     return None
+
+
+@model("importlib.import_module")
+def _import_module(call: Call) -> Value | None:
+    name = constant(call.seen(0))
+    return call.m.find_module(name, call.site.piece.path) if isinstance(name, str) else None

@@ -78,6 +78,14 @@ class Project:
         """Return the folders that absolute imports of a file are looked for in: see `Roots.roots`."""
         return self._roots.roots(file)
 
+    def top(self, file: str) -> str:
+        """Return the folder that holds all of a file's project."""
+        return self._roots.top(file)
+
+    def is_installed(self, file: str) -> bool:
+        """Whether a file belongs to an installed package."""
+        return self._roots.is_installed(file)
+
     def module_of(self, file: str) -> str:
         """Return the dotted name of a file."""
         return self._roots.module_of(file)

@@ -37,6 +37,7 @@ class Piece:
     registers: frozenset[str] = frozenset()
     functions: dict[Definition, Piece] = field(default_factory=dict)
     worth: bool = False
+    path: str = ""  # of the file; empty if it is not known
     _tree: Tree | None = None
     _block: libcst.IndentedBlock | None = None
 
@@ -87,14 +88,17 @@ class Scan:
     """What the cheap pass found out about a file.
 
     ``registered`` are the definitions that go into a variable, ``backwards`` the functions that are given to
-    ``register_autograd`` of an operator: autograd calls them, and records nothing of what they do.
+    ``register_autograd`` of an operator: autograd calls them, and records nothing of what they do. ``followed`` are
+    the names that it imports from files that are read.
     """
 
     pieces: list[Piece]
+    path: str = ""
     binders: dict[str, list[Piece]] = field(default_factory=dict)
     worth: list[Piece] = field(default_factory=list)
     registered: dict[str, list[Piece]] = field(default_factory=dict)
     backwards: frozenset[str] = frozenset()
+    followed: frozenset[str] = frozenset()
 
     def mentions(self, names: frozenset[str]) -> bool:
         """Whether any of these names is anywhere in the file."""

@@ -6,7 +6,7 @@ distance, or if its class makes a module that may. Nothing that the other functi
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from .summary import Group, Triggers, Unit
@@ -17,48 +17,104 @@ _RUNNERS = frozenset({"forward", "backward", "setup_context", "jvp", "vmap", "st
 """Methods that run without being mentioned, as those with two underscores do."""
 
 
-def mark(parts: Iterable[tuple[frozenset[str], Unit | Group]], triggers: Triggers, everything: bool = False) -> bool:
-    """Mark what is worth reading of top-level statements, each with the names that it binds; False if nothing is.
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """How names may come to overwrite a tensor: those that ``runs`` something, and those that ``makes`` it."""
 
-    ``everything`` is, where what code of other files may overwrite is asked for as well.
-    """
-    file = _File({}, [], [])
-    for names, part in parts:
-        file.add(part, names, None)
-    users = file.users()
-    mentions = frozenset[str]().union(*(unit.mentions for unit, _ in file.units))
-    minded = not mentions.isdisjoint(triggers.contexts)
-    trains = not mentions.isdisjoint(("backward", "grad"))
-    imported = frozenset[tuple[str, str]]().union(*(unit.imported for unit, _ in file.units))
-    first = {name for module, name in imported if module == "torch.nn.init"}
-    others = {name for module, name in imported if module != "torch.nn.init"}
-    reached: list[Hashable] = []
-    for unit, owner in file.units:
-        custom = owner is not None and "Function" in owner.bases
-        writes = unit.writes or (unit.fills and minded) or not others.isdisjoint(unit.loads)
-        begins = unit.begins or not first.isdisjoint(unit.loads)
-        if writes or unit.makes or custom or (begins and (trains or unit.returns)):
-            reached.append(("runs", unit))
-        if unit.makes:
-            reached.append(("makes", unit))
-    seen = set(reached)
-    while reached:
-        for user in users.get(reached.pop(), ()):
-            if user not in seen:
-                seen.add(user)
-                reached.append(user)
-    for unit, _ in file.units:
-        unit.worth = everything or ("runs", unit) in seen
-    return everything or bool(seen)
+    runs: frozenset[str] = frozenset()
+    makes: frozenset[str] = frozenset()
+
+    def __or__(self, other: Ways) -> Ways:
+        return Ways(self.runs | other.runs, self.makes | other.makes)
+
+    def __bool__(self) -> bool:
+        return bool(self.runs or self.makes)
+
+
+NOWAY = Ways()
+
+
+class Reach:
+    """What is worth reading in a file: its top-level statements, each with the names that it binds."""
+
+    def __init__(
+        self, parts: Iterable[tuple[frozenset[str], Unit | Group]], triggers: Triggers, followed: frozenset[str]
+    ) -> None:
+        self._file = _File({}, [], [], followed)
+        for names, part in parts:
+            self._file.add(part, names, None)
+        self._users = self._file.users()
+        self._seeds = list(self._begin(triggers))
+
+    def _begin(self, triggers: Triggers) -> Iterator[Hashable]:
+        """The units that overwrite something themselves, or make what does."""
+        units = self._file.units
+        mentions = frozenset[str]().union(*(unit.mentions for unit, _ in units))
+        minded = not mentions.isdisjoint(triggers.contexts)
+        trains = not mentions.isdisjoint(("backward", "grad"))
+        imported = frozenset[tuple[str, str]]().union(*(unit.imported for unit, _ in units))
+        first = {name for module, name in imported if module == "torch.nn.init"}
+        others = {name for module, name in imported if module != "torch.nn.init"}
+        for unit, owner in units:
+            custom = owner is not None and "Function" in owner.bases
+            writes = unit.writes or (unit.fills and minded) or not others.isdisjoint(unit.loads)
+            begins = unit.begins or not first.isdisjoint(unit.loads)
+            if writes or unit.makes or custom or (begins and (trains or unit.returns)):
+                yield "runs", unit
+            if unit.makes:
+                yield "makes", unit
+
+    def _from_outside(self, outside: Ways) -> Iterator[Hashable]:
+        """The units that what other files define leads to: they mention it, or inherit from it."""
+        both = outside.runs | outside.makes
+        inherits = {group for group in self._file.groups if not both.isdisjoint(group.bases)}
+        for group in inherits:
+            yield "instance", group
+            yield "parts", group
+        for unit, owner in self._file.units:
+            if owner in inherits or not unit.mentions.isdisjoint(both):
+                yield "runs", unit
+            if not unit.mentions.isdisjoint(outside.makes):
+                yield "makes", unit
+
+    def spread(self, outside: Ways = NOWAY) -> tuple[set[Hashable], Ways]:
+        """Return all that can come to overwrite a tensor, and the names of the file among it.
+
+        ``outside`` are names that the file imports from others.
+        """
+        reached = [*self._seeds, *(self._from_outside(outside) if outside else ())]
+        seen = set(reached)
+        while reached:
+            for user in self._users.get(reached.pop(), ()):
+                if user not in seen:
+                    seen.add(user)
+                    reached.append(user)
+        names = self._file.defined
+        runs = frozenset(name for name in names if ("runs", name) in seen or name in outside.runs)
+        return seen, Ways(runs, frozenset(name for name in names if ("makes", name) in seen or name in outside.makes))
+
+    def mark(self, outside: Ways = NOWAY, everything: bool = False) -> bool:
+        """Mark the units that are worth reading; False if none is.
+
+        ``everything`` is, where what code of other files may overwrite is asked for as well.
+        """
+        seen, _ = self.spread(outside)
+        for unit, _ in self._file.units:
+            unit.worth = everything or ("runs", unit) in seen
+        return everything or bool(seen)
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What all names of a file may stand for, its units with their classes, and its classes."""
+    """What all names of a file may stand for, its units with their classes, and its classes.
+
+    ``followed`` are the names that it imports from files that are read: a base class there may call any method.
+    """
 
     defined: dict[str, list[Unit | Group]]
     units: list[tuple[Unit, Group | None]]
     groups: list[Group]
+    followed: frozenset[str]
 
     def add(self, part: Unit | Group, names: Iterable[str], owner: Group | None) -> None:
         for name in names:
@@ -129,7 +185,8 @@ class _File:
                     lead(("instance", part), ("runs", name), ("makes", name))
         for unit, owner in self.units:
             referred = unit.referred.union(name for callee, name in unit.given if not self.foreign(callee))
-            for name in unit.mentions | unit.strings:
+            outside = unit.own if owner is None else frozenset[str]()  # of a function with a parameter called `self`
+            for name in unit.mentions | unit.strings | outside:
                 if name in self.defined and not name.startswith("__"):
                     mention(unit, name, name in referred)
             if owner is None:
@@ -147,7 +204,9 @@ class _File:
                 define((families[group], method.name), method)
                 if method.name in _BUILDERS:
                     lead(("makes", method), ("parts", group))
-                elif method.name in _RUNNERS or method.name.startswith("__"):
+                elif (
+                    method.name in _RUNNERS or method.name.startswith("__") or not self.followed.isdisjoint(group.bases)
+                ):
                     lead(("runs", method), ("instance", group))
             for base in self.bases(group):
                 lead(("parts", base), ("parts", group))

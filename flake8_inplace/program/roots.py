@@ -110,6 +110,22 @@ class Roots:
             self._roots[key] = tuple(kept)
         return self._roots[key]
 
+    def top(self, file: str) -> str:
+        """Return the folder that holds all of a file's project.
+
+        It is the marked one, or the one that flake8 runs in, or that above the topmost package.
+        """
+        folder = os.path.dirname(self.absolute(file))
+        above = self._project(folder)
+        if above:
+            return above[-1]
+        below = _is_below(folder, self._folder) and os.path.dirname(self._folder) != self._folder
+        return self._folder if below else self._top(folder)
+
+    def is_installed(self, file: str) -> bool:
+        """Whether a file belongs to an installed package."""
+        return bool(_installed(file)[0]) or any(_is_below(file, root.folder) for root in self._packages())
+
     def module_of(self, file: str) -> str:
         """Return the dotted name of a file, counted from the topmost package that it is in."""
         file = self.absolute(file)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from . import reach, summary
+from . import summary
 from .pieces import Definition, Piece, Scan
+from .reach import NOWAY, Reach, Ways
 from .summary import Group, Triggers, Unit
 
 TABLE = 4_000
@@ -27,20 +28,40 @@ def scan(
     source: str,
     tree: ast.Module,
     triggers: Triggers,
-    frameworks: frozenset[str] = FRAMEWORKS,
     everything: bool = False,
+    path: str = "",
+    outside: Ways = NOWAY,
+    followed: frozenset[str] = frozenset(),
 ) -> Scan | None:
-    """The pieces of a file, or None where nothing in it can be a hazard; ``everything`` as for `reach.mark`."""
-    if not any(name in source for name in frameworks) or not _imports(tree, frameworks):
+    """The pieces of a file, or None where nothing in it can be a hazard; ``everything`` as for `Reach.mark`.
+
+    ``outside`` are the names that the file imports from others and that may overwrite something, ``followed`` all
+    that it imports from files that are read.
+    """
+    outline = Outline(tree, triggers, followed)
+    if not outline.reach.mark(outside, everything):
         return None
-    parts = summary.read(tree, triggers)
-    names = [frozenset(_binds(statement)) for statement in tree.body]
-    tables = list(_registers(tree.body, parts, names))
-    found = [names | others for names, others in zip(names, tables, strict=True)]
-    if not reach.mark(zip(found, parts, strict=True), triggers, everything):
-        return None
+    return pieces(source, tree, outline, path, followed)
+
+
+class Outline:
+    """What one pass over a file found out: its statements, the names they bind, and what they may overwrite."""
+
+    def __init__(self, tree: ast.Module, triggers: Triggers, followed: frozenset[str] = frozenset()) -> None:
+        self.parts = summary.read(tree, triggers)
+        self.names = [frozenset(_binds(statement)) for statement in tree.body]
+        self.tables = list(_registers(tree.body, self.parts, self.names))
+        found = [names | others for names, others in zip(self.names, self.tables, strict=True)]
+        self.reach = Reach(zip(found, self.parts, strict=True), triggers, followed)
+
+
+def pieces(
+    source: str, tree: ast.Module, outline: Outline, path: str = "", followed: frozenset[str] = frozenset()
+) -> Scan:
+    """Cut a file into the pieces that are read one by one."""
     lines = source.split("\n")  # a form feed ends no line of Python
-    result = Scan([_piece(*each, lines) for each in zip(tree.body, parts, names, tables, strict=True)])
+    each = zip(tree.body, outline.parts, outline.names, outline.tables, strict=True)
+    result = Scan([_piece(*one, lines, path) for one in each], path, followed=followed)
     for piece in result.pieces:
         for name in piece.binds:
             result.binders.setdefault(name, []).append(piece)
@@ -69,10 +90,15 @@ def wraps(piece: Piece, file: Scan) -> bool:
 
 
 def _defines(file: Scan, name: str) -> bool:
-    return any(piece.definition for piece in file.binders.get(name, ()))
+    return name in file.followed or any(piece.definition for piece in file.binders.get(name, ()))
 
 
-def _imports(tree: ast.Module, frameworks: frozenset[str]) -> bool:
+def handles_tensors(source: str, tree: ast.Module, frameworks: frozenset[str]) -> bool:
+    """Whether a file imports a package that handles tensors."""
+    return any(name in source for name in frameworks) and brings(tree, frameworks)
+
+
+def brings(tree: ast.Module, frameworks: frozenset[str]) -> bool:
     for node in ast.walk(tree):
         names: list[str] = []
         if isinstance(node, ast.Import):
@@ -113,14 +139,19 @@ def _root(node: ast.expr) -> str:
 
 
 def _piece(
-    statement: ast.stmt, part: Unit | Group, binds: frozenset[str], registers: frozenset[str], lines: list[str]
+    statement: ast.stmt,
+    part: Unit | Group,
+    binds: frozenset[str],
+    registers: frozenset[str],
+    lines: list[str],
+    path: str,
 ) -> Piece:
     units, definition = list(part.units()), _is_definition(statement)
     mentions = frozenset[str]().union(*(unit.mentions for unit in units))
     first, end = _first(statement), statement.end_lineno or statement.lineno
     passes, decorators = _passes(statement, part), _decorators(statement)
-    piece = Piece([statement], lines, first, end, binds, mentions, definition, passes, decorators, registers)
-    piece.functions = {node: _body(node, unit, lines) for node, unit in _functions(statement, part)}
+    piece = Piece([statement], lines, first, end, binds, mentions, definition, passes, decorators, registers, path=path)
+    piece.functions = {node: _body(node, unit, lines, path) for node, unit in _functions(statement, part)}
     piece.worth = any(unit.worth for unit in units)
     if not definition and not piece.worth and piece.size > TABLE:
         piece.body = []
@@ -143,9 +174,11 @@ def _functions(statement: ast.stmt, part: Unit | Group) -> Iterator[tuple[Defini
         yield statement, part
 
 
-def _body(node: Definition, unit: Unit, lines: list[str]) -> Piece:
+def _body(node: Definition, unit: Unit, lines: list[str], path: str) -> Piece:
     end = node.end_lineno or node.lineno
-    return Piece(node.body, lines, node.body[0].lineno, end, mentions=unit.mentions | unit.own, worth=unit.worth)
+    return Piece(
+        node.body, lines, node.body[0].lineno, end, mentions=unit.mentions | unit.own, worth=unit.worth, path=path
+    )
 
 
 def _passes(statement: ast.stmt, unit: Unit | Group) -> frozenset[str] | None:

@@ -1,1 +1,1 @@
-"""What is happening: sites, frames, the call stack, budgets. Models and checkers are handed it; it knows neither."""
+"""The trace: frames, the call stack, events, the log of writes, budgets. It knows neither models nor checkers."""

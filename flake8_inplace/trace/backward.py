@@ -1,4 +1,4 @@
-"""A backward function that is being read."""
+"""The custom backward that is being read."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..heap.values import Saved, Storage
 
 @dataclass(slots=True, eq=False)
 class BackwardRun:
-    """A custom function's backward, or a hook of the backward pass, while it is read; empty while none is."""
+    """The backward of a custom function, or a hook of the backward pass, while it is read. Otherwise empty."""
 
-    readonly: dict[Storage, str] = field(default_factory=dict)  # memory it must not write to, with the misuse
-    saved: dict[Storage, list[Write]] = field(default_factory=dict)  # memory it may overwrite once, with the writes
+    readonly: dict[Storage, str] = field(default_factory=dict)  # storages it must not write to, with the misuse
+    saved: dict[Storage, list[Write]] = field(default_factory=dict)  # storages it may overwrite once, with the writes
 
 
 def all_writes(options: Options[tuple[Write, ...]]) -> tuple[Write, ...]:
-    """Join the writes of several paths: each counts."""
+    """Join the writes of several paths: all of them, each once."""
     return tuple(dict.fromkeys(write for _, writes in options for write in writes))
 
 
 SECOND_BACKWARD: Declared[Saved, tuple[Write, ...]] = Declared(all_writes)
-"""The writes that a custom backward makes to what it saved for itself: a hazard if a second backward comes."""
+"""The writes of a custom backward to tensors that its forward saved: a hazard if a second backward follows."""

@@ -6,27 +6,27 @@ import time
 from dataclasses import dataclass, field
 
 SECONDS = 20
-"""Processor time after which the rest of a file is left."""
+"""Processor time after which the rest of a file is skipped."""
 FILE_STATEMENTS = 300_000
-"""Statements read for one file."""
+"""The most statements that are read for one file."""
 ENTRY_STATEMENTS = 6000
-"""Statements read for one entry point, calls and second loop passes included; beyond it calls are not followed."""
+"""Statements read for one entry point, including those of calls and iterations. Beyond it, calls are not followed."""
 
 
 class Exhausted(Exception):
-    """The file asks for more work than a linter should spend on it."""
+    """The file needs more work than a linter should spend on it."""
 
 
 @dataclass(slots=True, eq=False)
 class Budget:
-    """What has been spent of it. Processor time is a system call to ask for, so the wall clock is checked first."""
+    """The work done for a file. Reading the processor time is a system call, so the wall clock is checked first."""
 
     alarm: float = field(default_factory=lambda: time.perf_counter() + SECONDS)
     deadline: float = field(default_factory=lambda: time.thread_time() + SECONDS)
     statements: int = 0
     calls: int = 0
     entry_statements: int = 0
-    recursive: int = 0  # calls of a function inside itself, in this entry
+    recursive: int = 0  # recursive calls in this entry point
 
     def statement(self) -> None:
         """Count a statement. Raise Exhausted if the file is over its budget."""

@@ -1,4 +1,4 @@
-"""Callable values that the program does not define by ``def`` or ``class``."""
+"""Callable values that the program does not define by ``def`` or ``class``, and modules of the project."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..heap.values import Callable_, Value
+from ..program.roots import Module
 from ..program.sealed import sealed
 from ..program.site import Site
 from .frames import Class, Function
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 @sealed(frozen=True, slots=True, eq=False)
 class Managed(Callable_):
-    """A context manager that a generator makes, before it is entered."""
+    """The context manager that a function under ``contextlib.contextmanager`` returns, before it is entered."""
 
     function: Function
     args: list[Value]
@@ -26,7 +27,7 @@ class Managed(Callable_):
 
 @sealed(frozen=True, slots=True)
 class Bound(Callable_):
-    """A function together with its receiver."""
+    """A function of the program, bound to its receiver."""
 
     function: Function
     receiver: Value
@@ -34,7 +35,7 @@ class Bound(Callable_):
 
 @sealed(frozen=True, slots=True)
 class Method(Callable_):
-    """A method of a value that no class of the file defines: ``x.add_``, ``items.append``."""
+    """A bound method that no class of the file defines: ``x.add_``, ``items.append``."""
 
     receiver: Value
     name: str
@@ -42,8 +43,15 @@ class Method(Callable_):
 
 
 @sealed(frozen=True, slots=True)
+class Namespace(Callable_):
+    """A module of the project as a value. It is no callable, but `Callable_` is where other rooms add values."""
+
+    module: Module
+
+
+@sealed(frozen=True, slots=True)
 class Super(Callable_):
-    """``super()``: the classes after ``owner``."""
+    """``super()``: looks names up in the classes after ``owner``."""
 
     owner: Class
     receiver: Value
@@ -58,7 +66,7 @@ class Partial(Callable_):
 
 @sealed(frozen=True, slots=True, eq=False)
 class Transform(Callable_):
-    """A function that ``torch.func`` transformed: by ``vmap`` over the dimensions ``dims``, or by ``grad``."""
+    """A function that ``torch.func`` transformed: with ``vmap`` over the dimensions ``dims``, or with ``grad``."""
 
     kind: str
     function: Value
@@ -75,9 +83,9 @@ class GradMode(Callable_):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Packing(Callable_):
-    """A context manager that packs what is saved in it; autograd's version check is off then.
+    """``saved_tensors_hooks``: a context manager that packs the tensors saved in it, without autograd's version check.
 
-    ``shares`` says that what is packed is the saved tensor itself.
+    ``shares``: the hooks return the saved tensor itself, not a copy.
     """
 
     shares: bool

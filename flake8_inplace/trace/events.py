@@ -1,7 +1,7 @@
-"""What happens while a program is read, and who listens.
+"""The events that happen while a program is read.
 
-The interpreter and the models emit events: ``events.overwrite(m, tensor, form, site, written)``. A checker listens by
-decorating a function: ``@overwrite.listen``. Neither knows the other.
+The interpreter and the models emit them: ``events.overwrite(m, tensor, form, site, written)``. A checker listens with a
+decorated function: ``@events.overwrite.listen``. Neither side knows the other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ P = ParamSpec("P")
 
 
 class Event(Generic[P]):
-    """One kind of event. Calling it tells all listeners, in the order in which they were registered."""
+    """One kind of event. Calling it calls all listeners, in the order of their registration."""
 
     __slots__ = ("listeners",)
 
@@ -31,7 +31,7 @@ class Event(Generic[P]):
             listener(m, *args, **kwargs)
 
     def listen(self, listener: Callable[Concatenate[Trace, P], None]) -> Callable[Concatenate[Trace, P], None]:
-        """Register a listener; a decorator."""
+        """Register a listener. Use it as a decorator."""
         self.listeners.append(listener)
         return listener
 
@@ -39,15 +39,15 @@ class Event(Generic[P]):
 # Writes
 
 write: Event[[Storage, str, Site]] = Event()
-"""The memory of ``storage`` is overwritten, in a form of writing."""
+"""The memory of a storage is overwritten: storage, form of the write, place."""
 attempt: Event[[Tensor, str, Site]] = Event()
-"""An in-place write is attempted, which torch may refuse."""
+"""An in-place write is about to run, which PyTorch may refuse: tensor, form, place."""
 overwrite: Event[[Tensor, str, Site, Written]] = Event()
-"""A tensor of the program is overwritten in place; `write` has told of its memory."""
+"""A tensor is overwritten in place: tensor, form, place, new values. `write` was emitted for its storage before."""
 write_array: Event[[Array, Site, Written]] = Event()
 """A numpy array is overwritten."""
 operate: Event[[str, Tensor, list[Tensor], Value, Site]] = Event()
-"""An in-place operator is about to overwrite a tensor with others, scaled by ``alpha``: operator, tensor, others."""
+"""An in-place operator is about to overwrite a tensor: operator, tensor, other operands, their factor ``alpha``."""
 assign_part: Event[[Tensor, tuple[Value, ...], Value, Site]] = Event()
 """``tensor[index] = value`` is about to run."""
 copy: Event[[Tensor, Tensor]] = Event()
@@ -55,73 +55,73 @@ copy: Event[[Tensor, Tensor]] = Event()
 replace_data: Event[[Tensor, Value]] = Event()
 """``tensor.data = value``."""
 update: Event[[Site | None]] = Event()
-"""Parameters are updated: by an optimizer step, or (None) after a backward, by code that is not shown."""
+"""Parameters are updated: by an optimizer step, or (None) after a backward, by unknown code."""
 
 # Autograd
 
 record: Event[[Tensor]] = Event()
-"""Autograd records an operator that a tensor is an operand of."""
+"""Autograd records an operator with this operand."""
 compare: Event[[Tensor, Tensor]] = Event()
-"""An operator asks how two tensors differ."""
+"""An operator compares two tensors: ``sub``, ``eq``, ``allclose``, ``mse_loss``."""
 reach: Event[[Sequence[Value]]] = Event()
-"""A backward may start from these values, now or in code that is not shown."""
+"""A backward may start from these values, now or in unknown code."""
 retain_graph: Event[[Sequence[Value]]] = Event()
-"""A backward from these values kept their graph."""
+"""A backward from these values retained their graph."""
 free_graph: Event[[Sequence[Node]]] = Event()
-"""A backward went through these nodes, and freed what they and those before them had saved."""
+"""A backward went through these nodes, and freed what they and their ancestors saved."""
 requires_grad: Event[[Tensor, bool, Site]] = Event()
 """``tensor.requires_grad_(value)``, or ``tensor.requires_grad = value``, is about to run."""
 
-# Variables, attributes and containers take, give and lose values
+# Variables, attributes and containers: reads and writes of their values
 
 bind: Event[[Frame, str, Value]] = Event()
 """A variable is about to be bound."""
 read_variable: Event[[str, Value, Frame, tuple[Value, ...]]] = Event()
-"""A variable of a frame is read, or its elements at an index: name, value, frame, index."""
+"""A variable of a frame is read, or only its elements at an index: name, value, frame, index."""
 set_attribute: Event[[Object, str, Value]] = Event()
 """An attribute of an instance is about to be bound."""
 read_attribute: Event[[Object, str, Value]] = Event()
 """An attribute of an instance is read."""
 read_part: Event[[Value]] = Event()
-"""A part of something that others hold is read."""
+"""An attribute or element of an unknown value is read."""
 read_operand: Event[[Value, int, bool]] = Event()
-"""An operand that was evaluated at a moment is used now; the flag says that it has a name."""
+"""An operand is used: its value, when it was evaluated, whether it is a variable or attribute."""
 store: Event[[List | Dict, Value]] = Event()
-"""A container takes a value."""
+"""A value is put into a container."""
 append: Event[[List, Value]] = Event()
-"""A list takes a value at its end."""
+"""A value is appended to a list."""
 store_key: Event[[Dict, Hashable, Value]] = Event()
-"""A dictionary is given a value under a key."""
+"""A value is put into a dictionary under a key."""
 load: Event[[List | Dict, Value, bool]] = Event()
-"""An element of a container is read; the flag says that it gets a name."""
+"""An element of a container is read: container, element, whether it may get a name (not by ``f(**table)``)."""
 remove: Event[[List | Dict, Value]] = Event()
-"""An element leaves a container."""
+"""An element is removed from a container."""
 pass_on: Event[[Value, List | Dict, Iterable[Value]]] = Event()
-"""A container takes over what another one holds: the other one, the container, the values."""
+"""Values are copied from one container to another: source, target, values."""
 
 # Calls
 
 discard: Event[[Value, str, Site]] = Event()
-"""A method is called and its result thrown away: the receiver, which others can reach, the method."""
+"""A method of a variable, attribute or element is called as a statement: receiver, name of the method, place."""
 returns: Event[[Sequence[Value], Value, int, bool]] = Event()
-"""A function returns: its arguments, the result, when it was called, whether the result is used."""
+"""A function returns: arguments, result, when it was called, whether the result is used."""
 announce: Event[[Iterable[Value], int]] = Event()
-"""The caller knows that what it called since a moment overwrites these arguments."""
+"""A call declares that it works in place (by its name, ``inplace=True``, ``mark_dirty``): arguments, when it began."""
 yields: Event[[Frame, List, Sequence[Value]]] = Event()
-"""A generator yields values: its frame, the list that stands for all that it yields, the values."""
+"""A generator yields values: its frame, the list of all yielded values, the values."""
 derive: Event[[List, Value]] = Event()
-"""A list stands for the values of a generator, as another list does: ``zip``, ``islice``."""
+"""A list is derived from the values of a generator (``zip``, ``islice``): the list, the source."""
 exhaust: Event[[Value, int]] = Event()
-"""A loop over a generator, which began at a moment, has ended."""
+"""A loop over a generator ends: what it iterated over, when it began."""
 collect: Event[[Value, Sequence[Value]]] = Event()
-"""All that a generator yields is put in one container before any of it is used."""
+"""All values of a generator are collected before the first one is used: what was iterated over, the values."""
 state_dict: Event[[Value, Value, Site]] = Event()
 """``states = module.state_dict()``: module, states."""
 load_state_dict: Event[[Value, Value, Sequence[Tensor]]] = Event()
 """``module.load_state_dict(states)``: module, states, the parameters of the module."""
 checkpoint: Event[[Sequence[Tensor], int]] = Event()
-"""What was called at a moment runs again in the backward: the buffers that it has."""
+"""A checkpointed module runs again in backward: its buffers, when it was called."""
 dataset: Event[[Function, Value, Site]] = Event()
-"""The program has a dataset: its ``__getitem__``, the instance, where."""
+"""The program creates a dataset: its ``__getitem__``, the instance, the place."""
 differentiate: Event[[Sequence[Sequence[Tensor]], Sequence[Value], Sequence[Tensor], int]] = Event()
-"""A custom function was applied at a moment: inputs, what its backward returns for each, inputs marked dirty."""
+"""A custom function was applied: inputs, the gradient for each, inputs marked dirty, when it was called."""

@@ -1,4 +1,4 @@
-"""Running functions, and the functions and classes that the program defines."""
+"""Frames, and the functions and classes that the program defines."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Frame:
     yields: List | None = None
     loops: list[Loop] = field(default_factory=list)
     tries: list[Loop] = field(default_factory=list)
-    outer: frozenset[str] = frozenset()  # names that are global or nonlocal
+    outer: frozenset[str] = frozenset()  # names declared global or nonlocal
     mark: int = 0
-    times: Table[str, int] = field(default_factory=moments)  # when each variable was bound last
-    born: int = 0  # the moment at which it began
-    line: cst.CSTNode | None = None  # the simple statement that runs
-    discarded: cst.BaseExpression | None = None  # the expression that it throws the value of away
+    times: Table[str, int] = field(default_factory=moments)  # when each variable was last bound
+    born: int = 0  # when it began
+    line: cst.CSTNode | None = None  # the running simple statement
+    discarded: cst.BaseExpression | None = None  # the expression whose value it discards
     last: cst.CSTNode | None = None  # the body's final statement
     ended: bool = False  # whether control reached it
     elements: frozenset[str] = frozenset()  # the targets of its loops
@@ -43,7 +43,7 @@ class Frame:
 
 @dataclass(slots=True, eq=False)
 class Loop:
-    """The ways out of a loop body, or of a ``try``, that do not pass its end."""
+    """The early exits of a loop body or a ``try``."""
 
     mark: int
     breaks: list[Exit] = field(default_factory=list)
@@ -52,14 +52,16 @@ class Loop:
 
 @sealed(frozen=True, slots=True, eq=False)
 class Function(Callable_):
-    """A function of the file. ``kind``: "", "static", "class", "property", or "cached", which is one too; ``grad`` what
-    a decorator sets, and ``inference`` whether that is inference mode.
+    """A function of the file.
 
-    Where the scan cut what it does out of its piece, this is ``text``, and ``node`` no more than the head.
-    ``wrapped`` is what decorators of the file made of it, for those who call it by its name.
-    ``compiled`` says that ``torch.compile`` or ``torch.jit.script`` decorates it, ``managed`` that
-    ``contextlib.contextmanager`` does; ``resume`` takes what such a function yields; ``tensors`` are the parameters
-    that are annotated as such.
+    - ``text``: the piece with its body, if the scan cut it out. ``node`` then has only the head.
+    - ``kind``: "", "static", "class", "property", "setter", or "cached" (a cached property).
+    - ``grad``, ``inference``: the grad mode that a decorator sets, or None; whether it sets inference mode.
+    - ``compiled``: ``torch.compile`` or ``torch.jit.script`` decorates it.
+    - ``managed``: ``contextlib.contextmanager`` decorates it.
+    - ``tensors``: the parameters that are annotated as tensors.
+    - ``resume``: is called with each value that the function yields.
+    - ``wrapped``: the value that decorators of the file made of it, which a call by name calls.
     """
 
     name: str
@@ -81,11 +83,12 @@ class Function(Callable_):
 
 @sealed(frozen=True, slots=True, eq=False)
 class Class(Callable_):
-    """A class of the file, with its bases in order, what its body binds, and what it annotates.
+    """A class of the file.
 
-    ``fields`` are the annotated names, which a dataclass or a named tuple takes in this order; a class that writes its
-    own ``__init__`` for them has ``generated`` False.
-    ``order`` is the one in which names are looked up, once asked for.
+    - ``members``: the names that its body binds.
+    - ``fields``: the annotated names, in the order of the parameters of a dataclass or named tuple.
+    - ``generated``: a decorator, or NamedTuple, may generate its ``__init__``.
+    - ``order``: the method resolution order, computed at the first look-up.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What a value holds: its tensors, submodules and unknown parts."""
+"""What a value contains: tensors, submodules and unknown parts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .trace import Trace
 
 
 def reach(m: Trace, value: Value) -> Grad:
-    """The most that anything in ``value`` requires grad."""
+    """Return whether any tensor in a value requires grad: the maximum of no, maybe and yes."""
     return max((m.grad(item) for item in _parts(m, value)), default=Grad.NO)
 
 
 def _parts(m: Trace, value: Value) -> Iterator[Value]:
-    """What a value is, or what stands in it, in order; each sequence once, for it may stand in itself."""
+    """Yield a value, or the elements of a sequence, in order. Each sequence is visited once: it may contain itself."""
     value = m.see(value)
     if not isinstance(value, (Tuple, List, Choice)):
         yield value
@@ -33,7 +33,7 @@ def _parts(m: Trace, value: Value) -> Iterator[Value]:
 
 
 def unknowns(m: Trace, value: Value) -> list[Unknown]:
-    """The unknown values that are, or stand in, a value."""
+    """Return the unknown values among a value and its elements."""
     value = m.see(value)
     if isinstance(value, Unknown):
         return [value]
@@ -42,22 +42,22 @@ def unknowns(m: Trace, value: Value) -> list[Unknown]:
 
 
 def tensors_in(m: Trace, value: Value) -> Iterator[Tensor]:
-    """The tensors that are, or stand in, a value."""
+    """Yield the tensors among a value and its elements."""
     return (item for item in _parts(m, value) if isinstance(item, Tensor))
 
 
 def parameters(m: Trace, value: Value) -> list[Tensor]:
-    """The tensors of a module and its submodules that require grad."""
+    """Return the tensors of a module and its submodules that require grad."""
     return [tensor for tensor in held(m, value, set()) if m.grad(tensor)]
 
 
 def held(m: Trace, value: Value, seen: set[int]) -> list[Tensor]:
-    """Every tensor that a value holds, in itself or in what it is made of."""
+    """Return every tensor that is reachable from a value."""
     return [tensor for _, tensor in named(m, value, "", seen)]
 
 
 def named(m: Trace, value: Value, prefix: str = "", seen: set[int] | None = None) -> list[tuple[str, Tensor]]:
-    """The tensors that a module holds, in itself or in its submodules, with their dotted names."""
+    """Return the tensors of a module and its submodules, with their dotted names."""
     value = m.see(value)
     seen = set() if seen is None else seen
     if id(value) in seen:
@@ -82,7 +82,7 @@ def named(m: Trace, value: Value, prefix: str = "", seen: set[int] | None = None
 def named_modules(
     m: Trace, value: Value, prefix: str = "", seen: dict[int, Value] | None = None
 ) -> list[tuple[str, Object]]:
-    """A module and every module in it, with their dotted names."""
+    """Return a module and all its submodules, with their dotted names."""
     value = m.see(value)
     seen = {} if seen is None else seen
     if id(value) in seen or not isinstance(value, (Tuple, List, Dict, Object)):
@@ -101,12 +101,12 @@ def named_modules(
 
 
 def submodules(m: Trace, value: Value) -> list[Object]:
-    """A module and every module in it."""
+    """Return a module and all its submodules."""
     return [module for _, module in named_modules(m, value)]
 
 
 def named_children(m: Trace, module: Object) -> list[tuple[str, Object]]:
-    """The modules that stand directly in a module, with their names."""
+    """Return the direct children of a module, with their names."""
     found: dict[Object, str] = {}
     for name, value in m.state.get(module).items.items():
         value = m.see(value)
@@ -119,3 +119,18 @@ def named_children(m: Trace, module: Object) -> list[tuple[str, Object]]:
             if isinstance(item, Object):
                 found.setdefault(item, str(key))
     return [(name, child) for child, name in found.items()]
+
+
+def depth_of(m: Trace, tensor: Tensor) -> int:
+    """Return how many calls lead to the function that a written tensor comes from.
+
+    A function that was given the tensor as an argument has it from its caller; one that takes it out of a module or
+    another object has not.
+    """
+    stack = m.stack
+    depth = len(stack.calls)
+    for frame in reversed(stack.frames[len(stack.frames) - depth :]):
+        if not any(part.storage is tensor.storage for value in frame.given for part in tensors_in(m, value)):
+            break
+        depth -= 1
+    return depth

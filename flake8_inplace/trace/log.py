@@ -23,27 +23,27 @@ FILLING |= frozenset(
     "zeros_ ones_ constant_ eye_ dirac_ trunc_normal_ orthogonal_ sparse_ xavier_uniform_ xavier_normal_ "
     "kaiming_uniform_ kaiming_normal_".split()
 )
-"""Functions of torch.nn.init that do so with their first argument."""
+"""The methods above, and functions of torch.nn.init that do the same to their first argument."""
 EVENTS = 8
-"""The most writes to one memory that are remembered."""
+"""The most writes to one storage that are logged; older ones are dropped."""
 PLACES = 3
-"""How deep tensors are looked for in what a list takes, or a function is given."""
+"""How deep containers are searched for tensors, in a value put into a list and in an argument."""
 ENTRIES = 8
-"""Of how many entries of a list or dictionary that a function is given."""
+"""How many entries of a list or dictionary among the arguments are searched."""
 
 
 class Change(Enum):
-    """What a write makes the new values of."""
+    """What the new values of a write are computed from."""
 
-    CONVERTED = auto()  # of the old ones and constants: ``x /= 255``
-    SHIFTED = auto()  # a number is added to the old ones, or put beside them: ``x += 1``, ``x[0] = 2``
-    MARKED = auto()  # one number is put where a mask says, into what has no gradient: ``x[mask] = 0``
-    OTHER = auto()  # of other tensors, or all values were replaced
+    CONVERTED = auto()  # the old values and constants: ``x /= 255``
+    SHIFTED = auto()  # the old values plus a number, or a constant in one place: ``x += 1``, ``x[0] = 2``
+    MARKED = auto()  # a number where a mask is true, in a tensor that has no gradient: ``x[mask] = 0``
+    OTHER = auto()  # other tensors, or all values were replaced
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a write puts where: the operator, its other operands, and the index if only a part is written."""
+    """The new values of a write: the operator, its other operands, and the index if it writes only a part."""
 
     op: str = ""
     values: tuple[Value, ...] = ()
@@ -51,16 +51,19 @@ class Written:
 
 
 PLAIN = Written()
-"""A write of which only the place is known."""
+"""A write of unknown values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overwrite:
-    """A tensor was overwritten in place.
+    """One in-place write to a tensor.
 
-    ``name`` is the variable of ``frames[-1]`` that the write was spelled with, if it was one; ``line`` the statement;
-    ``filled`` says that the function replaced all values first, as it does with an argument that is its output;
-    ``written`` what was put where, and ``change`` what the new values are made of.
+    - ``frames``: the frames of the call stack, the innermost last.
+    - ``calls``: the calls that led to ``frames[-1]``.
+    - ``name``: the variable of ``frames[-1]`` in the text of the write, or "".
+    - ``line``: the statement.
+    - ``filled``: the function replaced all values before, as it does with an output argument.
+    - ``written``, ``change``: the new values, and what they are computed from.
     """
 
     tensor: Tensor
@@ -68,6 +71,7 @@ class Overwrite:
     site: Site
     time: int
     frames: tuple[Frame, ...]
+    calls: tuple[Site, ...]
     name: str
     line: cst.CSTNode | None
     guard: Guard
@@ -78,7 +82,7 @@ class Overwrite:
 
 @sealed(frozen=True, slots=True, eq=False)
 class Yielded:
-    """A value that a generator yielded: when, the frame of the generator, the value."""
+    """A yielded value: when, the frame of the generator, the value."""
 
     time: int
     frame: Frame
@@ -88,20 +92,20 @@ class Yielded:
 WRITES: Declared[Storage, tuple[Overwrite, ...]] = Declared(in_order)
 """The in-place writes to each storage, the last ``EVENTS`` of them."""
 STORED: Declared[tuple[object, object], int] = Declared(latest)
-"""When a container took a tensor, by the container and the tensor's storage; when an attribute was bound, by the
-instance and its name; when ``x.data`` was given other memory, by "data" and that memory."""
-KEEPERS: Declared[tuple[Object, str], Frame | None] = Declared(same_or_none)
-"""The frame that bound an attribute of an instance last."""
+"""When a tensor was put into a container, by container and storage; when an attribute was bound, by instance and name;
+when ``x.data`` was assigned, by "data" and the storage of ``x``."""
+ATTRIBUTE_WRITERS: Declared[tuple[Object, str], Frame | None] = Declared(same_or_none)
+"""The frame that last bound an attribute, by instance and name."""
 RETURNED: Declared[Overwrite | tuple[Change, Overwrite], Tensor | None] = Declared(same_or_none)
-"""The argument that a function overwrote and its caller goes on with, by the write."""
+"""The arguments that a function overwrote, and that its caller may still read as if it had not: by the write."""
 YIELDS: Declared[Value, tuple[Yielded, ...]] = Declared(in_order)
-"""What a generator yielded, by the list that stands for its values."""
+"""The values that a generator yielded, by the list of its values."""
 
 
 def since(m: Trace, tensor: Tensor, time: int) -> list[Overwrite]:
-    """The writes to the memory of a tensor after a moment, as far as the present path has seen them.
+    """Return the writes to the memory of a tensor after ``time`` that can be on the present path.
 
-    What was there before all values were replaced is not asked for any more.
+    Writes before one that replaced all values are left out.
     """
     guard, events = m.state.guard(), m.state[WRITES].get(tensor.storage, ())
     found = [event for event in events if event.time > time and compatible(event.guard, guard)]
@@ -110,14 +114,14 @@ def since(m: Trace, tensor: Tensor, time: int) -> list[Overwrite]:
 
 
 def fills(tensor: Tensor, written: Written) -> bool:
-    """Whether a write replaces all values of a tensor, and not of a part of it, without reading them."""
+    """Return whether a write replaces all values of a whole tensor without reading them."""
     return written.op in FILLING and tensor.region is None
 
 
 def again(m: Trace, event: Overwrite, time: int) -> bool:
-    """Whether the function that wrote had written there before ``time`` too: it works in memory that it handed out.
+    """Return whether the same write ran before ``time`` too, in another call: the function reuses an output buffer.
 
-    What is an argument of its own, its caller handed to it.
+    A buffer that is an argument of the function belongs to its caller, and doesn't count.
     """
     frame, storage = event.frames[-1], event.tensor.storage
     given = [tensor.storage for value in frame.given for tensor in direct_tensors(m, value)]
@@ -129,18 +133,18 @@ def again(m: Trace, event: Overwrite, time: int) -> bool:
 
 
 def whole(value: Tensor, event: Overwrite) -> bool:
-    """Whether a tensor is surely, element by element, what was overwritten."""
+    """Return whether a tensor certainly has exactly the elements of the tensor that was overwritten."""
     both = (value, event.tensor)
     return value is event.tensor or all(tensor.view is View.NONE and tensor.origin not in UNCERTAIN for tensor in both)
 
 
 def array_backing(value: Value) -> Value:
-    """The tensor whose values a numpy array shows; anything else as it is."""
+    """Return the tensor with the elements of a numpy array. Return any other value unchanged."""
     return value.whole if isinstance(value, Array) and value.whole is not None else value
 
 
 def given_tensors(m: Trace, value: Value, result: Value, depth: int = PLACES) -> list[Tensor]:
-    """The tensors that a caller gave, also in lists and dictionaries, but for one that it is given back."""
+    """Return the tensors in an argument, also in lists and dictionaries, except in a container that is returned."""
     value = m.see(value)
     if isinstance(value, (List, Dict)):
         if value is result or depth == 0:

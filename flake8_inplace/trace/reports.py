@@ -1,4 +1,4 @@
-"""What the checkers report: a stale saved tensor, or a misuse."""
+"""The reports of the checkers: a stale saved tensor, or a misuse."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..program.site import Site
 
 @sealed(frozen=True, slots=True, eq=False)
 class Hazard:
-    """A write to a saved tensor that a later backward still needs."""
+    """A write to a saved tensor that a later backward needs."""
 
     saved: Saved
     write: Write
 
     def callee(self) -> Site | None:
-        """The call that did the writing, where that is one made after, or beside, the function that saved."""
+        """Return the call that led to the write, if the save was not made inside that call too."""
         for saving, writing in zip(self.saved.calls, self.write.calls, strict=False):
             if saving is not writing:
                 return writing
@@ -28,20 +28,23 @@ class Hazard:
 
 @sealed(frozen=True, slots=True)
 class Refusal:
-    """A write that torch refuses, or that is wrong in itself, whatever was saved: its kind and where.
+    """A write that PyTorch refuses, or that is wrong regardless of what was saved: its kind and its place.
 
-    ``from_outside``: it stands in a plain function, which was read as code outside the file may call it.
+    - ``calls``: the calls that led to the write.
+    - ``beside``: the calls that led to where it goes wrong, or to where the written tensor comes from.
+    - ``from_outside``: it is in a plain function that was read as an entry point.
     """
 
     kind: str
     write: Site
     calls: tuple[Site, ...]
+    beside: tuple[Site, ...]
     from_outside: bool = False
 
 
 @dataclass(slots=True, eq=False)
 class Reports:
-    """All that was reported for one file; ``reveals`` are states that calls of ``reveal(x)`` asked for."""
+    """All reports for one file. ``reveals`` are the answers to calls of ``reveal(x)``."""
 
     hazards: dict[tuple[Saved, Write], Hazard] = field(default_factory=dict)
     misuses: list[Refusal] = field(default_factory=list)

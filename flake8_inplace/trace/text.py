@@ -1,10 +1,12 @@
-"""The program text that is being read, and which of it could not be."""
+"""The text of the program that is being read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ..heap.state import variables
+from ..program.modules import Modules
 from ..program.pieces import Piece, Scan
 from .frames import Frame, Function
 
@@ -12,22 +14,32 @@ if TYPE_CHECKING:
     import libcst as cst
 
 LONGEST = 2_000_000
-"""Characters of a function or statement that are read at most."""
+"""The most characters of a function or statement; a longer one is not read."""
+
+
+@dataclass(slots=True, eq=False)
+class Module:
+    """A file that is read, or that a file imports: its pieces, and the frame that they run in."""
+
+    file: Scan
+    frame: Frame
 
 
 @dataclass(slots=True, eq=False)
 class Text:
-    """The text of one file."""
+    """The text of the file that is read. ``others`` are the other files of its project, if they are followed."""
 
     file: Scan
+    others: Modules | None = None
+    modules: dict[str, Module | None] = field(default_factory=dict)  # by their paths; None if unreadable
     unreadable: dict[Piece, str] = field(default_factory=dict)  # pieces that could not be read, and why
     loaded: set[Piece] = field(default_factory=set)  # top-level statements that have run
     skipped: set[cst.CSTNode] = field(default_factory=set)  # branches that are statically dead
-    joined: dict[cst.CSTNode, frozenset[str]] = field(default_factory=dict)  # names a function takes for sequences
+    joined: dict[cst.CSTNode, frozenset[str]] = field(default_factory=dict)  # names a function uses as sequences
     scopes: list[Frame] = field(default_factory=list)  # frames that functions were defined in
 
     def read(self, piece: Piece) -> cst.BaseSuite:
-        """Return the statements of a piece. Where they cannot be read there are none, and ``unreadable`` says why."""
+        """Return the statements of a piece. If it can't be read, return none and put the reason in ``unreadable``."""
         if not piece.known and piece.size > LONGEST:
             self.unreadable[piece] = "this is too long to be read"
         if piece not in self.unreadable:
@@ -40,14 +52,22 @@ class Text:
         return piece.nothing()
 
     def body(self, function: Function) -> tuple[cst.BaseSuite | cst.BaseExpression, Piece]:
-        """Return the body of a function and the piece that it stands in; an empty body if it is unreadable."""
+        """Return the body of a function and its piece. The body is empty if it can't be read."""
         if function.text is None:
             return function.node.body, function.piece
         return self.read(function.text), function.text
+
+    def module(self, path: str) -> Module | None:
+        """Return a module by its path; None if it cannot be read, or is not to be."""
+        if path not in self.modules:
+            file = self.others.scan(path) if self.others is not None else None
+            self.modules[path] = Module(file, Frame(variables(), file.pieces[0])) if file and file.pieces else None
+        return self.modules[path]
 
     def close(self) -> None:
         """Break reference cycles eagerly; waiting for the cyclic collector costs memory."""
         for frame in self.scopes:
             frame.vars.clear()
-        for piece in self.file.pieces:
-            piece.forget()
+        for module in self.modules.values():
+            for piece in module.file.pieces if module is not None else ():
+                piece.forget()

@@ -1,4 +1,4 @@
-"""What is happening while a program is read: models and checkers are handed it."""
+"""The trace of one file: the state of the program, and questions about values. Models and checkers get it as ``m``."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ if TYPE_CHECKING:
     import libcst as cst
 
 COMBINATIONS = 4
-"""Combinations of what the operands of one operation may be that are followed."""
+"""The most combinations of the options of operands that are followed for one operation."""
 GRAD_TESTS: Declared[Cell, frozenset[Unknown]] = Declared(union)
-"""The answers to whether a tensor requires grad, by its cell: each is known on the paths where the program tests it."""
+"""The results of the program's tests whether a tensor requires grad, by its cell. A path may assume their truth."""
 BATCHED: Declared[Tensor, bool] = Declared(lambda options: any(batched for _, batched in options))
-"""The tensors that ``vmap`` gave a batch dimension."""
+"""Tensors with a batch dimension of ``vmap``."""
 MODULES: Declared[Value, bool] = Declared(lambda options: any(is_one for _, is_one in options))
-"""Unknown values that are used as a module is."""
+"""Unknown values that the program uses as modules."""
 
 
 @dataclass(slots=True, eq=False)
 class SharedResult:
-    """The result of an operation that is run once for each value that an operand may be: one tensor for all of them.
+    """The shared result of an operation that runs once for each option of an operand: one tensor for all options.
 
-    ``number`` counts the operators that have run for the present one of the values.
+    ``number`` counts the operators that have run for the present option.
     """
 
     number: int = 0
@@ -64,22 +64,22 @@ class SharedResult:
 
 @dataclass(slots=True, eq=False)
 class Trace(ABC):
-    """The reading of one file. The interpreter provides the abstract methods."""
+    """The trace of one file. The interpreter implements the abstract methods."""
 
     text: Text
-    extra: frozenset[str] = frozenset()  # families of rules that are off by default, and wanted
+    extra: frozenset[str] = frozenset()  # the opt-in families that are enabled
     state: State = field(default_factory=State)
     stack: Stack = field(default_factory=Stack)
     work: Worklist = field(default_factory=Worklist)
     budget: Budget = field(default_factory=Budget)
     reports: Reports = field(default_factory=Reports)
     backward: BackwardRun = field(default_factory=BackwardRun)
-    # Names for values, by what they are the result of. They hold on every path, so no journal keeps them.
+    # The results of pure computations, by operation and operands. They are the same on every path, so not in a table.
     symbols: dict[Hashable, Unknown] = field(default_factory=dict)
-    tensors: dict[Unknown, Tensor] = field(default_factory=dict)  # what unknown values are, if they are tensors
+    tensors: dict[Unknown, Tensor] = field(default_factory=dict)  # the tensor that an unknown value is, if it is one
     alike: SharedResult | None = None
     clock: int = 0
-    unread: bool = False  # what is evaluated now does not count as reading the contents of tensors
+    unread: bool = False  # while set, evaluation doesn't count as reading the contents of tensors
 
     @abstractmethod
     def call(self, callee: Value, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
@@ -87,37 +87,46 @@ class Trace(ABC):
 
     @abstractmethod
     def run(self, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
-        """Call a function of the program: its body is read with these arguments."""
+        """Call a function of the program: read its body with these arguments."""
 
     @abstractmethod
     def bind(self, target: cst.BaseExpression, value: Value, frame: Frame) -> None:
         """Run ``target = value``."""
 
     @abstractmethod
+    def find_module(self, name: str, path: str) -> Value:
+        """Return the module that a name means in the file at a path; leading dots make it relative."""
+
+    @abstractmethod
     def load(self, piece: Piece, module: Frame) -> None:
-        """Run a top-level statement, the first time that one of its names is asked for."""
+        """Run a top-level statement, the first time that one of its names is looked up."""
 
     def fresh_entry(self) -> None:
-        """Start from the state in which module-level code left the program."""
+        """Start an entry point from the state after module-level code."""
         self.state = State(self.work.module_state)
         self.symbols, self.tensors = {}, {}
         self.budget.fresh_entry()
 
     def tick(self) -> int:
-        """Return the next moment."""
+        """Advance the clock and return the new time."""
         self.clock += 1
         return self.clock
 
-    def refuse(self, kind: str, site: Site) -> None:
-        """Report a write that torch refuses, or that is wrong in itself."""
+    def refuse(self, kind: str, site: Site, calls: tuple[Site, ...] | None = None, depth: int | None = None) -> None:
+        """Report a write that PyTorch refuses, or that is wrong regardless of what was saved.
+
+        ``calls`` led to a write that was made before. ``depth`` is the number of calls that led to the function which
+        the written tensor comes from: see `holdings.depth_of`.
+        """
         stack = self.stack
-        self.reports.misuses.append(Refusal(kind, site, tuple(stack.calls), stack.from_outside()))
+        here = tuple(stack.calls)
+        self.reports.misuses.append(Refusal(kind, site, calls or here, here[:depth], stack.from_outside()))
 
     # -- values
 
     def see(self, value: Value) -> Value:
-        """The value as far as it is known on the present path."""
-        kind = type(value)  # asked most of all: no isinstance
+        """Resolve a value for the present path: drop excluded options, and look up what an unknown value has become."""
+        kind = type(value)  # the most frequent call: no isinstance
         if kind is Choice:
             value = resolve(value, self.state)
             kind = type(value)
@@ -127,16 +136,16 @@ class Trace(ABC):
         return value
 
     def symbol(self, *key: Hashable, scalar: bool = False, grad: Grad = Grad.NO) -> Unknown:
-        """The unknown result of a pure computation: the same for the same operands."""
+        """Return the symbol for the result of a pure computation: the same for the same operands."""
         found = self.symbols.get(key)
         if found is None:
             found = self.symbols[key] = Unknown(grad, scalar=scalar)
         return found
 
     def promote(self, value: Value) -> Value:
-        """Take an unknown value for the tensor that its use proves it to be.
+        """Refine an unknown value to the tensor that its use proves it to be.
 
-        Where the program asks whether it is one, it is one only where the answer was yes.
+        If the program tests ``isinstance(value, torch.Tensor)``, it is one only on paths where the test is true.
         """
         value = self.see(value)
         if not isinstance(value, Unknown) or value.scalar:
@@ -150,7 +159,7 @@ class Trace(ABC):
         return tensor
 
     def tensor_of(self, value: Unknown) -> Tensor:
-        """The tensor that an unknown value is, once its use has proved it to be one."""
+        """Return the tensor that an unknown value is, after its use has proved that it is one."""
         tensor = self.tensors.get(value)
         if tensor is None:
             grad = Grad.NO if value.grad is Grad.NO and value.node is None else max(value.grad, Grad.MAYBE)
@@ -164,7 +173,7 @@ class Trace(ABC):
         return value.grad if type(value) is Unknown else Grad.NO
 
     def ask(self, *cells: Cell) -> Value:
-        """Whether a tensor requires grad that is one of several, each with its cell."""
+        """Return the result of the test whether a tensor requires grad; with several cells, one of several tensors."""
         if all(self.state.get(cell).grad is Grad.YES for cell in cells):
             return Const(True)
         symbol = self.symbol("requires_grad", *cells, scalar=True)
@@ -174,7 +183,7 @@ class Trace(ABC):
         return symbol
 
     def without_grad(self, cell: Cell) -> bool:
-        """Whether a tensor was asked whether it requires grad, and does not on the present path."""
+        """Return whether the program tested that a tensor doesn't require grad, on the present path."""
         asked = self.state[GRAD_TESTS].get(cell, frozenset())
         return bool(asked) and any(self.state.path.get(symbol) is False for symbol in asked)
 
@@ -187,7 +196,7 @@ class Trace(ABC):
         return bool(self.state.modes.get("grad", True))
 
     def split(self, values: list[Value], then: Callable[[list[Value]], Value]) -> Value:
-        """Call ``then`` with the combinations of the options of ``values``, each under its guard."""
+        """Call ``then`` with each combination of the options of ``values``, under its guard, and join the results."""
         values = [self.see(value) for value in values]
         for value in values:
             if isinstance(value, Choice):
@@ -198,9 +207,9 @@ class Trace(ABC):
         return then(values)
 
     def _narrowed(self, values: list[Value]) -> list[Value]:
-        """Forget options, from the last value on, until there are no more than a few combinations.
+        """Drop options so that at most `COMBINATIONS` are left; those of the first values are kept before later ones.
 
-        Which of several values something is, of none of which anything is known, is no matter to what is made of it.
+        If nothing is known about any option, or all are numbers, collapse the choice to one unknown value.
         """
         combinations = 1
         for index, value in enumerate(values):
@@ -218,7 +227,7 @@ class Trace(ABC):
         return values
 
     def _says_nothing(self, value: Value) -> bool:
-        """Whether all that is known of a value is that it is the same wherever it is met."""
+        """Return whether nothing is known about a value except its identity."""
         if not isinstance(value, Unknown) or value in self.state.store:
             return False
         return not (value.node or value.default or value.grad or value.likely or value.scalar)
@@ -249,7 +258,7 @@ class Trace(ABC):
                             way.delta = state.changes(mark)
                             state.rollback(mark)
                     state.merge(mark, exits)
-                else:  # as mostly
+                else:  # the usual case
                     state.assume(frozenset.intersection(*(way.guard for way in exits)))
                 return choose([(way.guard, way.value) for way in exits])
         if self.alike is not None:
@@ -257,11 +266,11 @@ class Trace(ABC):
         return then(values)
 
     def history(self, *values: Value) -> tuple[Node, ...]:
-        """The graph nodes that these values were computed by."""
+        """Return the graph nodes that these values were computed by."""
         return tuple(dict.fromkeys(node for node, _ in self.sources(*values)))
 
     def sources(self, *values: Value) -> Iterator[tuple[Node, Guard]]:
-        """The graph nodes that these values were computed by, each with when it is the one."""
+        """Yield the graph nodes that these values were computed by, each with the guard under which it was."""
         seen: dict[int, Guard] = {}
         todo = [(value, ALWAYS) for value in values]
         while todo:
@@ -290,4 +299,4 @@ class Trace(ABC):
 
 
 _COMPUTED = frozenset({Tensor, Unknown, Choice, Tuple, List, Dict, Object})
-"""The kinds of values that something was computed for, or that hold such."""
+"""The types of values that have a history, or contain values that do."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @sealed(frozen=True, slots=True)
 class Start:
-    """The state right after an instance of a class was made by code that is not shown."""
+    """An instance that external code created, with unknown arguments, and the state right after that."""
 
     instance: Value
     state: State
@@ -28,14 +28,14 @@ class Start:
 
 @dataclass(slots=True, eq=False)
 class Worklist:
-    """What one entry point leaves for the next: which functions were read already, and the state of the module."""
+    """What entry points share: which functions were read already, and the state after module-level code."""
 
     reached: set[cst.CSTNode] = field(default_factory=set)  # functions that were called with known arguments
-    entries: set[cst.CSTNode] = field(default_factory=set)  # functions that were read as if code outside called them
-    ran: dict[cst.CSTNode, int] = field(default_factory=dict)  # functions that were called, and when last
+    entries: set[cst.CSTNode] = field(default_factory=set)  # functions that were read as entry points
+    ran: dict[cst.CSTNode, int] = field(default_factory=dict)  # functions that were called, and when they were last
     mentioned: set[str] = field(default_factory=set)  # names in the functions that were read
-    private: set[str] = field(default_factory=set)  # private names that code evaluated, with grad mode on
-    module_state: dict[Any, Any] = field(default_factory=dict)  # what module-level code left in the store
+    private: set[str] = field(default_factory=set)  # private names that were evaluated in grad mode
+    module_state: dict[Any, Any] = field(default_factory=dict)  # the store after module-level code
     receivers: dict[Class, Start] = field(default_factory=dict)  # instances that entry points are called on
-    # which of the tensors that it saved a backward overwrites
+    # the saved tensors that a custom backward overwrites, by their positions
     backwards: dict[Function, list[tuple[int, Write]]] = field(default_factory=dict)

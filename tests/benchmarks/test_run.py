@@ -33,3 +33,27 @@ def test_repeated(tmp_path: Path) -> None:
     shares = re.findall(r"^same (\w+) +(\d+\.\d)% of the time$", done.stdout, re.MULTILINE)
     assert [level for level, _ in shares] == ["kinds", "objects", "assumptions"]
     assert all(0 < float(share) < 100 for _, share in shares)
+
+
+def test_dump(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    hazard = "import torch\n\n\ndef f(x: torch.Tensor):\n    y = x.exp()\n    y += 1\n    return y\n"
+    (tree / "net.py").write_text(hazard)
+    (tree / "broken.py").write_text("def f(:\n")
+    before, after = tmp_path / "before", tmp_path / "after"
+
+    def dump(*arguments: object) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(BENCHMARKS / "dump.py"), *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    done = dump(before, tree, "-j2")
+    assert done.stdout == "1 files, 1 findings, 1 files skipped\n"
+    assert done.stderr.startswith("tree/broken.py: skipped: SyntaxError: ")
+    assert re.fullmatch(r"tree/net\.py:6:\d+ TIP103 .*\n", before.read_text())
+    (tree / "net.py").write_text(hazard + "\n\n" + hazard.replace("exp", "sigmoid"))
+    dump(after, tree)
+    same, more = dump("--compare", before, before), dump("--compare", before, after)
+    assert (same.returncode, same.stdout) == (0, "0 lines gone, 0 lines new, 1 before, 1 after\n")
+    assert (more.returncode, more.stdout.splitlines()[1:]) == (1, ["0 lines gone, 1 lines new, 1 before, 2 after"])
+    assert more.stdout.startswith("+ tree/net.py:15:")

@@ -1,0 +1,67 @@
+"""The values of names that other files of the project define. A definition is read when its name is looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..heap.join import choose
+from ..heap.values import ALWAYS, Ref, Unknown, Value
+from ..program.imports import Definition, External, Import, Result
+from ..program.roots import RESERVED, Module
+from ..trace.callables import Namespace
+from ..trace.trace import Trace
+
+CANDIDATES = 3
+"""The most definitions of one name, in branches of its module, that are followed."""
+
+
+def imported(m: Trace, module: str, name: str | None, path: str) -> Value | None:
+    """Return what ``from module import name`` means in the file at ``path``; None if it leads out of the project."""
+    others = m.text.others
+    if others is None or not path or module.partition(".")[0] in RESERVED:
+        return None
+    return _value(m, others.project.follow(Import(module, name), path))
+
+
+def member(m: Trace, namespace: Namespace, name: str) -> Value:
+    """Return an attribute of a module."""
+    others = m.text.others
+    found = _value(m, others.project.look_up(namespace.module, name)) if others is not None else None
+    return found if found is not None else Ref(f"{namespace.module.name}.{name}")
+
+
+def from_star(m: Trace, name: str, path: str) -> Value | None:
+    """Return what a star import of the file at ``path`` binds a name to."""
+    others = m.text.others
+    return _value(m, others.project.find(name, path)) if others is not None else None
+
+
+def _value(m: Trace, results: Iterable[Result]) -> Value | None:
+    """Return the value of the only result, or a choice of several, each under an assumption of its own."""
+    options = [value for result in results if (value := _of_result(m, result)) is not None][:CANDIDATES]
+    if len(options) < 2:
+        return options[0] if options else None
+    ways, left = [], ALWAYS
+    for number, option in enumerate(options[:-1]):
+        test = m.symbol("import", option, number, scalar=True)
+        ways.append((left | {(test, True)}, option))
+        left |= {(test, False)}
+    return choose([*ways, (left, options[-1])])
+
+
+def _of_result(m: Trace, result: Result) -> Value | None:
+    if isinstance(result, Definition):
+        return _defined(m, result)
+    if isinstance(result, Module):
+        return Namespace(result)
+    return Ref(result.name) if isinstance(result, External) else None
+
+
+def _defined(m: Trace, definition: Definition) -> Value | None:
+    module = m.text.module(definition.path)
+    if module is None:
+        return None
+    for piece in module.file.binders.get(definition.name, ()):
+        m.load(piece, module.frame)
+    found: Value | None = module.frame.vars.get(definition.name)
+    return found if found is not None else Unknown()

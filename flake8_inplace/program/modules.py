@@ -1,0 +1,222 @@
+"""The other files of a project: which of their names may overwrite something, and their pieces.
+
+One object serves all files of a process. A summary is kept of each module, made from its ``ast`` once; of the trees,
+few are kept. What a module's names lead to is the least solution over all modules that it can come to import, so the
+order in which files are asked for does not matter.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from .importers import Index, index
+from .imports import Definition, Import, Module, Project, Unknown, imported
+from .pieces import Scan
+from .reach import NOWAY, Reach, Ways
+from .roots import RESERVED
+from .scan import Outline, brings, pieces
+from .summary import Triggers
+
+MAX_KEPT = 300_000
+"""Characters of modules whose pieces are kept."""
+MAX_IMPORTERS = 150_000
+"""Characters of the files that import a file, at some distance, that are read for what they show of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What a file imports from others: which names may overwrite something, and all variables bound so.
+
+    ``tensors`` says that it, or what it imports, imports a package that handles tensors.
+    """
+
+    ways: Ways = NOWAY
+    variables: frozenset[str] = frozenset()
+    tensors: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class _Summary:
+    """What is kept of a module. ``targets`` are its imports: the variable, the file, the name in it.
+
+    No name: the variable is the module. ``uses`` are all files that it imports from. Its ``reach`` is given up once
+    its ``ways`` are settled.
+    """
+
+    reach: Reach | None
+    targets: list[tuple[str, str, str | None]]
+    uses: frozenset[str]
+    tensors: bool
+    ways: Ways = NOWAY
+    users: set[str] = field(default_factory=set)
+
+
+class Modules:
+    """The modules of a project. ``frameworks`` are the packages that bring tensors."""
+
+    def __init__(self, project: Project, triggers: Triggers, frameworks: frozenset[str]) -> None:
+        self.project = project
+        self._triggers = triggers
+        self._frameworks = frameworks
+        self._summaries: dict[str, _Summary | None] = {}
+        self._scans: OrderedDict[str, tuple[int, Scan]] = OrderedDict()
+        self._indices: dict[str, Index] = {}
+
+    def name_of(self, path: str) -> str:
+        """Return what to call a file: its path from the folder that its topmost package is in."""
+        name = self.project.module_of(path).replace(".", "/")
+        return f"{name}/__init__.py".lstrip("/") if path.endswith("__init__.py") else f"{name}.py"
+
+    def outside(self, tree: ast.Module, path: str) -> Outside:
+        """Return what a file imports from other files."""
+        if not self._has_tensors(path):
+            return Outside()
+        targets = list(self._targets(tree, path))
+        self._settle({target for _, target, _ in targets})
+        known = [summary for _, target, _ in targets if (summary := self._summaries.get(target)) is not None]
+        tensors = any(summary.tensors for summary in known)
+        return Outside(self._of(targets), frozenset(variable for variable, _, _ in targets), tensors)
+
+    def importers(self, path: str) -> list[str]:
+        """Return the files that import a file, at some distance: nearest first, then in the order of their paths."""
+        if not self._has_tensors(path):
+            return []
+        index, found, size, level = self._index(path), dict[str, None](), 0, [path]
+        while level:
+            nearer = {importer for each in level for importer in self._direct(index, each)}
+            level = sorted(nearer - found.keys() - {path})
+            for importer in level:
+                size += index.sizes[importer]
+                if size > MAX_IMPORTERS:
+                    return list(found)
+                found[importer] = None
+        return list(found)
+
+    def _direct(self, index: Index, path: str) -> Iterator[str]:
+        word = self.project.module_of(path).rpartition(".")[2]
+        for importer in index.with_word(word):
+            summary = self._summary(importer)
+            if summary is not None and path in summary.uses:
+                yield importer
+
+    def _index(self, path: str) -> Index:
+        top = self.project.top(path)
+        if top not in self._indices:
+            self._indices[top] = index(top)
+        return self._indices[top]
+
+    def _has_tensors(self, path: str) -> bool:
+        """Whether any file of a project imports a package that handles tensors: the cheapest question."""
+        found = self._index(path)
+        return any(found.with_word(name) for name in self._frameworks)
+
+    def scan(self, path: str) -> Scan | None:
+        """Return the pieces of a module; None if it cannot be read."""
+        found = self._scans.pop(path, None)
+        if found is None:
+            source = self.project.source(path)
+            if isinstance(source, Unknown):
+                return None
+            try:
+                outline = Outline(source.tree, self._triggers)
+                found = len(source.text), pieces(source.text, source.tree, outline, path)
+            except RecursionError:
+                return None
+        self._scans[path] = found
+        kept = sum(size for size, _ in self._scans.values())
+        while kept > MAX_KEPT and len(self._scans) > 1:
+            kept -= self._scans.popitem(last=False)[1][0]
+        return found[1]
+
+    def _summary(self, path: str) -> _Summary | None:
+        if path not in self._summaries:
+            source = self.project.source(path)
+            try:
+                self._summaries[path] = None if isinstance(source, Unknown) else self._summarize(source.tree, path)
+            except RecursionError:
+                self._summaries[path] = None
+        return self._summaries[path]
+
+    def _summarize(self, tree: ast.Module, path: str) -> _Summary:
+        uses = frozenset(
+            module.path
+            for statement in _imports(tree)
+            for _, target in [*imported(statement), *_whole(statement)]
+            if isinstance(module := self.project.resolve(target.module, path), Module) and module.path is not None
+        )
+        targets = list(self._targets(tree, path))
+        uses |= {target for _, target, _ in targets}
+        followed = frozenset(variable for variable, _, _ in targets)
+        return _Summary(Outline(tree, self._triggers, followed).reach, targets, uses, brings(tree, self._frameworks))
+
+    def _targets(self, tree: ast.Module, path: str) -> Iterator[tuple[str, str, str | None]]:
+        for statement in _imports(tree):
+            for variable, target in [*imported(statement), *_whole(statement)]:
+                if target.module.partition(".")[0] in RESERVED:
+                    continue
+                for result in self.project.follow(target, path):
+                    if isinstance(result, Definition):
+                        yield variable, result.path, result.name
+                    elif isinstance(result, Module) and result.path is not None:
+                        yield variable, result.path, None
+
+    def _of(self, targets: list[tuple[str, str, str | None]]) -> Ways:
+        """What these imports bring, as far as the modules are settled."""
+        runs: set[str] = set()
+        makes: set[str] = set()
+        for variable, path, name in targets:
+            summary = self._summaries.get(path)
+            if summary is None:
+                continue
+            if name is None:  # what is looked up in a module goes by its own name
+                runs |= summary.ways.runs
+                makes |= summary.ways.makes
+            else:
+                runs |= {variable} if name in summary.ways.runs else set()
+                makes |= {variable} if name in summary.ways.makes else set()
+        return Ways(frozenset(runs), frozenset(makes))
+
+    def _settle(self, paths: set[str]) -> None:
+        """Find out what the names of these modules, and of all that they import, lead to."""
+        todo, fresh = list(paths), dict[str, _Summary]()
+        while todo:
+            path = todo.pop()
+            summary = self._summary(path)
+            if summary is None or summary.reach is None or path in fresh:
+                continue
+            fresh[path] = summary
+            todo += {target for _, target, _ in summary.targets}
+        for path, summary in fresh.items():
+            for _, target, _ in summary.targets:
+                if target in fresh:
+                    fresh[target].users.add(path)
+        changed = dict.fromkeys(fresh)
+        while changed:
+            path, _ = changed.popitem()
+            summary = fresh[path]
+            assert summary.reach is not None
+            ways = summary.reach.spread(self._of(summary.targets))[1]
+            others = (self._summaries.get(target) for _, target, _ in summary.targets)
+            tensors = summary.tensors or any(other is not None and other.tensors for other in others)
+            if (ways, tensors) != (summary.ways, summary.tensors):
+                summary.ways, summary.tensors = ways, tensors
+                changed |= dict.fromkeys(summary.users)
+        for summary in fresh.values():
+            summary.reach = None
+            summary.users.clear()
+
+
+def _imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+
+
+def _whole(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Import]]:
+    """``import a.b`` binds ``a``, and runs ``a.b``."""
+    for alias in statement.names if isinstance(statement, ast.Import) else ():
+        if "." in alias.name and not alias.asname:
+            yield alias.name, Import(alias.name)
