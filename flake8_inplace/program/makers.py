@@ -17,15 +17,10 @@ _BINARY: dict[type, type[cst.BaseBinaryOp]] = {
     ast.BitAnd: cst.BitAnd, ast.BitOr: cst.BitOr, ast.BitXor: cst.BitXor, ast.LShift: cst.LeftShift,
     ast.RShift: cst.RightShift,
 }  # fmt: skip
-_AUGMENTED: dict[type, type[cst.BaseAugOp]] = {
-    kind: getattr(cst, f"{made.__name__}Assign") for kind, made in _BINARY.items()
-}
+_AUGMENTED: dict[type, type[cst.BaseAugOp]] = {k: getattr(cst, f"{v.__name__}Assign") for k, v in _BINARY.items()}
 _UNARY: dict[type, type[cst.BaseUnaryOp]] = {
-    ast.USub: cst.Minus,
-    ast.UAdd: cst.Plus,
-    ast.Invert: cst.BitInvert,
-    ast.Not: cst.Not,
-}
+    ast.USub: cst.Minus, ast.UAdd: cst.Plus, ast.Invert: cst.BitInvert, ast.Not: cst.Not,
+}  # fmt: skip
 _COMPARISON: dict[type, type[cst.BaseCompOp]] = {
     ast.Eq: cst.Equal, ast.NotEq: cst.NotEqual, ast.Lt: cst.LessThan, ast.LtE: cst.LessThanEqual,
     ast.Gt: cst.GreaterThan, ast.GtE: cst.GreaterThanEqual, ast.Is: cst.Is, ast.IsNot: cst.IsNot, ast.In: cst.In,
@@ -172,10 +167,8 @@ def _comprehension(t: Builder, node: Any) -> cst.BaseComp:
 
 
 _COMPREHENSIONS: dict[type, type[cst.BaseSimpleComp]] = {
-    ast.ListComp: cst.ListComp,
-    ast.SetComp: cst.SetComp,
-    ast.GeneratorExp: cst.GeneratorExp,
-}
+    ast.ListComp: cst.ListComp, ast.SetComp: cst.SetComp, ast.GeneratorExp: cst.GeneratorExp,
+}  # fmt: skip
 
 
 def _lambda(t: Builder, node: ast.Lambda) -> cst.Lambda:
