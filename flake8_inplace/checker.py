@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flake8.exceptions import ExecutionError
 
@@ -26,7 +26,7 @@ from .torchfacts import ops
 if TYPE_CHECKING:
     from flake8.options.manager import OptionManager
 
-Report = tuple[int, int, str, type[Any]]
+Report = tuple[int, int, str, type[object]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ import tokenize
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from flake8.discover_files import expand_paths
 from flake8.exceptions import Flake8Exception
@@ -20,6 +19,7 @@ from flake8.formatting.base import BaseFormatter
 from flake8.options.parse_args import parse_args
 from flake8.processor import FileProcessor
 from flake8.style_guide import StyleGuideManager
+from flake8.violation import Violation
 
 from .finding import Finding, Place
 from .rules import PREFIX
@@ -118,7 +118,7 @@ class Project:
 class _Silent(BaseFormatter):
     """Writes nothing: reports are made later, of findings and not of lines."""
 
-    def handle(self, error: Any) -> None:
+    def handle(self, error: Violation) -> None:
         """Take note of nothing."""
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from flake8.formatting.base import BaseFormatter
 from flake8.processor import FileProcessor
+from flake8.violation import Violation
 
 from .checker import findings
 from .finding import Finding, Place
@@ -20,7 +19,7 @@ class SarifFormatter(BaseFormatter):
 
     def after_init(self) -> None:
         """Begin with nothing."""
-        self.rows: dict[str, list[Any]] = {}
+        self.rows: dict[str, list[Violation]] = {}
 
     def start(self) -> None:
         """Begin the output file anew: flake8 itself appends to it, which makes no JSON."""
@@ -28,7 +27,7 @@ class SarifFormatter(BaseFormatter):
             open(self.filename, "w").close()
         super().start()
 
-    def handle(self, error: Any) -> None:
+    def handle(self, error: Violation) -> None:
         """Keep one violation."""
         self.rows.setdefault(error.filename, []).append(error)
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import flake8_inplace
+from flake8_inplace.models import refusals
+from flake8_inplace.rules import RULES
 
 PACKAGE = Path(flake8_inplace.__file__).parent
 
@@ -55,7 +57,9 @@ KNOWS_ONLY = {
 }
 
 #: What builds the table of facts. It runs PyTorch, and nothing that lints imports it.
-DEVELOPMENT = {"torchfacts.recipes", "torchfacts.schemas", "torchfacts.execution", "torchfacts.generate"}
+DEVELOPMENT = {
+    f"torchfacts.{name}" for name in ("handwritten", "recipes", "layer_recipes", "schemas", "execution", "generate")
+}
 
 #: Who may import what from outside the standard library, imports for annotations apart.
 OUTSIDE = {
@@ -150,6 +154,32 @@ def test_codes_are_written_where_the_rule_is_judged() -> None:
     """And TIP000, which nothing judges, beside the table."""
     written = {house(name) for name, path in MODULES.items() if re.search(r"TIP\d", path.read_text())}
     assert written == {"hazards", "rules"}
+
+
+def refused_kinds(path: Path) -> Iterator[str]:
+    """Kinds of misuse that a module spells: arguments of `m.refuse`, and what a function `refusal` returns."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "refuse":
+            yield from strings(node.args[0])
+        elif isinstance(node, ast.FunctionDef) and node.name == "refusal":
+            returns = [inner.value for inner in ast.walk(node) if isinstance(inner, ast.Return)]
+            yield from filter(None, [kind for value in returns if value is not None for kind in strings(value)])
+
+
+def strings(node: ast.expr) -> Iterator[str]:
+    """The string literals that an expression may be: f-strings are none, nor is what a condition compares with."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.IfExp | ast.BoolOp):
+        for option in node.values if isinstance(node, ast.BoolOp) else (node.body, node.orelse):
+            yield from strings(option)
+
+
+def test_every_misuse_has_a_rule() -> None:
+    kinds = {rule.kind for rule in RULES.values()} - {""}
+    spelled = [kind for path in MODULES.values() for kind in refused_kinds(path)]
+    assert {"leaf view", "expand", "expanded", "overlap", "style compiled"} <= set(spelled)
+    assert sorted({*spelled, *refusals.REFUSED_VIEWS.values()} - kinds) == []
 
 
 @each_module

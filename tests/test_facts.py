@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 import facts_oracle as oracle  # noqa: E402
 
-from flake8_inplace.torchfacts import execution, recipes, schemas  # noqa: E402
+from flake8_inplace.torchfacts import execution, handwritten, layer_recipes, recipes, schemas  # noqa: E402
 
 PINNED = torch.__version__.partition("+")[0] == ops.torch_version()
 on_the_pinned_torch = pytest.mark.skipif(not PINNED, reason=f"the table is that of torch {ops.torch_version()}")
@@ -233,7 +233,7 @@ def test_saves_of_other_ops(generate: Any) -> None:
         if (
             name.endswith("(inplace)")
             or "._foreach_" in name
-            or name in recipes.ROWS
+            or name in handwritten.ROWS
             or (name in reached and name not in recipes.RECIPES)
         ):
             continue
@@ -264,7 +264,7 @@ def test_saves_of_inplace_options(generate: Any) -> None:
 @on_the_pinned_torch
 def test_saves_of_modules(generate: Any) -> None:
     score = Score()
-    for name, recipe in recipes.MODULES.items():
+    for name, recipe in layer_recipes.MODULES.items():
         fact = modules.lookup(f"torch.nn.{name}")
         assert fact is not None
         if len(fact.parameters) > 20:

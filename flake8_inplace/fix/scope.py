@@ -78,6 +78,11 @@ class Scope:
             node = parent
         return False
 
+    def unused(self, name: str) -> str:
+        """A name like this one that the function does not use yet."""
+        words = (name, *(f"{name}_{i}" for i in range(1, len(self.names) + 2)))
+        return next(word for word in words if word not in self.names)
+
     def binds(self, name: str) -> bool:
         return any(True for _ in self.bindings(name))
 
@@ -232,33 +237,52 @@ class Scope:
         for parent in self.module.above(use):
             if parent is fixed:
                 return True
-            if isinstance(parent, (cst.BinaryOperation, cst.UnaryOperation)):
-                return not collected and self.module.fresh(parent)
-            if isinstance(parent, cst.Comparison):
-                return True
-            if isinstance(parent, cst.Call) and self._makes(parent, node):
-                return True
-            if isinstance(parent, cst.Call) and node is not parent.func and not overwrites(parent):
-                return isinstance(node, cst.Arg) and self._computes_with(parent, node)
-            if isinstance(parent, cst.Subscript) and parent.value is not node:
-                return True
-            if isinstance(parent, cst.Attribute) and parent.value is node and parent.attr.value in _READS:
-                return True
-            if isinstance(parent, cst.AssignTarget):
-                return isinstance(node, cst.Subscript)
-            if isinstance(parent, cst.AugAssign):
-                return parent.target is node or not (collected or self._list(parent.target))
-            if isinstance(parent, cst.Expr):
-                return isinstance(node, cst.Call) and self._own(use.value, node)
-            if isinstance(parent, (cst.Assign, cst.AnnAssign)):
-                targets = [target.target for target in parent.targets] if isinstance(parent, cst.Assign) else []
-                again = len(targets) == 1 and isinstance(targets[0], cst.Name) and targets[0].value == use.value
-                return again and parent.value is not None and self._own(use.value, parent.value) and not collected
-            if isinstance(parent, (cst.BaseStatement, cst.NamedExpr)):
-                return False
+            computes = self._expression_computes(parent, node, collected)
+            if computes is None:
+                computes = self._statement_computes(parent, node, use.value, collected)
+            if computes is not None:
+                return computes
             collected = collected or isinstance(parent, (cst.BaseElement, cst.BaseDictElement, cst.BaseComp))
             node = parent
         return False
+
+    def _expression_computes(self, parent: cst.CSTNode, part: cst.CSTNode, collected: bool) -> bool | None:
+        """Whether an expression makes a new tensor of a part of it; None where that depends on what stands around it.
+
+        ``collected`` says that the part is a list or the like, which holds the tensor.
+        """
+        if isinstance(parent, (cst.BinaryOperation, cst.UnaryOperation)):
+            return not collected and self.module.fresh(parent)
+        if isinstance(parent, cst.Call):
+            if self._makes(parent, part):
+                return True
+            if part is not parent.func and not overwrites(parent):
+                return isinstance(part, cst.Arg) and self._computes_with(parent, part)
+        if isinstance(parent, cst.NamedExpr):
+            return False
+        reads = (
+            isinstance(parent, cst.Comparison)
+            or (isinstance(parent, cst.Subscript) and parent.value is not part)
+            or (isinstance(parent, cst.Attribute) and parent.value is part and parent.attr.value in _READS)
+        )
+        return True if reads else None
+
+    def _statement_computes(self, parent: cst.CSTNode, part: cst.CSTNode, name: str, collected: bool) -> bool | None:
+        """Whether a statement changes the tensor of a name, or binds what was made of it to the same name.
+
+        None where ``parent`` is no statement that tells.
+        """
+        if isinstance(parent, cst.AssignTarget):
+            return isinstance(part, cst.Subscript)
+        if isinstance(parent, cst.AugAssign):
+            return parent.target is part or not (collected or self._list(parent.target))
+        if isinstance(parent, cst.Expr):
+            return isinstance(part, cst.Call) and self._own(name, part)
+        if isinstance(parent, (cst.Assign, cst.AnnAssign)):
+            targets = [target.target for target in parent.targets] if isinstance(parent, cst.Assign) else []
+            again = len(targets) == 1 and isinstance(targets[0], cst.Name) and targets[0].value == name
+            return again and parent.value is not None and self._own(name, parent.value) and not collected
+        return False if isinstance(parent, cst.BaseStatement) else None
 
     def _makes(self, call: cst.Call, part: cst.CSTNode) -> bool:
         """Whether a call makes a new tensor of a part of it, and keeps nothing: ``rows.add(x)`` might be a set's."""
@@ -339,3 +363,8 @@ class Scope:
         parent = self.module.parents[found]
         annotation = parent.annotation if isinstance(parent, cst.Param) else None
         return annotation is not None and dotted(annotation.annotation) in ("int", "float", "bool")
+
+
+def scope_around(module: Module, node: cst.CSTNode) -> Scope:
+    """The scope of the function around a node, or of the module."""
+    return Scope(module, module.around(node, cst.FunctionDef) or module.tree)

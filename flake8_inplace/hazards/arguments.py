@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..heap.values import NONE, Array, Dict, List, Object, Unknown, Value
+from ..heap.values import NONE, Array, Dict, List, Object, Source, Unknown, Value, View
 from ..rule import Rule
 from ..trace import events
 from ..trace.log import RETURNED, WRITES, Change, direct_tensors, given_tensors, since
@@ -46,10 +46,10 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
     returned = {tensor.storage for tensor in results}
     for storage, tensor in given.items() if answers else ():
         events = since(m, tensor, born)
-        if tensor.view:
+        if tensor.view is not View.NONE:
             events = [event for event in events if event.tensor is tensor]
-        if tensor.origin != "cast":  # a cast of the function's own may have copied
-            events = [event for event in events if event.tensor.origin != "cast"]
+        if tensor.origin is not Source.MAYBE_CAST:  # a cast of the function's own may have copied
+            events = [event for event in events if event.tensor.origin is not Source.MAYBE_CAST]
         changes, back = {event.change for event in events}, storage in returned
         converted = Change.CONVERTED in changes <= {Change.CONVERTED, Change.SHIFTED}
         for event in events:
@@ -74,7 +74,7 @@ def _note_overwritten_by_alias(m: Trace, args: Sequence[Value], born: int) -> No
                 named
                 and by.time > born
                 and by.cell is not tensor.cell
-                and by.view == tensor.view
+                and by.view is tensor.view
                 and event.change is not Change.OTHER
             ):
                 m.state.set(m.state[RETURNED], event, tensor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..heap.autograd import graph
 from ..heap.state import Declared, same_or_none
-from ..heap.values import Grad, Storage, Tensor, Value
+from ..heap.values import UNCERTAIN, Grad, Storage, Tensor, Value, View
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
@@ -71,9 +71,9 @@ def on_record(m: Trace, tensor: Tensor) -> None:
     site = m.state[RESCALED].get(tensor.storage)
     if site is not None and m.grad(tensor) is Grad.YES:
         m.refuse("rescaled", site)
-    if tensor.view == "views" and m.grad(tensor) is Grad.YES:
+    if tensor.view is View.MULTI_OUTPUT and m.grad(tensor) is Grad.YES:
         for event in since(m, tensor, tensor.time):
-            if event.tensor.view != "views":
+            if event.tensor.view is not View.MULTI_OUTPUT:
                 m.refuse("base", event.site, event.calls)
 
 
@@ -85,7 +85,7 @@ def on_compare(m: Trace, one: Tensor, other: Tensor) -> None:
     """
     both = (one, other)
     memory = {tensor.storage.hidden or tensor.storage for tensor in both}
-    if len(memory) > 1 or any(tensor.view or tensor.origin in ("maybe", "cast") for tensor in both):
+    if len(memory) > 1 or any(tensor.view is not View.NONE or tensor.origin in UNCERTAIN for tensor in both):
         return
     begin, end = sorted(tensor.time for tensor in both)
     if begin == 0:  # the parameter itself, as it is now
@@ -103,7 +103,7 @@ def judge_restore(m: Trace, tensor: Tensor, old: Tensor) -> None:
     ``old``.
     """
     memory = tensor.storage.hidden or tensor.storage
-    sure = old.view == tensor.view == "" and old.origin not in ("maybe", "cast")
+    sure = old.view is tensor.view is View.NONE and old.origin not in UNCERTAIN
     detached = sure and old.storage is memory and 0 < old.time != tensor.time
     same = (detached or old.storage.hidden is memory) and m.state[STORED].get(("data", memory), 0) <= old.time
     for storage in list(m.state[WRITES]) if same else ():

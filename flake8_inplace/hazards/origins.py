@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..heap.values import NONE, Array, Choice, Grad, Object, Slice, Tensor, Tuple, Unknown, Value, constant, is_number
+from ..heap.values import (
+    NONE,
+    Array,
+    Choice,
+    Grad,
+    Object,
+    Slice,
+    Source,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    constant,
+    is_number,
+)
 from ..program.site import Site
 from ..trace import events
 from ..trace.frames import Frame
@@ -38,7 +52,7 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
 @events.write_array.listen
 def log_array_write(m: Trace, array: Array, site: Site, written: Written) -> None:
     """Log a write to a numpy array over a computed tensor. Memory that was only allocated is there to be filled."""
-    if array.whole is not None and array.whole.origin == "op":
+    if array.whole is not None and array.whole.origin is Source.COMPUTED:
         log_write(m, array.whole, "numpy", site, written)
 
 
@@ -72,7 +86,7 @@ def _sources(m: Trace, value: Value, depth: int = DEPTH) -> Iterator[Value]:
     elif isinstance(value, Choice) or (isinstance(value, Unknown) and not value.scalar):
         yield value
     elif isinstance(value, Tensor):
-        operands = value.made.values if value.made is not None and value.origin != "blank" and depth else ()
+        operands = value.made.values if value.made is not None and value.origin is not Source.BLANK and depth else ()
         found = [source for operand in operands for source in _sources(m, operand, depth - 1)]
         yield from found or [value]
 
@@ -80,7 +94,7 @@ def _sources(m: Trace, value: Value, depth: int = DEPTH) -> Iterator[Value]:
 def _constant(m: Trace, values: list[Tensor], frame: Frame) -> bool:
     """Return whether tensors are constants, and no arguments of the function: mean and deviation of a dataset."""
     given = [tensor.storage for value in frame.given for tensor in given_tensors(m, value, NONE)] if values else []
-    return all(value.origin == "blank" and not m.grad(value) and value.storage not in given for value in values)
+    return all(value.origin is Source.BLANK and not m.grad(value) and value.storage not in given for value in values)
 
 
 def _only_adds(op: str, form: str, written: Written) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..heap.regions import Relation, origins, relation, same_tensor, takes_all, takes_one
-from ..heap.values import Const, Region, Tensor, Unknown, Value
+from ..heap.values import Const, Region, Tensor, Unknown, Value, View
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
@@ -73,7 +73,7 @@ def _judge_copy(m: Trace, base: Tensor, index: tuple[Value, ...], source: Tensor
     how, dimension = relation(index, region.index, m.symbols)
     moved = how in (Relation.SHIFTED_UP, Relation.SHIFTED_DOWN)
     reordered = how is Relation.SAME and source.contiguous != base.contiguous
-    if reordered or (moved and dimension == 0 and base.view == "" and base.contiguous):
+    if reordered or (moved and dimension == 0 and base.view is View.NONE and base.contiguous):
         m.refuse("overlap", site)
     elif how is Relation.SHIFTED_UP and dimension > 0:
         m.refuse("shift", site)
@@ -92,7 +92,7 @@ def _judge_spread(m: Trace, tensor: Tensor, part: Region, site: Site) -> None:
     if indices and takes_one(indices[0]):
         if len(indices) < len(part.index):
             m.refuse("shift", site)
-        elif tensor.view == "" and tensor.contiguous:
+        elif tensor.view is View.NONE and tensor.contiguous:
             m.refuse("overlap", site)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..heap.values import Tensor, Unknown, Value
+from ..heap.values import Source, Tensor, Unknown, Value
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
@@ -55,7 +55,7 @@ def on_dataset(m: Trace, getter: Function, instance: Value, site: Site) -> None:
     for writes in list(m.state[WRITES].values()):
         first = {event.site.expression for event in writes if begin < event.time < again_from}
         again = [event for event in writes if event.time > again_from and event.site.expression in first]
-        again = [event for event in again if event.tensor.origin != "cast"]  # which may have copied
+        again = [event for event in again if event.tensor.origin is not Source.MAYBE_CAST]  # which may have copied
         for event in again if any(map(_converts, again)) else ():
             m.refuse("dataset", event.site, event.calls)
     m.state.rollback(mark)

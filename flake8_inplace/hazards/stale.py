@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 
 from ..heap.regions import same_tensor
-from ..heap.values import Choice, Dict, Grad, List, Object, Tensor, Tuple, Value
+from ..heap.values import UNCERTAIN, Choice, Dict, Grad, List, Object, Source, Tensor, Tuple, Value, View
 from ..rule import Rule
 from ..trace import events, holdings
 from ..trace.frames import Frame
@@ -62,7 +62,7 @@ def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Valu
         elif frame in event.frames and m.stack.frames[-1] is frame:
             if was_given(m, value, event):
                 m.refuse("argument", event.site, event.calls)
-            elif value.view == "" and name in frame.times and again(m, event, frame.times[name]):
+            elif value.view is View.NONE and name in frame.times and again(m, event, frame.times[name]):
                 m.refuse("read", event.site, event.calls)
 
 
@@ -102,7 +102,7 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
         return
     keeper, state = m.state[ATTRIBUTE_WRITERS].get((instance, name)), m.cell(value)
     parameter = state.grad is Grad.YES and state.leaf
-    for event in since(m, value, time) if value.origin != "blank" and not parameter else ():
+    for event in since(m, value, time) if value.origin is not Source.BLANK and not parameter else ():
         elsewhere = event.frames[-1] is not keeper or event.form in ("inplace", "augmented")
         if elsewhere and event.name and whole(value, event) and not writes_to_attribute(event.site):
             m.refuse("read", event.site, event.calls)
@@ -112,7 +112,7 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
 def _has_part(m: Trace, value: Tensor, event: Overwrite) -> bool:
     """Return whether a function got a view of a tensor, and all later writes to its memory are in that call."""
     given = m.state[RETURNED].get(event)
-    if given is None or value.view or not given.view or given.storage is not value.storage:
+    if given is None or value.view is not View.NONE or given.view is View.NONE or given.storage is not value.storage:
         return False
     return all(later.frames[-1] is event.frames[-1] for later in since(m, value, event.time))
 
@@ -120,7 +120,7 @@ def _has_part(m: Trace, value: Tensor, event: Overwrite) -> bool:
 def was_given(m: Trace, value: Tensor, event: Overwrite) -> bool:
     """Return whether a tensor is the argument of the function that overwrote it: the same view, or the same base."""
     given = m.state[RETURNED].get(event)
-    return given is not None and (value is given or value.view == given.view == "")
+    return given is not None and (value is given or value.view is given.view is View.NONE)
 
 
 @events.read_operand.listen
@@ -137,8 +137,10 @@ def read_operand(m: Trace, value: Value, time: int, named: bool) -> None:
 
 def _is_within(value: Tensor, event: Overwrite) -> bool:
     """Return whether a value is a view of a base that was overwritten as a whole."""
-    base, wrote = event.tensor, event.written.index is None
-    return wrote and value.view == "view" and base.view == "" and not {value.origin, base.origin} & {"maybe", "cast"}
+    base = event.tensor
+    if event.written.index is not None or value.view is not View.ORDINARY or base.view is not View.NONE:
+        return False
+    return value.origin not in UNCERTAIN and base.origin not in UNCERTAIN
 
 
 @events.store.listen
@@ -150,7 +152,7 @@ def on_store(m: Trace, container: List | Dict, value: Value) -> None:
     value = array_backing(m.see(value))
     for item in value.items if isinstance(value, Tuple) and isinstance(container, List) else ():
         on_store(m, container, item)
-    if not isinstance(value, Tensor) or (value.origin == "blank" and value.storage not in m.state[WRITES]):
+    if not isinstance(value, Tensor) or (value.origin is Source.BLANK and value.storage not in m.state[WRITES]):
         return
     state = m.cell(value)
     if state.grad is Grad.YES and state.leaf:
@@ -242,7 +244,7 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
 
 def _as_it_was(m: Trace, value: Tensor, event: Overwrite, time: int) -> bool:
     """Return whether a tensor that was stored at ``time`` was stored for its values of that time."""
-    return value.origin in ("op", "blank") and whole(value, event) and _unaware(m, event, time)
+    return value.origin in (Source.COMPUTED, Source.BLANK) and whole(value, event) and _unaware(m, event, time)
 
 
 def _same_part(value: Tensor, event: Overwrite, time: int) -> bool:
@@ -252,7 +254,7 @@ def _same_part(value: Tensor, event: Overwrite, time: int) -> bool:
     """
     if value.region is None:
         return False
-    if event.form == "augmented" and event.tensor.view == "" and event.frames[-1].born > time:
+    if event.form == "augmented" and event.tensor.view is View.NONE and event.frames[-1].born > time:
         return bool(event.name)
     if event.frames[-1].born > time or event.written.index is None:
         return False

@@ -35,7 +35,7 @@ def join_state(options: Options[Any]) -> Any:
     return choose(options)
 
 
-def _same(options: Options[Any]) -> bool:
+def _same(options: Options[V]) -> bool:
     first = options[0][1]
     for _, value in options:  # noqa: SIM110 - a generator costs more than the comparison
         if value is not first:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from enum import Enum, auto
 
-from .values import NONE, Const, Origin, Slice, Tensor, Tuple, Unknown, Value
+from .values import NONE, UNCERTAIN, Const, Origin, Slice, Tensor, Tuple, Unknown, Value, View
 
 Symbols = Mapping[Hashable, Unknown]
 """The symbols of pure computations, by operation and operands: see `Trace.symbol`. They show negatives and inverses."""
@@ -35,7 +35,7 @@ def same_tensor(one: Tensor, other: Tensor) -> bool:
     if one.storage is not other.storage or one.contiguous != other.contiguous:
         return False
     if one.region is None or other.region is None:
-        return one.view == other.view == "" and not {one.origin, other.origin} & {"maybe", "cast"}
+        return all(tensor.view is View.NONE and tensor.origin not in UNCERTAIN for tensor in (one, other))
     return same_tensor(one.region.base, other.region.base) and one.region.index == other.region.index
 
 
@@ -70,17 +70,30 @@ def _disjoint(one: Value, other: Value, symbols: Symbols) -> bool:
     if first is not None and second is not None:
         return first != second and (first < 0) is (second < 0)
     if isinstance(one, Slice) and isinstance(other, Slice):
-        if one.step == other.step == NONE:
-            end, begin = _number(one.upper), _number(other.lower)
-            known = end is not None and begin is not None and (end < 0) is (begin < 0) and end <= begin
-            return known or (one.upper != NONE and one.upper == other.lower)
-        starts, step = (_number(one.lower) or 0, _number(other.lower) or 0), _number(one.step) or 1
-        return step == _number(other.step) and min(starts) >= 0 and (starts[0] - starts[1]) % step != 0
+        return _ends_before(one, other) if one.step == other.step == NONE else _interleaved(one, other)
     if first is not None and isinstance(other, Slice) and other.step == NONE:
-        lower, upper = _number(other.lower), _number(other.upper)
-        same_end = [bound for bound in (lower, upper) if bound is not None and (bound < 0) is (first < 0)]
-        return (lower in same_end and first < (lower or 0)) or (upper in same_end and first >= (upper or 0))
+        return _outside(first, other)
     return _inverts(one, other, symbols)
+
+
+def _ends_before(one: Slice, other: Slice) -> bool:
+    """Whether a slice ends where another one begins, or before: ``:k`` and ``k:``."""
+    end, begin = _number(one.upper), _number(other.lower)
+    known = end is not None and begin is not None and (end < 0) is (begin < 0) and end <= begin
+    return known or (one.upper != NONE and one.upper == other.lower)
+
+
+def _interleaved(one: Slice, other: Slice) -> bool:
+    """Whether two slices take turns: ``::2`` and ``1::2``."""
+    starts, step = (_number(one.lower) or 0, _number(other.lower) or 0), _number(one.step) or 1
+    return step == _number(other.step) and min(starts) >= 0 and (starts[0] - starts[1]) % step != 0
+
+
+def _outside(number: int, other: Slice) -> bool:
+    """Whether an index lies before or behind a slice: ``0`` and ``1:``."""
+    lower, upper = _number(other.lower), _number(other.upper)
+    same_end = [bound for bound in (lower, upper) if bound is not None and (bound < 0) is (number < 0)]
+    return (lower in same_end and number < (lower or 0)) or (upper in same_end and number >= (upper or 0))
 
 
 def _inverts(one: Value, other: Value, symbols: Symbols) -> bool:

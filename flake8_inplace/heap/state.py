@@ -88,7 +88,7 @@ def _mode_at_first(name: str) -> bool | None:
     return True if name == "grad" else None
 
 
-def _initial(thing: Any) -> Any:
+def _initial(thing: object) -> object:
     return getattr(thing, "initial", _MISSING)
 
 

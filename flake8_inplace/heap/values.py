@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import field
-from enum import IntEnum
+from enum import Enum, IntEnum, auto
 from typing import Any, Final
 
 from ..program.sealed import sealed
@@ -21,6 +21,39 @@ class Grad(IntEnum):
     NO = 0
     MAYBE = 1
     YES = 2
+
+
+class View(Enum):
+    """Whether a tensor is a view, and of which kind. The values are the words of ``reveal``."""
+
+    NONE = ""  # a base
+    ORDINARY = "view"  # x[0], x.view(-1), x.T
+    MULTI_OUTPUT = "views"  # one output of split, chunk or unbind, or an element of an iteration
+    EXPANDED = "expand"  # several of its elements are one in memory
+    NO_GRAD = "no_grad"  # made while grad mode was off
+    INFERENCE = "inference"  # made in inference mode: a base too
+    BACKWARD_HOOK = "hook"  # an input or output of a module with a full backward hook
+    CUSTOM = "custom"  # returned by a custom autograd function
+
+
+class Source(Enum):
+    """Where a tensor comes from, and so whether it is surely another tensor than the one it was made of."""
+
+    OTHER = auto()  # a parameter, an argument, a view
+    COMPUTED = auto()  # an operator of this program computed it
+    BLANK = auto()  # memory made to be filled: torch.zeros, torch.empty
+    MAYBE_ALIAS = auto()  # a copy, or the tensor that it was made of: reshape, contiguous
+    MAYBE_CAST = auto()  # a copy if the dtype or the device differs, else the same tensor: to, float
+
+
+class Dimension(Enum):
+    """What is known of the first or the last dimension of a tensor."""
+
+    UNKNOWN = auto()
+    SIZE_ONE = auto()
+    EXPANDED = auto()  # its rows are one in memory
+    ROW = auto()  # the tensor itself is such a row, or an element of ``[x] * n``
+    OVERLAPPING = auto()  # windows of ``unfold`` that share elements
 
 
 @sealed(frozen=True, slots=True)
@@ -185,26 +218,20 @@ class Tensor:
         self,
         storage: Storage | None = None,
         cell: Cell | None = None,
-        view: str = "",
+        view: View = View.NONE,
         contiguous: bool = True,
         dims: int | None = None,
     ) -> None:
         self.storage = storage or Storage()
         self.cell = cell or Cell()
-        # "" for a base, "view", "views" (one of several outputs), "expand", "no_grad", "inference", "hook" (beside a
-        # full backward hook), "custom" (returned by a custom function)
         self.view = view
         self.contiguous = contiguous  # False after a transposition
         self.dims = dims  # the number of dimensions, if known
-        # "op": an operator of this program computed it; "blank": it was made to be filled; "maybe": it may be the
-        # tensor that it was made of; "cast": that depends on a dtype
-        self.origin = ""
+        self.origin = Source.OTHER
         self.made: Origin | None = None  # of a tensor with memory of its own
         self.region: Region | None = None  # of a view
         self.time = 0  # when one of several outputs, ``.data`` or ``detach()`` was made
-        # of the first dimension: "one" of size one, "shared" rows that are one in memory, "row" such a row or an
-        # element of ``[x] * n``, "windows" of ``unfold`` that overlap; of the last: "one" or "shared"
-        self.lead = self.tail = ""
+        self.lead = self.tail = Dimension.UNKNOWN  # the first and the last dimension
 
 
 class Array:
@@ -308,6 +335,8 @@ class Node:
 
 
 TENSOR = Ref("torch.Tensor")
+UNCERTAIN: Final = (Source.MAYBE_ALIAS, Source.MAYBE_CAST)
+"""Sources of what may or may not be the tensor that it was made of."""
 
 
 def is_number(value: Value) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any
 
 import libcst as cst
 
@@ -24,17 +24,20 @@ def _lambda(m: Trace, node: cst.Lambda, frame: Frame) -> Value:
     return Function("lambda", node, frame.piece, frame, defaults=defaults)
 
 
+_Comprehension = cst.ListComp | cst.SetComp | cst.GeneratorExp | cst.DictComp
+
+
 @dataclass(slots=True)
 class _Made:
     """The elements that a comprehension has made so far, and the values that it iterates over."""
 
     rows: list[Value] = field(default_factory=list)
-    pairs: dict[Any, Value] = field(default_factory=dict)
+    pairs: dict[Hashable, Value] = field(default_factory=dict)
     sources: list[Value] = field(default_factory=list)
 
 
 @evaluates(cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
-def _comprehension(m: Trace, node: Any, frame: Frame) -> Value:
+def _comprehension(m: Trace, node: _Comprehension, frame: Frame) -> Value:
     """Run a comprehension in a frame of its own."""
     inner, made = Frame(variables(), frame.piece, frame, loops=frame.loops), _Made()
     exact = _rounds(m, node, node.for_in, frame, inner, made)
@@ -43,7 +46,7 @@ def _comprehension(m: Trace, node: Any, frame: Frame) -> Value:
     return Dict(made.pairs, not exact) if isinstance(node, cst.DictComp) else List(made.rows, not exact, m.clock)
 
 
-def _rounds(m: Trace, node: Any, part: cst.CompFor, frame: Frame, inner: Frame, made: _Made) -> bool:
+def _rounds(m: Trace, node: _Comprehension, part: cst.CompFor, frame: Frame, inner: Frame, made: _Made) -> bool:
     """Run one ``for`` of a comprehension, and those inside it. Return whether all elements are known."""
     source = evaluate(m, part.iter, frame)
     made.sources.append(source)

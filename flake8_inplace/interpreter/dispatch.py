@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import libcst as cst
 
@@ -33,13 +33,15 @@ def evaluate(m: Trace, node: cst.BaseExpression, frame: Frame) -> Value:
     return handler(m, node, frame) if handler is not None else Unknown()
 
 
-_HANDLERS: dict[type, Callable[[Trace, Any, Frame], Value]] = {}
+_Evaluate = Callable[[Trace, Any, Frame], Value]  # the node is of the kinds that it is registered for
+_Evaluates = TypeVar("_Evaluates", bound=_Evaluate)
+_HANDLERS: dict[type, _Evaluate] = {}
 
 
-def evaluates(*kinds: type) -> Callable[[Any], Any]:
+def evaluates(*kinds: type) -> Callable[[_Evaluates], _Evaluates]:
     """Register a handler that evaluates expressions of these kinds."""
 
-    def register(handler: Any) -> Any:
+    def register(handler: _Evaluates) -> _Evaluates:
         _HANDLERS.update(dict.fromkeys(kinds, handler))
         return handler
 
@@ -91,13 +93,15 @@ def _asks_attribute(node: cst.CSTNode) -> bool:
     return any(_asks_attribute(child) for child in parts(node))
 
 
-_STATEMENTS: dict[type, Callable[[Trace, Any, Frame], bool]] = {}
+_Run = Callable[[Trace, Any, Frame], bool]
+_Runs = TypeVar("_Runs", bound=_Run)
+_STATEMENTS: dict[type, _Run] = {}
 
 
-def runs(*kinds: type) -> Callable[[Any], Any]:
+def runs(*kinds: type) -> Callable[[_Runs], _Runs]:
     """Register a handler that runs statements of these kinds and returns whether control reaches their end."""
 
-    def register(handler: Any) -> Any:
+    def register(handler: _Runs) -> _Runs:
         _STATEMENTS.update(dict.fromkeys(kinds, handler))
         return handler
 

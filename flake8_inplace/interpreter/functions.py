@@ -67,21 +67,9 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
     try:
         if not isinstance(body, cst.BaseSuite):
             return evaluate(m, body, frame)
-        frame.mark = state.mark()
-        frame.last = _end(body)
-        entry = state.guard()
-        if suite(m, body, frame):
-            frame.exits.append(Exit(state.guard(), {}, NONE))
-            frame.ended = True
-        if not frame.exits:
+        value = _run_body(m, body, frame)
+        if value is None:
             return Unknown()
-        if len(frame.exits) > 1 or not frame.ended:
-            if frame.ended:  # the state is that of the last way out
-                frame.exits[-1].delta = state.changes(frame.mark)
-            for way in frame.exits:
-                way.guard = way.guard - entry
-            state.merge(frame.mark, frame.exits)
-        value = choose([(way.guard, way.value) for way in frame.exits])
         forget(state, frame)
         called = wording.called_name(site.expression) or function.name  # what the caller sees of it
         if intent.says_in_place(called) or constant(kwargs.get("inplace", NONE)) is True:
@@ -98,6 +86,26 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
         m.stack.functions.pop()
         m.stack.calls.pop()
         m.stack.frames.pop()
+
+
+def _run_body(m: Trace, body: cst.BaseSuite, frame: Frame) -> Value | None:
+    """Run the statements of a call, and join the states of all ways out; None where there is no way out."""
+    state = m.state
+    frame.mark = state.mark()
+    frame.last = _end(body)
+    entry = state.guard()
+    if suite(m, body, frame):
+        frame.exits.append(Exit(state.guard(), {}, NONE))
+        frame.ended = True
+    if not frame.exits:
+        return None
+    if len(frame.exits) > 1 or not frame.ended:
+        if frame.ended:  # the state is that of the last way out
+            frame.exits[-1].delta = state.changes(frame.mark)
+        for way in frame.exits:
+            way.guard = way.guard - entry
+        state.merge(frame.mark, frame.exits)
+    return choose([(way.guard, way.value) for way in frame.exits])
 
 
 def _end(body: cst.BaseSuite) -> cst.CSTNode | None:

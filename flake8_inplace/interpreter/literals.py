@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import libcst as cst
 
@@ -17,7 +17,7 @@ from .dispatch import evaluate, evaluates
 
 
 @evaluates(cst.Integer, cst.Float, cst.Imaginary, cst.SimpleString)
-def _literal(m: Trace, node: Any, frame: Frame) -> Value:
+def _literal(m: Trace, node: cst.Integer | cst.Float | cst.Imaginary | cst.SimpleString, frame: Frame) -> Value:
     return _constant_of(node.value) or Unknown(scalar=True)
 
 
@@ -55,7 +55,7 @@ def _string(m: Trace, node: cst.FormattedString, frame: Frame) -> Value:
     return m.symbol("string", *values, scalar=True)
 
 
-def _elements(m: Trace, elements: Any, frame: Frame) -> tuple[list[Value], bool]:
+def _elements(m: Trace, elements: Sequence[cst.BaseElement], frame: Frame) -> tuple[list[Value], bool]:
     items: list[Value] = []
     exact = True
     read: list[tuple[cst.BaseExpression, Value, int]] = []

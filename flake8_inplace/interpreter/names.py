@@ -119,18 +119,9 @@ def attribute(m: Trace, value: Value, name: str, site: Site) -> Value:
     if isinstance(value, (Class, Function)) and name == "__name__":
         return Const(value.name)
     if isinstance(value, Class):
-        found = lineage.member(value, name)
-        if isinstance(found, Function):
-            return Bound(found, value) if found.kind == "class" else found
-        if found is None and name == "apply":
-            return Method(Object(value), name, site.node)
-        return found if found is not None else m.symbol(value, name)
+        return _class_attribute(m, value, name, site)
     if isinstance(value, Choice):
-        if name == "requires_grad" and (asked := _asked(m, value)) is not None:
-            return asked
-        if tensors.is_method(name) and all(isinstance(m.see(option), Tensor) for _, option in value.options):
-            return Method(value, name, site.node)  # whichever it is, the call is the same
-        return m.split([value], lambda options: attribute(m, options[0], name, site))
+        return _choice_attribute(m, value, name, site)
     if isinstance(value, Tuple):
         return tensors.output(value, name)
     if isinstance(value, Unknown):
@@ -139,11 +130,30 @@ def attribute(m: Trace, value: Value, name: str, site: Site) -> Value:
         return Method(value, name, site.node)
     if isinstance(value, Array):
         return value if name == "T" else Method(value, name, site.node)
-    if isinstance(value, Const) and name == "value":
+    return _constant_attribute(value, name, site) if isinstance(value, Const) else Unknown()
+
+
+def _class_attribute(m: Trace, value: Class, name: str, site: Site) -> Value:
+    found = lineage.member(value, name)
+    if isinstance(found, Function):
+        return Bound(found, value) if found.kind == "class" else found
+    if found is None and name == "apply":
+        return Method(Object(value), name, site.node)
+    return found if found is not None else m.symbol(value, name)
+
+
+def _choice_attribute(m: Trace, value: Choice, name: str, site: Site) -> Value:
+    if name == "requires_grad" and (asked := _asked(m, value)) is not None:
+        return asked
+    if tensors.is_method(name) and all(isinstance(m.see(option), Tensor) for _, option in value.options):
+        return Method(value, name, site.node)  # whichever it is, the call is the same
+    return m.split([value], lambda options: attribute(m, options[0], name, site))
+
+
+def _constant_attribute(value: Const, name: str, site: Site) -> Value:
+    if name == "value":
         return value  # of a member of an enumeration
-    if isinstance(value, Const) and isinstance(value.value, str):
-        return Method(value, name, site.node)
-    return Unknown(scalar=isinstance(value, Const))
+    return Method(value, name, site.node) if isinstance(value.value, str) else Unknown(scalar=True)
 
 
 def _asked(m: Trace, value: Choice) -> Value | None:

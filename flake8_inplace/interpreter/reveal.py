@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..hazards import saved
-from ..heap.values import Choice, Const, Dict, Grad, List, Object, Ref, Tensor, Tuple, Unknown, Value
+from ..heap.values import Choice, Const, Dict, Grad, List, Object, Ref, Tensor, Tuple, Unknown, Value, View
 from ..trace.trace import Trace
 
 
@@ -28,8 +28,8 @@ def describe(m: Trace, value: Value) -> str:
     saves = sorted({f"{saved.op}:{saved.slot}" for saved in saved.live(m, value.storage)})
     if saves:
         words.append(f"saved[{', '.join(saves)}]")
-    if value.view:
-        words.append(value.view)
+    if value.view is not View.NONE:
+        words.append(value.view.value)
     if value.storage.hidden is not None:
         words.append("data")
     words.append({Grad.NO: "no grad", Grad.MAYBE: "maybe grad", Grad.YES: "grad"}[m.grad(value)])

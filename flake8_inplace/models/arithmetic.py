@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from ..heap.values import (
     Array,
@@ -11,6 +10,7 @@ from ..heap.values import (
     Condition,
     Const,
     Dict,
+    Dimension,
     Grad,
     List,
     Ref,
@@ -145,7 +145,7 @@ def _repeated(m: Trace, left: List, right: Value) -> List:
     return bounded(items * (times if known else 2), not known)
 
 
-def _of_constants(name: str, left: Any, right: Any) -> Value:
+def _of_constants(name: str, left: object, right: object) -> Value:
     """What an operator makes of two constants, unless it makes something very large of them."""
     text = next((value for value in (left, right) if isinstance(value, (str, bytes))), None)
     times = next((value for value in (left, right) if isinstance(value, int)), 0)
@@ -158,7 +158,7 @@ def _of_constants(name: str, left: Any, right: Any) -> Value:
         return Unknown(scalar=True)
 
 
-def is_small(constant: Any) -> bool:
+def is_small(constant: object) -> bool:
     """Whether something may be computed with a constant: what is made of it again and again has no end."""
     if isinstance(constant, (str, bytes)):
         return len(constant) <= SIZE
@@ -171,7 +171,7 @@ def _one_of_many(m: Trace, item: Value) -> Value:
     if not isinstance(item, Tensor):
         return item
     same = Tensor(item.storage, item.cell, item.view, item.contiguous, item.dims)
-    same.origin, same.time, same.lead = item.origin, item.time, "row"
+    same.origin, same.time, same.lead = item.origin, item.time, Dimension.ROW
     return same
 
 

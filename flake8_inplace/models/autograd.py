@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..heap.values import NONE, Cell, Const, Grad, List, Node, Object, Ref, Tensor, Tuple, Value, constant
+from ..heap.values import NONE, Cell, Const, Grad, List, Node, Object, Ref, Tensor, Tuple, Value, View, constant
 from ..program.site import Site
 from ..trace import events, holdings
 from ..trace.callables import Bound, GradMode, Packing
@@ -77,7 +77,8 @@ def _parameter(call: Call) -> Value:
     on = constant(call.argument(1, "requires_grad")) is not False
     cell = Cell(Grad.YES if on else Grad.NO)
     if isinstance(data, Tensor):
-        return Tensor(data.storage, cell, "expand" if data.view == "expand" else "", data.contiguous)
+        view = data.view if data.view is View.EXPANDED else View.NONE
+        return Tensor(data.storage, cell, view, data.contiguous)
     return Tensor(cell=cell)
 
 

@@ -138,7 +138,7 @@ def _pow(call: Call) -> Value:
     return Unknown(scalar=True)
 
 
-_CASTS: dict[str, Callable[[Any], Any]] = {
+_CASTS: dict[str, Callable[[Any], object]] = {
     "builtins.int": int,
     "builtins.float": float,
     "builtins.bool": bool,

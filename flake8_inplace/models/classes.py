@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..heap.autograd import phi
 from ..heap.values import ITEMS, NONE, Attributes, Const, Dict, Grad, List, Object, Ref, Unknown, Value
 from ..program.site import Site
@@ -47,7 +45,7 @@ def instantiate(m: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value
     if isinstance(init, Function):
         m.run(init, [instance, *args], kwargs, site)
     elif cls.generated:
-        values: dict[Any, Value] = dict(zip(fields(cls), args, strict=False)) | kwargs
+        values: dict[str, Value] = dict(zip(fields(cls), args, strict=False)) | kwargs
         for name in fields(cls):
             if name not in values and (default := member(cls, name)) is not None:
                 values[name] = _default(m, default, site)

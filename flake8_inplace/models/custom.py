@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from ..heap.values import NONE, Cell, CellState, Grad, Node, Object, Ref, Saved, Tensor, Tuple, Unknown, Value
+from ..heap.values import (
+    NONE,
+    Cell,
+    CellState,
+    Grad,
+    Node,
+    Object,
+    Ref,
+    Saved,
+    Source,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    View,
+)
 from ..program import wording
 from ..program.site import Site
 from ..trace import events, holdings
@@ -125,7 +140,8 @@ def _outputs(m: Trace, result: Value, grad: Grad, node: Node, given: list[Tensor
     if isinstance(result, Tuple):
         return Tuple(tuple(_outputs(m, item, grad, node, given) for item in result.items))
     if isinstance(result, Tensor) and m.cell(result).node is not node:
-        view = "custom" if result.origin != "maybe" and (result.view or result in given) else ""
+        alias = result.view is not View.NONE or result in given
+        view = View.CUSTOM if alias and result.origin is not Source.MAYBE_ALIAS else View.NONE
         return Tensor(result.storage, Cell(grad, node, leaf=False), view)
     if isinstance(result, Unknown) and not result.scalar:
         return Unknown(grad, node, likely=True)

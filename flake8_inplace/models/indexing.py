@@ -5,8 +5,10 @@ from __future__ import annotations
 from ..heap.regions import items_of
 from ..heap.values import (
     NONE,
+    UNCERTAIN,
     CellState,
     Const,
+    Dimension,
     Grad,
     Node,
     Region,
@@ -16,6 +18,7 @@ from ..heap.values import (
     Tuple,
     Unknown,
     Value,
+    View,
     constant,
     is_number,
 )
@@ -51,30 +54,32 @@ def subscript(m: Trace, tensor: Tensor, index: Value, site: Site) -> Value:
             part.dims = tensor.dims - 1
         part.lead, part.tail = _lead_of_part(m, tensor, index), _tail_of_part(m, tensor, index)
         # whether a part of expanded memory still overlaps itself depends on the dimension
-        if part.view == "expand" and "shared" not in (part.lead, part.tail):
-            part.view = "view"
+        if part.view is View.EXPANDED and Dimension.EXPANDED not in (part.lead, part.tail):
+            part.view = View.ORDINARY
         part.region = Region(tensor, items_of(index), m.clock)
         return part
     return _index_node(m, tensor, [], index, site)
 
 
-def _lead_of_part(m: Trace, tensor: Tensor, index: Value) -> str:
+def _lead_of_part(m: Trace, tensor: Tensor, index: Value) -> Dimension:
     """What is known of the first dimension of a part of a tensor, or that it is one of several rows in one memory."""
     first = m.see(index.items[0]) if isinstance(index, Tuple) and index.items else index
     if first == NONE:
-        return "one"
+        return Dimension.SIZE_ONE
     if isinstance(first, Slice) and first.lower == first.upper == NONE:
         return tensor.lead
     number = first.dims == 0 if isinstance(first, Tensor) else is_number(first)
-    return "row" if tensor.lead == "row" or (tensor.lead == "shared" and number) else ""
+    row = tensor.lead is Dimension.ROW or (tensor.lead is Dimension.EXPANDED and number)
+    return Dimension.ROW if row else Dimension.UNKNOWN
 
 
-def _tail_of_part(m: Trace, tensor: Tensor, index: Value) -> str:
+def _tail_of_part(m: Trace, tensor: Tensor, index: Value) -> Dimension:
     """What is known of the last dimension of a part of a tensor."""
     last = m.see(index.items[-1]) if isinstance(index, Tuple) and index.items else index
     if isinstance(index, Tuple) and last != Const(...):
-        return "one" if last == NONE else ""
-    return tensor.tail if last in (NONE, Const(...)) or isinstance(last, Slice) or is_number(last) else ""
+        return Dimension.SIZE_ONE if last == NONE else Dimension.UNKNOWN
+    keeps = last in (NONE, Const(...)) or isinstance(last, Slice) or is_number(last)
+    return tensor.tail if keeps else Dimension.UNKNOWN
 
 
 def _index_node(m: Trace, tensor: Tensor, values: list[Value], index: Value, site: Site) -> Tensor:
@@ -103,18 +108,19 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
     whole = copies or index == Const(...) or (isinstance(index, Slice) and index.lower == index.upper == NONE)
     inside = [other for other in tensors_in(m, index) if other.storage is tensor.storage]
     if inside:
-        if all(one.origin not in ("maybe", "cast") for one in (tensor, *inside)):
+        if all(one.origin not in UNCERTAIN for one in (tensor, *inside)):
             m.refuse("overlap", site, depth=depth_of(m, tensor))
         return
-    lead = "" if copies else _lead_of_part(m, tensor, index)
-    if tensor.view == "expand" and not copies and (whole or "shared" in (lead, _tail_of_part(m, tensor, index))):
+    expanded = tensor.view is View.EXPANDED
+    lead = Dimension.UNKNOWN if copies else _lead_of_part(m, tensor, index)
+    if expanded and not copies and (whole or Dimension.EXPANDED in (lead, _tail_of_part(m, tensor, index))):
         m.refuse("expand", site, depth=depth_of(m, tensor))
         return
     sources = (source for given in (value, index) for source in tensors_in(m, given))
     events.assign_part(m, tensor, items_of(index), value, site)
     written = Written("setitem", (value,), items_of(index))
     refused = unbatched(m, tensor, sources, site) or write(m, tensor, form, site, reach(m, value), whole, written)
-    if not refused and ((copies and tensor.view == "expand") or lead == "row"):
+    if not refused and ((copies and expanded) or lead is Dimension.ROW):
         m.refuse("expanded", site, depth=depth_of(m, tensor))
     if m.grad_mode and not refused:
         _record(m, tensor, index, value, site)

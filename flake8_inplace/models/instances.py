@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Hashable, Mapping
 
 from ..heap.join import choose
 from ..heap.values import ITEMS, NONE, Choice, Grad, List, Object, Ref, Tensor, Tuple, Unknown, Value
@@ -38,7 +37,7 @@ def call_object(call: Call, instance: Object) -> Value:
     return tensors.hooked(m, result) if watched else result
 
 
-def _hooks(m: Trace, contents: Mapping[Any, Value], kind: str) -> list[Value]:
+def _hooks(m: Trace, contents: Mapping[Hashable, Value], kind: str) -> list[Value]:
     hooks = m.see(contents[kind]) if kind in contents else None
     return list(m.state.get(hooks).items) if isinstance(hooks, List) else []
 

@@ -19,6 +19,7 @@ from ..heap.values import (
     Tuple,
     Unknown,
     Value,
+    View,
     constant,
     part_grad,
 )
@@ -120,7 +121,7 @@ def another(m: Trace, item: Value) -> Value:
     item = m.see(item)
     if isinstance(item, Tuple):
         return Tuple(tuple(another(m, part) for part in item.items))
-    if isinstance(item, Tensor) and not item.view:
+    if isinstance(item, Tensor) and item.view is View.NONE:
         state = m.cell(item)
         return Tensor(cell=Cell(state.grad, state.node, state.leaf), dims=item.dims)
     return item

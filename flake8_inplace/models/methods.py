@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..heap.values import NONE, Array, Bindings, CellState, Const, Grad, Tensor, Unknown, Value, constant
+from ..heap.values import NONE, Array, Bindings, CellState, Const, Grad, Tensor, Unknown, Value, View, constant
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace.callables import Method
@@ -38,7 +38,7 @@ def _backward(call: registry.Call, tensor: Tensor) -> Value:
 
 @registry.method(TENSOR, "detach_")
 def _detach(call: registry.Call, tensor: Tensor) -> Value:
-    if tensor.view:
+    if tensor.view is not View.NONE:
         call.m.refuse("detach", call.site, depth=depth_of(call.m, tensor))
     call.m.state.put(tensor.cell, CellState(Grad.NO, None, True))
     return tensor

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from ..heap.values import (
     ITEMS,
@@ -69,7 +68,7 @@ def _module_list(m: Trace, name: str, args: list[Value]) -> Object:
 def _layer(name: str, fact: modules.ModuleFact, args: list[Value], kwargs: dict[str, Value]) -> Object:
     options: dict[str, Value] = {key: Const(value) for key, value in dict(fact.defaults).items()}
     options |= dict(zip(fact.init, args, strict=False)) | kwargs
-    attributes: dict[Any, Value] = {f"init.{key}": value for key, value in options.items()}
+    attributes: dict[str, Value] = {f"init.{key}": value for key, value in options.items()}
     without = any(constant(options.get(option, NONE)) is False for option in ("affine", "elementwise_affine"))
     for parameter in fact.parameters:
         off = without or constant(options.get(parameter, NONE)) is False
@@ -156,7 +155,7 @@ def _options(op: facts.Op) -> list[str]:
     return [condition.option for condition in (*conditions, *op.identity)]
 
 
-def _own(m: Trace, contents: Mapping[Any, Value], name: str, site: Site) -> Value:
+def _own(m: Trace, contents: Mapping[Hashable, Value], name: str, site: Site) -> Value:
     """A parameter of a module as its forward uses it: what its parametrization makes of it."""
     value = contents.get(name, NONE)
     made_by = m.see(contents.get(f"parametrizations.{name}", NONE))

@@ -13,15 +13,18 @@ from ..heap.values import (
     Cell,
     CellState,
     Const,
+    Dimension,
     Grad,
     List,
     Node,
     Saved,
+    Source,
     Storage,
     Tensor,
     Tuple,
     Unknown,
     Value,
+    View,
 )
 from ..program.site import Site
 from ..torchfacts import ops as facts
@@ -148,7 +151,7 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
     index = (call.bound["mask"],) if op.name == "masked_fill_" else None
     refused = False
     for tensor in written:
-        if op.name in _FILLING and tensor.view == "expand":
+        if op.name in _FILLING and tensor.view is View.EXPANDED:
             events.write(m, tensor.storage, form, site)
             if op.name in _MASKED:
                 m.refuse(
@@ -296,10 +299,11 @@ def write(
     """
     refused = refusal(m, tensor, grad, form, whole)
     events.attempt(m, tensor, form, site)
-    if refused or tensor.lead == "row" or (tensor.lead == "windows" and adds_up(form, written.op)):
+    overlapping = tensor.lead is Dimension.OVERLAPPING and adds_up(form, written.op)
+    if refused or tensor.lead is Dimension.ROW or overlapping:
         m.refuse(refused or "expanded", site, depth=depth_of(m, tensor))
     if not refused:
-        if tensor.origin != "cast" or tensor.storage not in m.backward.readonly:
+        if tensor.origin is not Source.MAYBE_CAST or tensor.storage not in m.backward.readonly:
             events.write(m, tensor.storage, form, site)
         events.overwrite(m, tensor, form, site, written)
     return bool(refused)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..heap.values import NONE, Dict, List, Object, Ref, Tensor, Unknown, Value, constant
+from ..heap.values import NONE, Dict, List, Object, Ref, Tensor, Unknown, Value, View, constant
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace import events, holdings
@@ -26,7 +24,7 @@ def optimizer(m: Trace, name: str, params: Value, options: dict[str, Value]) -> 
     params = m.see(params)
     given = m.state.get(params).items if isinstance(params, List) else ()
     groups = list(given) if given and isinstance(m.see(given[0]), Dict) else [Dict({"params": params, **options})]
-    attributes: dict[Any, Value] = {"params": params, "fused": options.get("fused", NONE)}
+    attributes: dict[str, Value] = {"params": params, "fused": options.get("fused", NONE)}
     return Object(Ref(name), {**attributes, "param_groups": List(groups), "state": Unknown()})
 
 
@@ -56,7 +54,7 @@ def _optimizer_step(m: Trace, optimizer: Object, args: list[Value], site: Site) 
 
 
 def _update(m: Trace, tensor: Tensor, form: str, site: Site) -> None:
-    if tensor.view == "expand":
+    if tensor.view is View.EXPANDED:
         m.refuse("expand", site)
     else:
         events.write(m, tensor.storage, form, site)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..heap.values import Bindings, Grad, Tensor, Value
+from ..heap.values import Bindings, Grad, Tensor, Value, View
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace.holdings import tensors_in
@@ -12,6 +12,8 @@ from ..trace.trace import BATCHED, Trace
 
 MIXING = frozenset("mm bmm mv matmul addmm addmv addbmm baddbmm".split())
 """Operators that make each element of many of every operand: ``out`` may be none of them, and torch never asks."""
+REFUSED_VIEWS = {View.MULTI_OUTPUT: "views", View.BACKWARD_HOOK: "hook", View.CUSTOM: "custom"}
+"""Views that may not be written while they require grad, and the kind of misuse that a write is."""
 
 
 def in_its_way(m: Trace, op: facts.Op, out: Value, bound: Bindings, site: Site) -> None:
@@ -20,7 +22,7 @@ def in_its_way(m: Trace, op: facts.Op, out: Value, bound: Bindings, site: Site) 
     factors = [value for name, value in bound.items() if name != added]
     read = [tensor for value in factors for tensor in tensors_in(m, value)]
     if isinstance(out, Tensor) and any(
-        tensor is out or (tensor.storage is out.storage and "" in (tensor.view, out.view)) for tensor in read
+        tensor is out or (tensor.storage is out.storage and View.NONE in (tensor.view, out.view)) for tensor in read
     ):
         m.refuse("shift", site)
 
@@ -30,7 +32,7 @@ def overlaps(tensor: Tensor, other: Tensor) -> bool:
 
     Expanded memory is left alone: what was expanded may be another part of it.
     """
-    same = other is not tensor and other.storage is tensor.storage and other.view != "expand"
+    same = other is not tensor and other.storage is tensor.storage and other.view is not View.EXPANDED
     return same and other.contiguous != tensor.contiguous
 
 
@@ -51,17 +53,17 @@ def unbatched(m: Trace, tensor: Tensor, sources: Iterable[Tensor], site: Site) -
 def refusal(m: Trace, tensor: Tensor, grad: Grad, form: str, whole: bool) -> str:
     """Why torch refuses this in-place write, or an empty string."""
     state = m.cell(tensor)
-    if tensor.view == "inference" and not m.state.modes.get("inference"):
+    if tensor.view is View.INFERENCE and not m.state.modes.get("inference"):
         return "inference"
-    if tensor.view == "expand" and whole:  # a masked assignment fails in the backward only
+    if tensor.view is View.EXPANDED and whole:  # a masked assignment fails in the backward only
         return "expand" if form != "subscript" or Grad.YES in (state.grad, grad) else ""
     if not m.grad_mode:
         return ""
-    if tensor.view in ("views", "hook", "custom") and max(state.grad, grad) is Grad.YES:
-        return tensor.view
+    if tensor.view in REFUSED_VIEWS and max(state.grad, grad) is Grad.YES:
+        return REFUSED_VIEWS[tensor.view]
     if state.grad is Grad.YES and state.leaf and state.node is None and tensor.storage.hidden is None:
-        return "leaf view" if tensor.view or not whole else "leaf"
+        return "leaf view" if tensor.view is not View.NONE or not whole else "leaf"
     base = tensor.cell.base
-    if tensor.view == "no_grad" and Grad.YES in (grad, m.state.get(base).grad if base is not None else Grad.NO):
+    if tensor.view is View.NO_GRAD and Grad.YES in (grad, m.state.get(base).grad if base is not None else Grad.NO):
         return "no_grad"
     return ""

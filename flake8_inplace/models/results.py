@@ -8,16 +8,19 @@ from ..heap.values import (
     Bindings,
     Cell,
     Const,
+    Dimension,
     List,
     Origin,
     Ref,
     Region,
     Slice,
+    Source,
     Storage,
     Tensor,
     Tuple,
     Unknown,
     Value,
+    View,
     constant,
 )
 from ..torchfacts import ops as facts
@@ -29,6 +32,8 @@ _COPYING_STRIDED = frozenset("reshape contiguous flatten reshape_as view_as_real
 _BLANK = frozenset(f"{name}{like}" for name in ("zeros", "ones", "empty", "full") for like in ("", "_like"))
 _BLANK |= {f"new_{name}" for name in _BLANK}
 """Operators that make memory for values that are still to come."""
+_KINDS = {"views": View.MULTI_OUTPUT, "expand": View.EXPANDED}
+"""Kinds of outputs in the facts that are views of another kind than the ordinary."""
 _FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.get_default_dtype"})
 _INTEGERS = frozenset(f"torch.{name}" for name in "bool uint8 int8 int16 int32 int64 short int long".split())
 
@@ -52,7 +57,7 @@ def _single(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Ten
     if out.kind == "detached":
         return detached(m, base)
     if out.kind == "unsafe":
-        return Tensor(Storage(), Cell(), "view")
+        return Tensor(Storage(), Cell(), View.ORDINARY)
     if out.kind == "maybe":
         return _view_or_copy(m, op, base, bound)
     return _view(m, op, out, base, bound)
@@ -60,11 +65,12 @@ def _single(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Ten
 
 def _new(m: Trace, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
     made = fresh()
-    made.dims, made.origin = _dims(m, op, operands, bound), "blank" if op.name in _BLANK else "op"
+    made.dims = _dims(m, op, operands, bound)
+    made.origin = Source.BLANK if op.name in _BLANK else Source.COMPUTED
     made.lead = _lead(m, None, bound)
     made.made = Origin(op.name, tuple(map(m.see, bound.values())), m.clock)
     if m.state.modes.get("inference"):
-        made.view = "inference"
+        made.view = View.INFERENCE
     return made
 
 
@@ -73,30 +79,32 @@ def _view_or_copy(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> Tens
     if (op.name in _COPYING_STRIDED and not base.contiguous) or _converts(op, bound):
         return fresh()
     same = view(m, base, base.view)
-    same.origin = "cast" if op.name in ("to", "type", "type_as", "float") else "maybe"
+    same.origin = Source.MAYBE_CAST if op.name in ("to", "type", "type_as", "float") else Source.MAYBE_ALIAS
     same.dims = base.dims if op.name not in _COPYING_STRIDED else None
     sized = _lead(m, None, bound) if op.name == "reshape" else base.lead
-    same.lead = "one" if sized == "one" else ""
+    same.lead = sized if sized is Dimension.SIZE_ONE else Dimension.UNKNOWN
     return same
 
 
 def _view(m: Trace, op: facts.Op, out: facts.Out, base: Tensor, bound: Bindings) -> Tensor:
-    kind = out.kind if out.kind in ("views", "expand") else "view"
-    if op.name == "broadcast_tensors" and base.lead != "one" and base.dims != 0:
-        kind = "view"  # it may have the full size
+    kind = _KINDS.get(out.kind, View.ORDINARY)
+    if op.name == "broadcast_tensors" and base.lead is not Dimension.SIZE_ONE and base.dims != 0:
+        kind = View.ORDINARY  # it may have the full size
     part = view(m, base, kind, op.name not in _TRANSPOSING)
     part.region = _region(m, op, base, bound)
     sizes = _sizes(m, bound)
-    if kind == "expand":
+    if kind is View.EXPANDED:
         part.lead = _lead(m, base, bound)
         stays = sizes and sizes[-1] in (Const(1), Const(-1))
-        part.tail = "shared" if base.tail == "one" and not stays else base.tail
+        part.tail = Dimension.EXPANDED if base.tail is Dimension.SIZE_ONE and not stays else base.tail
     elif op.name == "view":
-        part.lead, part.tail = _lead(m, None, bound), "one" if sizes and sizes[-1] == Const(1) else ""
+        part.lead = _lead(m, None, bound)
+        part.tail = Dimension.SIZE_ONE if sizes and sizes[-1] == Const(1) else Dimension.UNKNOWN
     elif op.name == "unsqueeze" and bound["dim"] in (Const(0), Const(-1)):
-        part.lead, part.tail = ("one", base.tail) if bound["dim"] == Const(0) else (base.lead, "one")
+        first = bound["dim"] == Const(0)
+        part.lead, part.tail = (Dimension.SIZE_ONE, base.tail) if first else (base.lead, Dimension.SIZE_ONE)
     elif op.name == "unfold" and _overlap(m, bound):
-        part.lead = "windows"
+        part.lead = Dimension.OVERLAPPING
     return part
 
 
@@ -130,13 +138,14 @@ def _sizes(m: Trace, bound: Bindings) -> tuple[Value, ...]:
     return tuple(map(m.see, size.items)) if isinstance(size, Tuple) else ()
 
 
-def _lead(m: Trace, expanded: Tensor | None, bound: Bindings) -> str:
+def _lead(m: Trace, expanded: Tensor | None, bound: Bindings) -> Dimension:
     """What is known of the first dimension of a new tensor, or of one that was expanded."""
     sizes = _sizes(m, bound)
     if expanded is None or not sizes or sizes[0] == Const(1):
-        return "one" if sizes and sizes[0] == Const(1) else ""
+        return Dimension.SIZE_ONE if sizes and sizes[0] == Const(1) else Dimension.UNKNOWN
     grown = expanded.dims is not None and len(sizes) > expanded.dims
-    return "shared" if grown or (expanded.lead == "one" and sizes[0] != Const(-1)) else ""
+    grown = grown or (expanded.lead is Dimension.SIZE_ONE and sizes[0] != Const(-1))
+    return Dimension.EXPANDED if grown else Dimension.UNKNOWN
 
 
 def _dims(m: Trace, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bindings) -> int | None:
@@ -181,7 +190,7 @@ def _converts(op: facts.Op, bound: Bindings) -> bool:
 
 def holds_integers(tensor: Tensor) -> bool:
     """Whether a tensor was made with a type that has no gradient, which no write in place changes."""
-    given = tensor.made.values if tensor.made is not None and tensor.origin == "blank" else ()
+    given = tensor.made.values if tensor.made is not None and tensor.origin is Source.BLANK else ()
     return any(isinstance(value, Ref) and value.name in _INTEGERS for value in given)
 
 

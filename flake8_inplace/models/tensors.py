@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from ..heap.values import NONE, Bindings, Cell, CellState, Grad, Node, Storage, Tensor, Tuple, Unknown, Value, constant
+from ..heap.values import (
+    NONE,
+    UNCERTAIN,
+    Bindings,
+    Cell,
+    CellState,
+    Grad,
+    Node,
+    Source,
+    Storage,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    View,
+    constant,
+)
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace import events
@@ -22,19 +38,20 @@ def fresh(grad: Grad = Grad.NO, node: Node | None = None, leaf: bool = True) -> 
     return Tensor(cell=Cell(grad, node, leaf))
 
 
-def view(m: Trace, base: Tensor, kind: str = "view", contiguous: bool = True) -> Tensor:
+def view(m: Trace, base: Tensor, kind: View = View.ORDINARY, contiguous: bool = True) -> Tensor:
     """A view of ``base``; the strictest kind of view wins when views are made of views."""
     cell = base.cell
     if m.grad_mode:
-        kind = base.view if base.view in ("views", "expand", "no_grad", "hook", "custom", "inference") else kind
-    elif base.view == "inference":
+        kind = kind if base.view in (View.NONE, View.ORDINARY) else base.view
+    elif base.view is View.INFERENCE:
         kind, cell = base.view, Cell()
     else:
-        kind, cell = "expand" if "expand" in (base.view, kind) else "no_grad", Cell(base=base.cell)
-    part = Tensor(base.storage, cell, kind, base.contiguous and contiguous and kind != "expand")
-    part.origin = "cast" if base.origin == "cast" else ""
+        kind = View.EXPANDED if View.EXPANDED in (base.view, kind) else View.NO_GRAD
+        cell = Cell(base=base.cell)
+    part = Tensor(base.storage, cell, kind, base.contiguous and contiguous and kind is not View.EXPANDED)
+    part.origin = base.origin if base.origin is Source.MAYBE_CAST else Source.OTHER
     part.time = base.time
-    if kind == "views" and not part.time:
+    if kind is View.MULTI_OUTPUT and not part.time:
         part.time = m.tick()
     if m.state[BATCHED].get(base):
         m.state.set(m.state[BATCHED], part, True)
@@ -52,7 +69,7 @@ def data(m: Trace, base: Tensor) -> Tensor:
     """``.data``: the same memory, a version counter of its own."""
     result = Tensor(Storage(hidden=base.storage), Cell(base=base.cell), base.view, base.contiguous)
     result.time = m.tick()
-    if base.origin in ("maybe", "cast"):
+    if base.origin in UNCERTAIN:
         result.origin = base.origin
     return result
 
@@ -70,7 +87,7 @@ def hooked(m: Trace, value: Value) -> Value:
         return Tuple(tuple(hooked(m, item) for item in value.items))
     if isinstance(value, Tensor) and m.grad(value) is Grad.YES:
         node = Node("BackwardHookFunction", (), m.history(value))
-        return Tensor(value.storage, Cell(Grad.YES, node, False), "hook", value.contiguous)
+        return Tensor(value.storage, Cell(Grad.YES, node, False), View.BACKWARD_HOOK, value.contiguous)
     return value
 
 
@@ -114,6 +131,6 @@ def output(value: Tuple, name: str) -> Value:
 
 def element(m: Trace, tensor: Tensor) -> Tensor:
     """What iteration over a tensor yields: one of several views, which may not be written."""
-    part = view(m, tensor, "views")
+    part = view(m, tensor, View.MULTI_OUTPUT)
     part.dims = tensor.dims - 1 if tensor.dims else None
     return part

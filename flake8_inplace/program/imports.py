@@ -196,7 +196,7 @@ class Project:
     def _look(self, question: _Question, trail: _Trail) -> _Steps:
         """What a name of a module comes to. Nothing if it was asked before, or if a star import does not bring it.
 
-        A binding goes before a table of lazy imports, what is imported for type checkers, and submodules.
+        What the module defines goes before its submodules.
         """
         module, name, star = question
         if question in trail.seen:
@@ -213,11 +213,7 @@ class Project:
         if star and (name not in shown if shown is not None else name.startswith("_")):
             return []
         before = len(trail.perhaps)
-        found = yield from self._bound(question, known.names.get(name), known.stars, trail)
-        if not found and name in known.lazy:
-            found = yield from self._imported(question, known.lazy[name])
-        if not found:
-            found = yield from self._bound(question, known.typed.get(name), known.typed_stars, trail)
+        found = yield from self._defined(question, known, trail)
         if found:
             return found
         if not star or shown is not None or name in known.submodules:
@@ -229,6 +225,16 @@ class Project:
         perhaps = trail.perhaps[before:]
         del trail.perhaps[before:]
         return perhaps or [self._missing(module, known, name)]
+
+    def _defined(self, question: _Question, known: Exports, trail: _Trail) -> _Steps:
+        """What a module defines a name as: by a binding, by a table of lazy imports, or for type checkers alone."""
+        name = question[1]
+        found = yield from self._bound(question, known.names.get(name), known.stars, trail)
+        if not found and name in known.lazy:
+            found = yield from self._imported(question, known.lazy[name])
+        if not found:
+            found = yield from self._bound(question, known.typed.get(name), known.typed_stars, trail)
+        return found
 
     def _bound(self, question: _Question, entry: Entry | None, stars: Sequence[Star], trail: _Trail) -> _Steps:
         """What the last binding of a name comes to, and earlier ones for as long as the later may not happen."""

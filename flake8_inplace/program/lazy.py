@@ -170,16 +170,24 @@ def _getter(function: ast.FunctionDef | ast.AsyncFunctionDef, tables: Tables) ->
         mentioned += (inner.id for node in made for inner in ast.walk(node) if isinstance(inner, ast.Name))
     for variable in dict.fromkeys(mentioned):
         for key, value in tables.entries(variable):
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                found.setdefault(key, (_relative(value.value, relative), key if takes else None))
-                continue
-            names = list(_names(value))
-            is_pair = isinstance(value, ast.Tuple) and len(names) == 2 and (names[1] == key or "." in names[0])
-            if is_pair:
-                found.setdefault(key, (_relative(names[0], relative), names[1]))
-            else:
-                found.update((name, (_relative(key, True), name)) for name in names if name not in found)
+            for name, target in _entry(key, value, relative, takes):
+                found.setdefault(name, target)
     return found
+
+
+def _entry(key: str, value: ast.expr, relative: bool, takes: bool) -> Iterator[tuple[str, Target]]:
+    """The names that an entry of a table of lazy imports stands for, each with what is imported for it.
+
+    ``{name: module}``, ``{name: (module, name there)}`` or ``{module: names}``.
+    """
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        yield key, (_relative(value.value, relative), key if takes else None)
+        return
+    names = list(_names(value))
+    if isinstance(value, ast.Tuple) and len(names) == 2 and (names[1] == key or "." in names[0]):
+        yield key, (_relative(names[0], relative), names[1])
+    else:
+        yield from ((name, (_relative(key, True), name)) for name in names)
 
 
 def _relative(module: str, relative: bool) -> str:

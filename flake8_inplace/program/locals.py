@@ -223,39 +223,51 @@ def only_filled(function: ast.AST | None, names: set[str]) -> set[str]:
     """
     if not names or not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return set()
-    writes: dict[str, _Position] = {}  # the end of the last one
-    reads: dict[str, _Position] = {}  # the first one
-    loops: list[tuple[_Position, _Position]] = []
-    others: set[str] = set()  # that are written to in another way, or in a function of their own
+    uses = _uses(function, names)
+    furthest = list(accumulate((end for _, end in uses.loops), max))
+    found: set[str] = set()
+    for name in names - uses.others:
+        last, first = uses.writes.get(name, (0, 0)), uses.reads.get(name)
+        around = bisect(uses.loops, (last, last)) if first is not None else 0  # begin before the last write ends
+        repeated = around > 0 and first is not None and furthest[around - 1] >= first
+        if not repeated and (first is None or first > last):
+            found.add(name)
+    return found
+
+
+@dataclass(slots=True)
+class _Uses:
+    """Where a function uses some of its variables."""
+
+    writes: dict[str, _Position] = field(default_factory=dict)  # the end of the last one
+    reads: dict[str, _Position] = field(default_factory=dict)  # the first one
+    loops: list[tuple[_Position, _Position]] = field(default_factory=list)  # in the order of the text
+    others: set[str] = field(default_factory=set)  # written to in another way, or used in a function of their own
+
+
+def _uses(function: ast.AST, names: set[str]) -> _Uses:
+    uses = _Uses()
     written: set[ast.AST] = set()
     todo: list[tuple[ast.AST, bool]] = [(function, False)]
     while todo:
         node, inside = todo.pop()
         inside = inside or (isinstance(node, _SCOPES) and node is not function)
         if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
-            loops.append((_begin(node), _end(node)))
+            uses.loops.append((_begin(node), _end(node)))
         for target in _targets(node):
             if isinstance(target, ast.Name) and target.id in names:
-                writes[target.id] = max(writes.get(target.id, (0, 0)), _end(node))
+                uses.writes[target.id] = max(uses.writes.get(target.id, (0, 0)), _end(node))
                 written.add(target)
         if (owner := _overwritten(node)) is not None and owner not in written:
-            others.add(owner.id)
+            uses.others.add(owner.id)
         if isinstance(node, ast.Name) and node.id in names:
             if inside:
-                others.add(node.id)
+                uses.others.add(node.id)
             elif isinstance(node.ctx, ast.Load) and node not in written:
-                reads[node.id] = min(reads.get(node.id, _begin(node)), _begin(node))
+                uses.reads[node.id] = min(uses.reads.get(node.id, _begin(node)), _begin(node))
         todo += [(child, inside) for child in ast.iter_child_nodes(node)]
-    loops.sort()
-    furthest = list(accumulate((end for _, end in loops), max))
-    found: set[str] = set()
-    for name in names - others:
-        last, first = writes.get(name, (0, 0)), reads.get(name)
-        around = bisect(loops, (last, last)) if first is not None else 0  # loops that begin before the last write ends
-        repeated = around > 0 and first is not None and furthest[around - 1] >= first
-        if not repeated and (first is None or first > last):
-            found.add(name)
-    return found
+    uses.loops.sort()
+    return uses
 
 
 def _targets(node: ast.AST) -> Iterator[ast.expr]:

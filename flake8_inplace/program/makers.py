@@ -10,32 +10,35 @@ import libcst as cst
 
 from .nodes import Builder, build, word
 
-_BINARY: dict[type, type] = {
+_Maker = Callable[[Builder, Any], cst.CSTNode]
+_BINARY: dict[type, type[cst.BaseBinaryOp]] = {
     ast.Add: cst.Add, ast.Sub: cst.Subtract, ast.Mult: cst.Multiply, ast.Div: cst.Divide,
     ast.FloorDiv: cst.FloorDivide, ast.Mod: cst.Modulo, ast.Pow: cst.Power, ast.MatMult: cst.MatrixMultiply,
     ast.BitAnd: cst.BitAnd, ast.BitOr: cst.BitOr, ast.BitXor: cst.BitXor, ast.LShift: cst.LeftShift,
     ast.RShift: cst.RightShift,
 }  # fmt: skip
-_AUGMENTED: dict[type, type] = {kind: getattr(cst, f"{made.__name__}Assign") for kind, made in _BINARY.items()}
-_UNARY = {ast.USub: cst.Minus, ast.UAdd: cst.Plus, ast.Invert: cst.BitInvert, ast.Not: cst.Not}
-_COMPARISON: dict[type, type] = {
+_AUGMENTED: dict[type, type[cst.BaseAugOp]] = {k: getattr(cst, f"{v.__name__}Assign") for k, v in _BINARY.items()}
+_UNARY: dict[type, type[cst.BaseUnaryOp]] = {
+    ast.USub: cst.Minus, ast.UAdd: cst.Plus, ast.Invert: cst.BitInvert, ast.Not: cst.Not,
+}  # fmt: skip
+_COMPARISON: dict[type, type[cst.BaseCompOp]] = {
     ast.Eq: cst.Equal, ast.NotEq: cst.NotEqual, ast.Lt: cst.LessThan, ast.LtE: cst.LessThanEqual,
     ast.Gt: cst.GreaterThan, ast.GtE: cst.GreaterThanEqual, ast.Is: cst.Is, ast.IsNot: cst.IsNot, ast.In: cst.In,
     ast.NotIn: cst.NotIn,
 }  # fmt: skip
 
 
-def _name(t: Builder, node: ast.Name) -> Any:
+def _name(t: Builder, node: ast.Name) -> cst.Name:
     return word(node.id)
 
 
-def _attribute(t: Builder, node: ast.Attribute) -> Any:
+def _attribute(t: Builder, node: ast.Attribute) -> cst.Attribute:
     name = word(node.attr)
     t.origins[name] = node
     return build(cst.Attribute, value=t.make(node.value), attr=name)
 
 
-def _constant(t: Builder, node: ast.Constant) -> Any:
+def _constant(t: Builder, node: ast.Constant) -> cst.BaseExpression:
     value = node.value
     if value is None or isinstance(value, bool):
         return word(str(value))
@@ -50,7 +53,7 @@ def _constant(t: Builder, node: ast.Constant) -> Any:
     return build(cst.Imaginary, value=text) if isinstance(value, complex) else build(cst.Float, value=text)
 
 
-def _string(t: Builder, node: Any) -> Any:
+def _string(t: Builder, node: Any) -> cst.FormattedString:
     return build(cst.FormattedString, parts=tuple(_part(t, value) for value in node.values))
 
 
@@ -58,7 +61,7 @@ def _part(t: Builder, node: ast.expr) -> Any:
     return build(cst.FormattedStringText, value=str(node.value)) if isinstance(node, ast.Constant) else t.make(node)
 
 
-def _formatted(t: Builder, node: Any) -> Any:
+def _formatted(t: Builder, node: Any) -> cst.FormattedStringExpression:
     conversion = None if node.conversion < 0 else chr(node.conversion)
     spec = None if node.format_spec is None else t.make(node.format_spec).parts
     return build(cst.FormattedStringExpression, expression=t.make(node.value), conversion=conversion, format_spec=spec)
@@ -70,7 +73,7 @@ def _elements(t: Builder, nodes: list[ast.expr]) -> tuple[Any, ...]:
     )
 
 
-def _dict(t: Builder, node: ast.Dict) -> Any:
+def _dict(t: Builder, node: ast.Dict) -> cst.Dict:
     elements = [
         build(cst.StarredDictElement, value=t.make(value))
         if key is None
@@ -80,12 +83,12 @@ def _dict(t: Builder, node: ast.Dict) -> Any:
     return build(cst.Dict, elements=tuple(elements))
 
 
-def _binary(t: Builder, node: ast.BinOp) -> Any:
+def _binary(t: Builder, node: ast.BinOp) -> cst.BinaryOperation:
     left, operator = t.make(node.left), t.token(_BINARY[type(node.op)], node.left)
     return build(cst.BinaryOperation, left=left, operator=operator, right=t.make(node.right))
 
 
-def _unary(t: Builder, node: ast.UnaryOp) -> Any:
+def _unary(t: Builder, node: ast.UnaryOp) -> cst.UnaryOperation:
     return build(cst.UnaryOperation, operator=build(_UNARY[type(node.op)]), expression=t.make(node.operand))
 
 
@@ -98,7 +101,7 @@ def _boolean(t: Builder, node: ast.BoolOp) -> Any:
     return left
 
 
-def _comparison(t: Builder, node: ast.Compare) -> Any:
+def _comparison(t: Builder, node: ast.Compare) -> cst.Comparison:
     left, before, targets = t.make(node.left), node.left, []
     for op, right in zip(node.ops, node.comparators, strict=True):
         operator = t.token(_COMPARISON[type(op)], before)
@@ -107,11 +110,11 @@ def _comparison(t: Builder, node: ast.Compare) -> Any:
     return build(cst.Comparison, left=left, comparisons=tuple(targets))
 
 
-def _call(t: Builder, node: ast.Call) -> Any:
+def _call(t: Builder, node: ast.Call) -> cst.Call:
     return build(cst.Call, func=t.make(node.func), args=(*_arguments(t, node.args), *_keywords(t, node.keywords)))
 
 
-def _arguments(t: Builder, nodes: list[ast.expr]) -> list[Any]:
+def _arguments(t: Builder, nodes: list[ast.expr]) -> list[cst.Arg]:
     return [
         build(cst.Arg, value=t.make(node.value), star="*")
         if isinstance(node, ast.Starred)
@@ -120,7 +123,7 @@ def _arguments(t: Builder, nodes: list[ast.expr]) -> list[Any]:
     ]
 
 
-def _keywords(t: Builder, nodes: list[ast.keyword]) -> list[Any]:
+def _keywords(t: Builder, nodes: list[ast.keyword]) -> list[cst.Arg]:
     return [
         build(cst.Arg, value=t.make(node.value), star="**")
         if node.arg is None
@@ -129,7 +132,7 @@ def _keywords(t: Builder, nodes: list[ast.keyword]) -> list[Any]:
     ]
 
 
-def _subscript(t: Builder, node: ast.Subscript) -> Any:
+def _subscript(t: Builder, node: ast.Subscript) -> cst.Subscript:
     value, bracket = t.make(node.value), t.token(cst.LeftSquareBracket, node.value)
     if isinstance(node.slice, ast.Tuple) and node.slice.elts:
         elements = [build(cst.SubscriptElement, slice=_index(t, part)) for part in node.slice.elts]
@@ -148,11 +151,11 @@ def _index(t: Builder, node: ast.expr) -> Any:
     return build(cst.Index, value=t.make(node))
 
 
-def _slice(t: Builder, node: ast.Slice) -> Any:
+def _slice(t: Builder, node: ast.Slice) -> cst.Slice:
     return build(cst.Slice, lower=t.maybe(node.lower), upper=t.maybe(node.upper), step=t.maybe(node.step))
 
 
-def _comprehension(t: Builder, node: Any) -> Any:
+def _comprehension(t: Builder, node: Any) -> cst.BaseComp:
     inner = None
     for part in reversed(node.generators):
         tests = tuple(build(cst.CompIf, test=t.make(test)) for test in part.ifs)
@@ -160,17 +163,19 @@ def _comprehension(t: Builder, node: Any) -> Any:
         inner = build(cst.CompFor, target=t.make(part.target), iter=source, ifs=tests, inner_for_in=inner)
     if isinstance(node, ast.DictComp):
         return build(cst.DictComp, key=t.make(node.key), value=t.make(node.value), for_in=inner)
-    return build(getattr(cst, _COMPREHENSIONS[type(node)]), elt=t.make(node.elt), for_in=inner)
+    return build(_COMPREHENSIONS[type(node)], elt=t.make(node.elt), for_in=inner)
 
 
-_COMPREHENSIONS = {ast.ListComp: "ListComp", ast.SetComp: "SetComp", ast.GeneratorExp: "GeneratorExp"}
+_COMPREHENSIONS: dict[type, type[cst.BaseSimpleComp]] = {
+    ast.ListComp: cst.ListComp, ast.SetComp: cst.SetComp, ast.GeneratorExp: cst.GeneratorExp,
+}  # fmt: skip
 
 
-def _lambda(t: Builder, node: ast.Lambda) -> Any:
+def _lambda(t: Builder, node: ast.Lambda) -> cst.Lambda:
     return build(cst.Lambda, params=_parameters(t, node.args), body=t.make(node.body))
 
 
-def _parameters(t: Builder, node: ast.arguments) -> Any:
+def _parameters(t: Builder, node: ast.arguments) -> cst.Parameters:
     plain = [*node.posonlyargs, *node.args]
     defaults = [None] * (len(plain) - len(node.defaults)) + list(node.defaults)
     made = [_parameter(t, arg, default) for arg, default in zip(plain, defaults, strict=True)]
@@ -187,23 +192,23 @@ def _parameters(t: Builder, node: ast.arguments) -> Any:
     return build(cst.Parameters, **given)
 
 
-def _parameter(t: Builder, node: ast.arg, default: ast.expr | None) -> Any:
+def _parameter(t: Builder, node: ast.arg, default: ast.expr | None) -> cst.Param:
     annotation = _annotation(t, node.annotation)
     return build(cst.Param, name=word(node.arg), annotation=annotation, default=t.maybe(default))
 
 
-def _annotation(t: Builder, node: ast.expr | None) -> Any:
+def _annotation(t: Builder, node: ast.expr | None) -> cst.Annotation | None:
     return None if node is None else build(cst.Annotation, annotation=t.make(node))
 
 
-def _yield_from(t: Builder, node: ast.YieldFrom) -> Any:
+def _yield_from(t: Builder, node: ast.YieldFrom) -> cst.Yield:
     return build(cst.Yield, value=build(cst.From, item=t.make(node.value)))
 
 
-def _simple(make: Callable[[Builder, Any], Any]) -> Callable[[Builder, Any], Any]:
+def _simple(make: _Maker) -> _Maker:
     """Makes the line around a simple statement."""
 
-    def line(t: Builder, node: Any) -> Any:
+    def line(t: Builder, node: Any) -> cst.SimpleStatementLine:
         made = make(t, node)
         t.origins[made] = node
         return build(cst.SimpleStatementLine, body=(made,))
@@ -211,35 +216,35 @@ def _simple(make: Callable[[Builder, Any], Any]) -> Callable[[Builder, Any], Any
     return line
 
 
-def _assign(t: Builder, node: ast.Assign) -> Any:
+def _assign(t: Builder, node: ast.Assign) -> cst.Assign:
     targets = tuple(build(cst.AssignTarget, target=target) for target in t.all(node.targets))
     return build(cst.Assign, targets=targets, value=t.make(node.value))
 
 
-def _annotated(t: Builder, node: ast.AnnAssign) -> Any:
+def _annotated(t: Builder, node: ast.AnnAssign) -> cst.AnnAssign:
     target, annotation = t.make(node.target), _annotation(t, node.annotation)
     return build(cst.AnnAssign, target=target, annotation=annotation, value=t.maybe(node.value))
 
 
-def _augmented(t: Builder, node: ast.AugAssign) -> Any:
+def _augmented(t: Builder, node: ast.AugAssign) -> cst.AugAssign:
     target, operator = t.make(node.target), t.token(_AUGMENTED[type(node.op)], node.target)
     return build(cst.AugAssign, target=target, operator=operator, value=t.make(node.value))
 
 
-def _raise(t: Builder, node: ast.Raise) -> Any:
+def _raise(t: Builder, node: ast.Raise) -> cst.Raise:
     cause = None if node.cause is None else build(cst.From, item=t.make(node.cause))
     return build(cst.Raise, exc=t.maybe(node.exc), cause=cause)
 
 
-def _delete(t: Builder, node: ast.Delete) -> Any:
+def _delete(t: Builder, node: ast.Delete) -> cst.Del:
     return build(cst.Del, target=build(cst.Tuple, elements=_elements(t, node.targets)))
 
 
-def _import(t: Builder, node: ast.Import) -> Any:
+def _import(t: Builder, node: ast.Import) -> cst.Import:
     return build(cst.Import, names=tuple(_alias(alias) for alias in node.names))
 
 
-def _import_from(t: Builder, node: ast.ImportFrom) -> Any:
+def _import_from(t: Builder, node: ast.ImportFrom) -> cst.ImportFrom:
     star = node.names[0].name == "*"
     names = build(cst.ImportStar) if star else tuple(_alias(alias) for alias in node.names)
     relative = tuple(build(cst.Dot) for _ in range(node.level))
@@ -247,43 +252,43 @@ def _import_from(t: Builder, node: ast.ImportFrom) -> Any:
     return build(cst.ImportFrom, module=module, names=names, relative=relative)
 
 
-def _alias(node: ast.alias) -> Any:
+def _alias(node: ast.alias) -> cst.ImportAlias:
     asname = None if node.asname is None else build(cst.AsName, name=word(node.asname))
     return build(cst.ImportAlias, name=_dotted(node.name), asname=asname)
 
 
-def _dotted(name: str) -> Any:
+def _dotted(name: str) -> cst.Name | cst.Attribute:
     first, *others = name.split(".")
-    made: Any = word(first)
+    made: cst.Name | cst.Attribute = word(first)
     for other in others:
         made = build(cst.Attribute, value=made, attr=word(other))
     return made
 
 
-def _outer(kind: type[Any]) -> Callable[[Builder, Any], Any]:
+def _outer(kind: type[cst.Global | cst.Nonlocal]) -> _Maker:
     return lambda t, node: build(kind, names=tuple(build(cst.NameItem, name=word(name)) for name in node.names))
 
 
-def _else(t: Builder, body: list[ast.stmt]) -> Any:
+def _else(t: Builder, body: list[ast.stmt]) -> cst.Else | None:
     return build(cst.Else, body=t.block(body)) if body else None
 
 
-def _if(t: Builder, node: ast.If) -> Any:
+def _if(t: Builder, node: ast.If) -> cst.If:
     elif_ = len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If)
     orelse = t.make(node.orelse[0]) if elif_ else _else(t, node.orelse)
     return build(cst.If, test=t.make(node.test), body=t.block(node.body), orelse=orelse)
 
 
-def _for(t: Builder, node: ast.For | ast.AsyncFor) -> Any:
+def _for(t: Builder, node: ast.For | ast.AsyncFor) -> cst.For:
     target, source = t.make(node.target), t.make(node.iter)
     return build(cst.For, target=target, iter=source, body=t.block(node.body), orelse=_else(t, node.orelse))
 
 
-def _while(t: Builder, node: ast.While) -> Any:
+def _while(t: Builder, node: ast.While) -> cst.While:
     return build(cst.While, test=t.make(node.test), body=t.block(node.body), orelse=_else(t, node.orelse))
 
 
-def _try(t: Builder, node: Any) -> Any:
+def _try(t: Builder, node: Any) -> cst.BaseCompoundStatement:
     starred = not isinstance(node, ast.Try)
     handlers = []
     for handler in node.handlers:
@@ -299,7 +304,7 @@ def _try(t: Builder, node: Any) -> Any:
     )
 
 
-def _with(t: Builder, node: ast.With | ast.AsyncWith) -> Any:
+def _with(t: Builder, node: ast.With | ast.AsyncWith) -> cst.With:
     items = []
     for item in node.items:
         target = None if item.optional_vars is None else build(cst.AsName, name=t.make(item.optional_vars))
@@ -307,13 +312,13 @@ def _with(t: Builder, node: ast.With | ast.AsyncWith) -> Any:
     return build(cst.With, items=tuple(items), body=t.block(node.body))
 
 
-def _function(t: Builder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Any:
+def _function(t: Builder, node: ast.FunctionDef | ast.AsyncFunctionDef) -> cst.FunctionDef:
     decorators, params = _decorators(t, node.decorator_list), _parameters(t, node.args)
     returns = _annotation(t, node.returns)
     return t.function(node, name=word(node.name), params=params, decorators=decorators, returns=returns)
 
 
-def _class(t: Builder, node: ast.ClassDef) -> Any:
+def _class(t: Builder, node: ast.ClassDef) -> cst.ClassDef:
     return build(
         cst.ClassDef,
         name=word(node.name),
@@ -324,7 +329,7 @@ def _class(t: Builder, node: ast.ClassDef) -> Any:
     )
 
 
-def _decorators(t: Builder, nodes: list[ast.expr]) -> tuple[Any, ...]:
+def _decorators(t: Builder, nodes: list[ast.expr]) -> tuple[cst.Decorator, ...]:
     made = []
     for node in nodes:
         made.append(build(cst.Decorator, decorator=t.make(node)))
@@ -332,7 +337,7 @@ def _decorators(t: Builder, nodes: list[ast.expr]) -> tuple[Any, ...]:
     return tuple(made)
 
 
-def _match(t: Builder, node: ast.Match) -> Any:
+def _match(t: Builder, node: ast.Match) -> cst.Match:
     cases = []
     for case in node.cases:
         pattern, guard = t.make(case.pattern), t.maybe(case.guard)
@@ -347,33 +352,33 @@ def _patterns(t: Builder, nodes: list[ast.pattern]) -> tuple[Any, ...]:
     )
 
 
-def _sequence(t: Builder, node: ast.MatchSequence) -> Any:
+def _sequence(t: Builder, node: ast.MatchSequence) -> cst.MatchList:
     brackets = {"lbracket": build(cst.LeftSquareBracket), "rbracket": build(cst.RightSquareBracket)}
     return build(cst.MatchList, patterns=_patterns(t, node.patterns), **brackets)
 
 
-def _mapping(t: Builder, node: ast.MatchMapping) -> Any:
+def _mapping(t: Builder, node: ast.MatchMapping) -> cst.MatchMapping:
     pairs = zip(node.keys, node.patterns, strict=True)
     elements = tuple(build(cst.MatchMappingElement, key=t.make(key), pattern=t.make(value)) for key, value in pairs)
     return build(cst.MatchMapping, elements=elements, rest=_maybe_name(node.rest))
 
 
-def _match_class(t: Builder, node: ast.MatchClass) -> Any:
+def _match_class(t: Builder, node: ast.MatchClass) -> cst.MatchClass:
     pairs = zip(node.kwd_attrs, node.kwd_patterns, strict=True)
     keywords = tuple(build(cst.MatchKeywordElement, key=word(key), pattern=t.make(value)) for key, value in pairs)
     return build(cst.MatchClass, cls=t.make(node.cls), patterns=_patterns(t, node.patterns), kwds=keywords)
 
 
-def _match_or(t: Builder, node: ast.MatchOr) -> Any:
+def _match_or(t: Builder, node: ast.MatchOr) -> cst.MatchOr:
     patterns = [build(cst.MatchOrElement, pattern=one) for one in t.all(node.patterns)]
     return build(cst.MatchOr, patterns=tuple(patterns))
 
 
-def _maybe_name(name: str | None) -> Any:
+def _maybe_name(name: str | None) -> cst.Name | None:
     return None if name is None else word(name)
 
 
-MAKERS: dict[type, Callable[[Builder, Any], Any]] = {
+MAKERS: dict[type, _Maker] = {
     ast.Name: _name,
     ast.Attribute: _attribute,
     ast.Constant: _constant,

@@ -6,11 +6,12 @@ import ast
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import libcst as cst
 
 _Setter = Callable[[Any, Any], None]
+_Node = TypeVar("_Node", bound=cst.CSTNode)
 
 
 class Builder(Protocol):
@@ -22,7 +23,7 @@ class Builder(Protocol):
     def all(self, nodes: Iterable[ast.AST]) -> tuple[Any, ...]: ...
     def maybe(self, node: ast.AST | None) -> Any: ...
     def block(self, body: Sequence[ast.stmt]) -> cst.IndentedBlock: ...
-    def token(self, kind: type[Any], before: ast.AST) -> Any: ...
+    def token(self, kind: type[_Node], before: ast.AST) -> _Node: ...
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, **fields: Any) -> cst.FunctionDef: ...
 
 
@@ -40,7 +41,7 @@ def parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
             yield value
 
 
-def build(kind: Any, **fields: Any) -> Any:
+def build(kind: type[_Node], **fields: Any) -> _Node:
     """A node, made without the checks of libcst: what comes from an ``ast`` has passed those of Python."""
     setters, others = _slots(kind)
     made = object.__new__(kind)
@@ -51,12 +52,12 @@ def build(kind: Any, **fields: Any) -> Any:
     return made
 
 
-def word(text: str) -> Any:
+def word(text: str) -> cst.Name:
     return build(cst.Name, value=text)
 
 
 @cache
-def _slots(kind: Any) -> tuple[dict[str, _Setter], list[tuple[_Setter, Any]]]:
+def _slots(kind: type[cst.CSTNode]) -> tuple[dict[str, _Setter], list[tuple[_Setter, Any]]]:
     """What sets the fields of a node, which is frozen, and those that have a default, with the default."""
     fields = dataclasses.fields(kind)
     setters = {field.name: getattr(kind, field.name).__set__ for field in fields}
@@ -65,7 +66,7 @@ def _slots(kind: Any) -> tuple[dict[str, _Setter], list[tuple[_Setter, Any]]]:
 
 
 @cache
-def _spaces(kind: Any) -> dict[str, Any]:
+def _spaces(kind: type[cst.CSTNode]) -> dict[str, Any]:
     """What libcst would make anew for each node of a kind, though it says nothing: one is enough for all of them."""
     fields = dataclasses.fields(kind)
     return {field.name: field.default_factory() for field in fields if field.default_factory is not dataclasses.MISSING}
@@ -75,5 +76,5 @@ _SILENT = frozenset({"lpar", "rpar", "lbracket", "rbracket", "comma", "dot", "eq
 
 
 @cache
-def _fields(kind: Any) -> tuple[str, ...]:
+def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(kind) if field.name not in _SILENT | _spaces(kind).keys())

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import libcst as cst
 
 from ..finding import Place
 from .makers import MAKERS
 from .nodes import UnknownSyntax, build
+
+_Node = TypeVar("_Node", bound=cst.CSTNode)
 
 
 class Tree:
@@ -51,10 +53,9 @@ class Tree:
 
     def block(self, body: Sequence[ast.stmt]) -> cst.IndentedBlock:
         """The body of a compound statement, without docstrings."""
-        made: cst.IndentedBlock = build(cst.IndentedBlock, body=self.all(n for n in body if not _is_constant(n)))
-        return made
+        return build(cst.IndentedBlock, body=self.all(n for n in body if not _is_constant(n)))
 
-    def token(self, kind: type[Any], before: ast.AST) -> Any:
+    def token(self, kind: type[_Node], before: ast.AST) -> _Node:
         """The first token after an expression."""
         made = build(kind)
         self._tokens[made] = before
@@ -64,7 +65,7 @@ class Tree:
         """A function, or its head."""
         apart = node in self._apart
         body = build(cst.IndentedBlock, body=()) if apart else self.block(node.body)
-        made: cst.FunctionDef = build(cst.FunctionDef, body=body, **fields)
+        made = build(cst.FunctionDef, body=body, **fields)
         if apart:
             self.heads[made] = self._apart[node]
         return made

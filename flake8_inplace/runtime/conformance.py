@@ -244,11 +244,11 @@ def measured_operators(device: torch.device, only: Collection[str] | None) -> It
 
 def measured_modules(device: torch.device, only: Collection[str] | None) -> Iterator[Measured]:
     """The modules of torch.nn that have a recipe, run on a device."""
-    from ..torchfacts import generate, recipes
+    from ..torchfacts import generate, layer_recipes
 
     known = ops.table()["modules"]
-    for done, short in enumerate(recipes.MODULES, 1):
-        progress(done, len(recipes.MODULES), "modules")
+    for done, short in enumerate(layer_recipes.MODULES, 1):
+        progress(done, len(layer_recipes.MODULES), "modules")
         name = f"torch.nn.{short}"
         if only is None or name in only:
             for form, overload in generate.module_overloads(short, str(device)).items():

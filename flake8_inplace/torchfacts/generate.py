@@ -42,7 +42,7 @@ from typing import Any
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
-from . import recipes
+from . import handwritten, layer_recipes, recipes
 from .execution import Overload, measure, measured_outs, measured_saves, moved
 from .ops import FORMAT, TABLE, Op, Out, Param, Save, format_op, parse_condition, parse_op
 from .schemas import callable_for, python_params, python_table, schema_table, split_options
@@ -57,7 +57,7 @@ def build(verbose: bool = False) -> dict[str, Any]:
         measure(*sample)
     if verbose:
         report(overloads)
-    table = {name: [parse_op(row) for row in rows] for name, rows in recipes.ROWS.items()}
+    table = {name: [parse_op(row) for row in rows] for name, rows in handwritten.ROWS.items()}
     table |= {name: [finish(o, group) for o in group] for name, group in overloads.items()}
     rows: dict[str, int] = {}
     names = {
@@ -78,7 +78,7 @@ def overload_table() -> dict[str, list[Overload]]:
     table = {
         name: [part for o in overloads for part in split_options(name, o)]
         for name, overloads in {**python_table(), **schema_table()}.items()
-        if not re.match(recipes.SKIP, name) and name not in recipes.ROWS
+        if not re.match(handwritten.SKIP, name) and name not in handwritten.ROWS
     }
     for name, overloads in list(table.items()):
         if name.startswith("torch.nn.functional.") and any(p.name == "inplace" for p in overloads[0].op.params):
@@ -133,7 +133,7 @@ def calls(table: dict[str, list[Overload]]) -> Iterator[Sample]:
 
 def given(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
     """Options that make an overload of their own count as given only if they are switched on."""
-    options = (recipes.OPTIONS.get(name), "return_inverse", "return_counts")
+    options = (handwritten.OPTIONS.get(name), "return_inverse", "return_counts")
     return {k: v for k, v in kwargs.items() if k not in options or (v is not None and v is not False)}
 
 
@@ -209,11 +209,11 @@ def finish(o: Overload, siblings: Sequence[Overload] = ()) -> Op:
         op = replace(op, saves=measured_saves(op, o.runs), writes=writes)
     if op.name.startswith("_foreach_"):
         op = replace(op, saves=())  # optimizers call them without grad; only what they overwrite is told
-    if op.name in recipes.UNSURE:
+    if op.name in handwritten.UNSURE:
         op = replace(op, saves=tuple(replace(save, sure=False) for save in op.saves))
     op = replace(op, saves=tuple(made for save in op.saves for made in conditional(op, save)))
-    if op.name in recipes.IDENTITY:
-        op = replace(op, identity=tuple(map(parse_condition, recipes.IDENTITY[op.name].split())))
+    if op.name in handwritten.IDENTITY:
+        op = replace(op, identity=tuple(map(parse_condition, handwritten.IDENTITY[op.name].split())))
     op = replace(op, outs=tuple(finish_outs(o, siblings)))
     if op.outs and not op.writes and not any(out.differentiable for out in op.outs):
         op = replace(op, saves=())  # what was saved on the way goes with the graph, which nothing holds
@@ -222,7 +222,7 @@ def finish(o: Overload, siblings: Sequence[Overload] = ()) -> Op:
 
 def conditional(op: Op, save: Save) -> list[Save]:
     """Return a save once for each condition that leads to it."""
-    text = recipes.CONDITIONS.get((op.name, save.slot))
+    text = handwritten.CONDITIONS.get((op.name, save.slot))
     if text is None:
         return [save]
     return [replace(save, sure=False, when=parse_condition(way)) for way in text.split("/")]
@@ -233,23 +233,30 @@ def finish_outs(o: Overload, siblings: Sequence[Overload]) -> Iterator[Out]:
     runs = [r for r in o.runs if r.requires is not None or not o.exact]  # integers say nothing about floats
     seen = measured_outs(op, runs) if runs else None
     outs = op.outs or seen or ()
-    first = op.params[0].name if op.params else None
     for i, out in enumerate(outs):
         if all(p.kind == "other" for p in op.params):
             yield replace(out, differentiable=False)  # zeros, arange, randn
             continue
         found = seen[i] if seen is not None and len(seen) == len(outs) else None
-        # A sample may copy where the schema says that the op may return a view.
-        if found is not None and (out.kind == "fresh" or found.kind != "fresh"):
-            out = replace(out, kind=found.kind, of=found.of)
-        if op.name in recipes.KINDS:
-            kind = recipes.KINDS[op.name]
-            out = replace(out, kind=kind, of=None if kind == "fresh" else first)
         known = [found] if found is not None else [s for s in sibling_outs(o, siblings, i) if s is not None]
+        out = with_kind(op, out, found)
         if known:
             grad = out.differentiable and any(k.differentiable for k in known)
             out = replace(out, differentiable=grad, integral=not grad and all(k.integral for k in known))
         yield out
+
+
+def with_kind(op: Op, out: Out, found: Out | None) -> Out:
+    """Return an output with what it aliases: as measured, where that says more than the schema, or as in the recipes.
+
+    A sample may copy where the schema says that the op may return a view.
+    """
+    if found is not None and (out.kind == "fresh" or found.kind != "fresh"):
+        out = replace(out, kind=found.kind, of=found.of)
+    if op.name in handwritten.KINDS:
+        kind, first = handwritten.KINDS[op.name], op.params[0].name if op.params else None
+        out = replace(out, kind=kind, of=None if kind == "fresh" else first)
+    return out
 
 
 def sibling_outs(o: Overload, siblings: Sequence[Overload], index: int) -> Iterator[Out | None]:
@@ -264,27 +271,27 @@ def sibling_outs(o: Overload, siblings: Sequence[Overload], index: int) -> Itera
 
 def module_facts() -> dict[str, dict[str, Any]]:
     facts = {}
-    for name in recipes.MODULES:
+    for name in layer_recipes.MODULES:
         module = built(name)
         entry = constructor(name)
         entry["parameters"] = " ".join(n for n, _ in module.named_parameters())
         entry["buffers"] = " ".join(n for n, _ in module.named_buffers())
         entry |= {form: format_op(finish(overload)) for form, overload in module_overloads(name).items()}
         facts[f"torch.nn.{name}"] = entry
-    for name, model in recipes.LIKE.items():
+    for name, model in layer_recipes.LIKE.items():
         facts[f"torch.nn.{name}"] = {**facts[f"torch.nn.{model}"], **constructor(name)}
     return facts
 
 
 def constructor(name: str) -> dict[str, Any]:
     parameters = list(inspect.signature(getattr(torch.nn, name).__init__).parameters.values())[1:]
-    init = recipes.INIT.get(name) or {p.name: p.default for p in parameters}
+    init = layer_recipes.INIT.get(name) or {p.name: p.default for p in parameters}
     constants = {k: v for k, v in init.items() if v is None or isinstance(v, (bool, int, float, str))}
     return {"init": " ".join(init), "defaults": constants}
 
 
 def built(name: str, **options: Any) -> torch.nn.Module:
-    recipe = recipes.MODULES[name]
+    recipe = layer_recipes.MODULES[name]
     torch.manual_seed(0)
     module: torch.nn.Module = getattr(torch.nn, name)(*recipe.args, **recipe.kwargs, **options)
     return module
@@ -293,14 +300,14 @@ def built(name: str, **options: Any) -> torch.nn.Module:
 def module_overloads(name: str, device: str = "cpu") -> dict[str, Overload]:
     """What a module does when it runs: as "op", and as "inplace" where it can be built so."""
     overloads = {"op": module_overload(name, built(name), device)}
-    if name in recipes.INPLACE_MODULES:
+    if name in layer_recipes.INPLACE_MODULES:
         overloads["inplace"] = module_overload(name, built(name, inplace=True), device)
     return overloads
 
 
 def module_overload(name: str, module: torch.nn.Module, device: str) -> Overload:
     """Run a module as a function of its inputs and of the tensors it holds."""
-    recipe = recipes.MODULES[name]
+    recipe = layer_recipes.MODULES[name]
     module = module.to(device)
     forward = parse_op(f"x|{recipe.forward}").params if recipe.forward else python_params(type(module).forward)[1:]
     held = module_tensors(module)
@@ -342,7 +349,7 @@ OTHER_TYPES: tuple[Any, ...] = (
 def method_words(table: dict[str, list[Op]]) -> dict[str, str]:
     """Names of Tensor methods by what they tell the analysis."""
     methods = {n for n in dir(torch.Tensor) if not n.startswith("_")}
-    others = {n for kind in OTHER_TYPES for n in dir(kind)} | set(recipes.NOT_PROOF)
+    others = {n for kind in OTHER_TYPES for n in dir(kind)} | set(handwritten.NOT_PROOF)
     known = {n: table[f"Tensor.{n}"] for n in methods if f"Tensor.{n}" in table}
     writers = {n for n, ops in known.items() if any("self" in op.writes for op in ops)}
     tensorless = {n for n, ops in known.items() if not any(op.outs for op in ops)}
@@ -350,7 +357,7 @@ def method_words(table: dict[str, list[Op]]) -> dict[str, str]:
         "tensor_methods": methods,
         # Files have a detach too, which hardly anybody calls.
         "tensor_only_methods": methods - others | {"detach"},
-        "scalar_methods": tensorless | methods & set(recipes.SCALARS),
+        "scalar_methods": tensorless | methods & set(handwritten.SCALARS),
         "inplace_methods": writers,
         "no_bump_methods": {n for n in known if n.endswith("_")} - writers,
     }

@@ -1,7 +1,7 @@
 """What PyTorch's own tables say of an op: names, signatures, in-place writes, aliases, and formulas. Development only.
 
 Schemas come from native_functions.yaml, formulas from derivatives.yaml, both read by PyTorch's own parsers; functions
-written in Python have annotations; what is bound by hand in C++ has a signature in `recipes`.
+written in Python have annotations; what is bound by hand in C++ has a signature in `handwritten`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from torchgen.packaged.autograd.gen_python_functions import should_generate_py_b
 from torchgen.packaged.autograd.gen_variable_type import DONT_REQUIRE_DERIVATIVE
 from torchgen.packaged.autograd.load_derivatives import load_derivatives
 
-from . import recipes
+from . import handwritten
 from .execution import Overload, slot_of
 from .ops import Op, Out, Param, Save, parse_op
 
@@ -262,7 +262,7 @@ def python_table() -> dict[str, list[Overload]]:
         for short, function in inspect.getmembers(module, inspect.isfunction):
             if not short.startswith("_"):
                 table[f"{path}.{short}"] = [Overload(Op(short, python_params(dispatched(function))), False)]
-    for name, signatures in recipes.SIGNATURES.items():
+    for name, signatures in handwritten.SIGNATURES.items():
         short = short_name(name.rpartition(".")[2])
         table[name] = [Overload(parse_op(f"{short}|{params}"), False) for params in signatures.split("|")]
     return table
@@ -287,9 +287,9 @@ def python_params(function: Callable[..., Any]) -> tuple[Param, ...]:
 
 
 def split_options(name: str, overload: Overload) -> Iterator[Overload]:
-    """One overload for calls that leave an option of `recipes.OPTIONS` alone, and one for those that pass it."""
+    """One overload for calls that leave an option of `handwritten.OPTIONS` alone, and one for those that pass it."""
     params = overload.op.params
-    place = next((i for i, p in enumerate(params) if p.name == recipes.OPTIONS.get(name)), None)
+    place = next((i for i, p in enumerate(params) if p.name == handwritten.OPTIONS.get(name)), None)
     if place is None:
         yield overload
         return

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Hashable, Iterable, Iterator
 
 from ..heap.values import ITEMS, Choice, Dict, Grad, List, Object, Tensor, Tuple, Unknown, Value
 from .trace import Trace
@@ -66,7 +65,7 @@ def named(m: Trace, value: Value, prefix: str = "", seen: set[int] | None = None
     seen.add(id(value))
     if isinstance(value, Tensor):
         return [(prefix, value)]
-    inside: list[tuple[Any, Value]] = []
+    inside: list[tuple[Hashable, Value]] = []
     if isinstance(value, Choice):
         inside = [(prefix, option) for _, option in value.options]
         return [found for name, item in inside for found in named(m, item, prefix, seen)]
@@ -89,7 +88,7 @@ def named_modules(
     if id(value) in seen or not isinstance(value, (Tuple, List, Dict, Object)):
         return []
     seen[id(value)] = value
-    inside: list[tuple[Any, Value]]
+    inside: list[tuple[Hashable, Value]]
     if isinstance(value, (Tuple, List)):
         inside = list(enumerate(value.items if isinstance(value, Tuple) else m.state.get(value).items))
     else:
@@ -111,7 +110,7 @@ def named_children(m: Trace, module: Object) -> list[tuple[str, Object]]:
     found: dict[Object, str] = {}
     for name, value in m.state.get(module).items.items():
         value = m.see(value)
-        inside: Iterable[tuple[Any, Value]] = [(name, value)]
+        inside: Iterable[tuple[Hashable, Value]] = [(name, value)]
         if isinstance(value, Dict):
             inside = m.state.get(value).items.items()
         elif isinstance(value, List):

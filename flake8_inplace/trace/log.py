@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..heap.autograd import compatible
 from ..heap.state import Declared, in_order, latest, same_or_none
-from ..heap.values import Array, Choice, Dict, Guard, List, Object, Storage, Tensor, Tuple, Value
+from ..heap.values import UNCERTAIN, Array, Choice, Dict, Guard, List, Object, Storage, Tensor, Tuple, Value, View
 from ..program.sealed import sealed
 from ..program.site import Site
 from .frames import Frame
@@ -91,12 +91,12 @@ class Yielded:
 
 WRITES: Declared[Storage, tuple[Overwrite, ...]] = Declared(in_order)
 """The in-place writes to each storage, the last ``EVENTS`` of them."""
-STORED: Declared[Any, int] = Declared(latest)
+STORED: Declared[tuple[object, object], int] = Declared(latest)
 """When a tensor was put into a container, by container and storage; when an attribute was bound, by instance and name;
 when ``x.data`` was assigned, by "data" and the storage of ``x``."""
 ATTRIBUTE_WRITERS: Declared[tuple[Object, str], Frame | None] = Declared(same_or_none)
 """The frame that last bound an attribute, by instance and name."""
-RETURNED: Declared[Any, Tensor | None] = Declared(same_or_none)
+RETURNED: Declared[Overwrite | tuple[Change, Overwrite], Tensor | None] = Declared(same_or_none)
 """The arguments that a function overwrote, and that its caller may still read as if it had not: by the write."""
 YIELDS: Declared[Value, tuple[Yielded, ...]] = Declared(in_order)
 """The values that a generator yielded, by the list of its values."""
@@ -135,7 +135,7 @@ def again(m: Trace, event: Overwrite, time: int) -> bool:
 def whole(value: Tensor, event: Overwrite) -> bool:
     """Return whether a tensor certainly has exactly the elements of the tensor that was overwritten."""
     both = (value, event.tensor)
-    return value is event.tensor or all(tensor.view == "" and tensor.origin not in ("maybe", "cast") for tensor in both)
+    return value is event.tensor or all(tensor.view is View.NONE and tensor.origin not in UNCERTAIN for tensor in both)
 
 
 def array_backing(value: Value) -> Value:
@@ -159,5 +159,5 @@ def direct_tensors(m: Trace, value: Value) -> list[Tensor]:
     value = m.see(value)
     if isinstance(value, Choice):
         return [found for _, option in value.options for found in direct_tensors(m, option)]
-    items: Any = value.items if isinstance(value, Tuple) else (value,)
+    items = value.items if isinstance(value, Tuple) else (value,)
     return [item for item in map(m.see, items) if isinstance(item, Tensor)]

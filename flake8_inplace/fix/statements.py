@@ -1,0 +1,117 @@
+"""The parts of a statement that overwrites a tensor, and edits of them."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from ..finding import Edit
+from ..torchfacts import ops
+from .syntax import (
+    Module,
+    dotted,
+    functions_called,
+    is_import,
+    is_method,
+    last_name,
+    overwritten,
+    source_of,
+)
+
+
+def statement_around(module: Module, node: cst.CSTNode) -> cst.BaseSmallStatement | None:
+    """The simple statement that a node stands in, if no function or comprehension comes between."""
+    for parent in module.above(node):
+        if isinstance(parent, cst.BaseSmallStatement):
+            return parent
+        if isinstance(parent, (cst.Lambda, cst.BaseComp, cst.BaseCompoundStatement)):
+            return None
+    return None
+
+
+def is_statement(node: cst.CSTNode, statement: cst.BaseSmallStatement) -> bool:
+    return isinstance(statement, cst.Expr) and statement.value is node
+
+
+def rebinds(statement: cst.BaseSmallStatement, root: cst.BaseExpression) -> bool:
+    """``x = ...``, where ``x`` is what is overwritten."""
+    return isinstance(statement, cst.Assign) and any(t.target.deep_equals(root) for t in statement.targets)
+
+
+def written_value(statement: cst.BaseSmallStatement) -> cst.BaseExpression | None:
+    """The expression whose value a statement writes, where it can be computed beforehand."""
+    if isinstance(statement, (cst.Assign, cst.AugAssign)):
+        return statement.value
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    return call.args[0].value if isinstance(call, cst.Call) and len(call.args) == 1 else None
+
+
+def line_above(module: Module, statement: cst.BaseSmallStatement, code: str) -> str:
+    """What to put before a statement so that other code stands above it, or before it on its line."""
+    line, start = module.parents[statement], module.start(statement)
+    indent = module.tree.code.split("\n")[start.line - 1][: start.column]
+    alone = isinstance(line, cst.SimpleStatementLine) and line.body[0] is statement and not indent.strip()
+    return f"{code}\n{indent}" if alone else f"{code}; "
+
+
+def chain(module: Module, call: cst.Call) -> tuple[list[cst.Call], cst.BaseExpression]:
+    """All links of ``x.mul_(2).add_(1)``, the first one first, and ``x``."""
+    links = [call]
+    while (parent := _link_above(module, links[-1])) is not None:
+        links.append(parent)
+    while (below := overwritten(links[0])) is not None and isinstance(below, cst.Call):
+        if not (last_name(below.func).endswith("_") and overwritten(below) is not None):
+            break
+        links.insert(0, below)
+    base = overwritten(links[0])
+    assert base is not None
+    return links, base
+
+
+def _link_above(module: Module, call: cst.Call) -> cst.Call | None:
+    attribute = module.parents[call]
+    if not isinstance(attribute, cst.Attribute) or not attribute.attr.value.endswith("_"):
+        return None
+    parent = module.parents[attribute]
+    return parent if isinstance(parent, cst.Call) and parent.func is attribute else None
+
+
+def out_of_place(module: Module, link: cst.Call) -> Edit | None:
+    """The link without its underscore, where PyTorch has that method."""
+    name = link.func.attr if isinstance(link.func, cst.Attribute) else link.func
+    bare = last_name(link.func).removesuffix("_")
+    if not isinstance(link.func, cst.Attribute):
+        return None
+    known = (
+        bare in ops.tensor_methods() if is_method(link) else bool(functions_called(dotted(link.func).removesuffix("_")))
+    )
+    return module.replaced(name, bare) if known and last_name(link.func).endswith("_") else None
+
+
+def without(module: Module, call: cst.Call, argument: cst.Arg) -> Edit:
+    """One argument taken away, with the comma before it or behind it."""
+    index = list(call.args).index(argument)
+    if index > 0:
+        return Edit(module.end(call.args[index - 1].value), module.end(argument.value), "")
+    if len(call.args) > 1:
+        return Edit(module.start(argument), module.start(call.args[1]), "")
+    return module.replaced(argument, "")
+
+
+def cloned(module: Module, node: cst.BaseExpression) -> str:
+    return f"{module.code(node)}.clone()"
+
+
+def imports(module: Module, name: str) -> bool:
+    return any(
+        alias.evaluated_name == name and not alias.asname for node in module.of(cst.Import) for alias in node.names
+    )
+
+
+def imported(module: Module, name: str) -> list[Edit]:
+    """The import of a module of the standard library, beside the first import, if there is none yet."""
+    if imports(module, name):
+        return []
+    lines = [line for line in module.of(cst.SimpleStatementLine) if is_import(line.body[0])]
+    future = isinstance(lines[0].body[0], cst.ImportFrom) and source_of(lines[0].body[0]) == "__future__"
+    place = module.end(lines[0]) if future else module.start(lines[0])
+    return [Edit(place, place, f"\nimport {name}" if future else f"import {name}\n")]
