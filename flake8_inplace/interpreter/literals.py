@@ -105,4 +105,4 @@ def _dict(m: Trace, node: cst.Dict, frame: Frame) -> Value:
 def unchanged(m: Trace, node: cst.BaseExpression, value: Value, since: int, frame: Frame) -> None:
     """An operand must not be overwritten by what is evaluated after it, unless it is the result of an overwriting."""
     if m.clock != since:
-        events.read_operand(m, m.see(value), since, isinstance(node, (cst.Name, cst.Attribute)))
+        events.read_operand(m, m.see(value), since, isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..heap.regions import items_of
+from ..heap.regions import items_of, takes_all
 from ..heap.values import (
     NONE,
     CellState,
@@ -53,7 +53,9 @@ def subscript(m: Trace, tensor: Tensor, index: Value, site: Site) -> Value:
         # whether a part of expanded memory still overlaps itself depends on the dimension
         if part.view == "expand" and "shared" not in (part.lead, part.tail):
             part.view = "view"
-        part.region = Region(tensor, items_of(index), m.clock)
+        items = items_of(index)
+        reshaped = NONE in items and all(item == NONE or takes_all(item) for item in items)
+        part.region = Region(tensor, (Const(...),) if reshaped else items, m.clock, reshaped)
         return part
     return _index_node(m, tensor, [], index, site)
 
@@ -123,6 +125,8 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
 def _record(m: Trace, tensor: Tensor, index: Value, value: Value, site: Site) -> None:
     """Record an assignment to a part of a tensor in the autograd graph."""
     grad = max(m.cell(tensor).grad, reach(m, value))
+    for source in tensors_in(m, value):
+        events.record(m, source)
     if grad:
         saves = _keep_indices(m, index, grad, site) if is_advanced(m, index) else ()
         node = Node("setitem", saves, m.history(tensor, value))

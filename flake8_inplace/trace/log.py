@@ -7,6 +7,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
 from ..heap.autograd import compatible
+from ..heap.regions import origins, takes_whole
 from ..heap.state import Declared, in_order, latest, same_or_none
 from ..heap.values import Array, Choice, Dict, Guard, List, Object, Storage, Tensor, Tuple, Value
 from ..program.sealed import sealed
@@ -111,7 +112,9 @@ def since(m: Trace, tensor: Tensor, time: int) -> list[Overwrite]:
 
 def fills(tensor: Tensor, written: Written) -> bool:
     """Whether a write replaces all values of a tensor, and not of a part of it, without reading them."""
-    return written.op in FILLING and tensor.region is None
+    read = [operand for value in written.values for _, operand in origins(value) if isinstance(operand, Tensor)]
+    old = any(operand.storage is tensor.storage for operand in read)
+    return written.op in FILLING and not old and takes_whole(tensor)
 
 
 def again(m: Trace, event: Overwrite, time: int) -> bool:
