@@ -64,9 +64,14 @@ def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Valu
 
 
 def _is_part(m: Trace, value: Tensor, event: Overwrite, frame: Frame) -> bool:
-    """Whether a part of a tensor was overwritten by a name for the whole: ``y[:2].zero_()``, where ``y`` is ``x``."""
+    """Whether a part of a tensor was overwritten by a name for the whole: ``y[:2].zero_()``, where ``y`` is ``x``.
+
+    A name for a view, ``y = x[:]``, says that ``x`` is meant.
+    """
     spelled = m.see(frame.vars.get(event.name, NONE))
-    return event.tensor.region is not None and isinstance(spelled, Tensor) and same_tensor(spelled, value)
+    if event.tensor.region is None or not isinstance(spelled, Tensor):
+        return False
+    return spelled is value or (spelled.region is None and same_tensor(spelled, value))
 
 
 @events.read_part.listen

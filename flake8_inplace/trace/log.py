@@ -112,9 +112,10 @@ def since(m: Trace, tensor: Tensor, time: int) -> list[Overwrite]:
 
 def fills(tensor: Tensor, written: Written) -> bool:
     """Whether a write replaces all values of a tensor, and not of a part of it, without reading them."""
+    if written.op not in FILLING or not takes_whole(tensor):
+        return False
     read = [operand for value in written.values for _, operand in origins(value) if isinstance(operand, Tensor)]
-    old = any(operand.storage is tensor.storage for operand in read)
-    return written.op in FILLING and not old and takes_whole(tensor)
+    return all(operand.storage is not tensor.storage for operand in read)
 
 
 def again(m: Trace, event: Overwrite, time: int) -> bool:
