@@ -1,7 +1,8 @@
 """Small programs of one feature each, in tests/programs/*.md: torch says whether they raise, and the linter agrees.
 
-Each ```py block there defines `f`, which is given a parameter of four rows and four columns. A line `Known limit: ...`
-above a block says why the two do not agree; as soon as they do, the line has to go.
+Each ```py block there defines `f`, which is given a parameter of four rows and four columns. A function `meant` returns
+what `f` would return if no two names shared memory: where the two differ, `f` is silently wrong. A line
+`Known limit: ...` above a block says why torch and the linter do not agree; as soon as they do, the line has to go.
 """
 
 import re
@@ -38,29 +39,50 @@ def programs() -> list[Program]:
     return [Program(path.stem, *match) for path in files for match in PROGRAM.findall(path.read_text())]
 
 
-def raises(program: Program) -> bool:
-    """Whether the program raises what autograd says of in-place operations. Raises whatever else goes wrong."""
-    torch.manual_seed(0)
-    names: dict[str, object] = {"__name__": "program"}
-    exec(compile(IMPORTS + program.text, str(program), "exec"), names)
-    function = names["f"]
-    assert callable(function)
+REFUSED = re.compile("in-?place|single memory location")
+"""What torch says of in-place operations."""
+
+
+def goes_wrong(names: dict[str, object]) -> bool:
+    """Whether the program raises what torch says of in-place operations, or returns something else than is meant.
+
+    Raises whatever else goes wrong.
+    """
+    meant = names.get("meant")
     try:
-        function(nn.Parameter(torch.rand(4, 4) + 0.1)).sum().backward()
+        result = backpropagated(names["f"], meant is not None)
     except RuntimeError as error:
-        if not re.search("in-?place", str(error)):
+        if not REFUSED.search(str(error)):
             raise
         return True
-    return False
+    if meant is None:
+        return False
+    wanted = backpropagated(meant, True)
+    return result.shape != wanted.shape or not torch.allclose(result, wanted)
+
+
+def backpropagated(function: object, may_be_constant: bool) -> torch.Tensor:
+    """Return what a function makes of a parameter, after the backward pass."""
+    torch.manual_seed(0)
+    assert callable(function)
+    result = function(nn.Parameter(torch.rand(4, 4) + 0.1))
+    assert isinstance(result, torch.Tensor)
+    if result.requires_grad or not may_be_constant:
+        result.sum().backward()
+    return result.detach()
 
 
 @pytest.mark.parametrize("program", programs(), ids=lambda program: f"{program.file}: {program.heading}")
 def test_the_linter_agrees_with_torch(program: Program, request: pytest.FixtureRequest) -> None:
-    expected = raises(program)
+    names: dict[str, object] = {"__name__": "program"}
+    exec(compile(IMPORTS + program.text, str(program), "exec"), names)
+    expected = goes_wrong(names)
     if program.limit:
         request.applymarker(pytest.mark.xfail(reason=program.limit, strict=True))
     found = [(finding.line - IMPORTS.count("\n"), finding.code) for finding in analyze(IMPORTS + program.text).findings]
     assert bool(found) == expected, found
+    end = program.text.find("def meant(")
+    assert all(line <= program.text.count("\n", 0, end) for line, _ in found if end >= 0), found
 
 
 def test_every_block_is_a_program() -> None:

@@ -64,7 +64,8 @@ def _change(m: Trace, tensor: Tensor, frame: Frame, name: str, form: str, writte
     op = written.op.removesuffix("_")
     if op in _MASKS or not _holds(m, array_backing(m.see(frame.vars.get(name, NONE))), tensor):
         return Change.OTHER
-    sources = [source for value in (*written.values, *(written.index or ())) for source in _sources(m, value)]
+    values = (*written.values, *(written.index or ()))
+    sources = [source for value in values for source in _sources(m, value, tensor)]
     own = [source for source in sources if _holds(m, source, tensor)]
     others = [source for source in sources if source not in own]
     unknown = any(isinstance(other, Unknown) for other in others)
@@ -74,21 +75,23 @@ def _change(m: Trace, tensor: Tensor, frame: Frame, name: str, form: str, writte
     return Change.MARKED if m.grad(tensor) is Grad.NO and _marks(written) else Change.OTHER
 
 
-def _sources(m: Trace, value: Value, depth: int = DEPTH) -> Iterator[Value]:
-    """Yield the tensors that a value was computed from, and unknown values that may be tensors.
+def _sources(m: Trace, value: Value, tensor: Tensor, depth: int = DEPTH) -> Iterator[Value]:
+    """The tensors, and what may be some, that a value was computed from; what is only made is one itself.
 
-    A tensor without operands, such as ``torch.zeros``, is its own source.
+    Where ``tensor`` comes from is not asked, and ``torch.tensor`` of numbers is a number.
     """
     value = array_backing(m.see(value))
     if isinstance(value, Tuple):
         for item in value.items:
-            yield from _sources(m, item, depth)
+            yield from _sources(m, item, tensor, depth)
     elif isinstance(value, Choice) or (isinstance(value, Unknown) and not value.scalar):
         yield value
     elif isinstance(value, Tensor):
-        operands = value.made.values if value.made is not None and value.origin is not Source.BLANK and depth else ()
-        found = [source for operand in operands for source in _sources(m, operand, depth - 1)]
-        yield from found or [value]
+        made = value.made if value.origin != "blank" and value.storage is not tensor.storage else None
+        operands = made.values if made is not None and depth else ()
+        found = [source for operand in operands for source in _sources(m, operand, tensor, depth - 1)]
+        number = made is not None and made.op in ("tensor", "as_tensor")
+        yield from found or ([] if number else [value])
 
 
 def _constant(m: Trace, values: list[Tensor], frame: Frame) -> bool:

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..heap.regions import Relation, origins, relation, same_tensor, takes_all, takes_one
-from ..heap.values import Const, Region, Tensor, Unknown, Value, View
+from ..heap.regions import (
+    Relation,
+    is_dense,
+    origins,
+    plain,
+    relation,
+    same_tensor,
+    takes_all,
+    takes_one,
+    whole_of,
+)
+from ..heap.values import Const, Region, Tensor, Unknown, Value
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
@@ -33,18 +43,21 @@ RULES = (
 )
 
 ELEMENTWISE = frozenset("add sub mul div subtract multiply divide true_divide pow fmod remainder".split())
-"""Element-wise arithmetic. A copy is not in it: copying an element to itself changes nothing."""
+"""Arithmetic of each element with one of an operand. What a copy overwrites with itself stays as it is."""
+DEPTH = 4
+"""How many parts may change places in a ring."""
 _SCALING = frozenset({"mul", "div", "multiply", "divide", "true_divide"})
 _REORDERING = frozenset({"flip", "fliplr", "flipud", "roll", "rot90"})
 
 
 @events.operate.listen
 def in_operator(m: Trace, op: str, tensor: Tensor, sources: list[Tensor], alpha: Value, site: Site) -> None:
-    """Judge an in-place operator whose operands, scaled by ``alpha``, may be views of the tensor that it overwrites."""
+    """Judge an in-place operator whose operands, scaled by ``alpha``, may be parts of the tensor that it overwrites."""
+    tensor = whole_of(tensor)
     for source in sources:
         if tensor.region is not None and source.region is not None:
             _judge_copy(m, tensor.region.base, tensor.region.index, source, site)
-        elif source.region is not None and op.removesuffix("_") in ELEMENTWISE:
+        if source.region is not None and op.removesuffix("_") in ELEMENTWISE:
             _judge_spread(m, tensor, source.region, site)
         if tensor.region is None:
             _judge_mix(m, tensor, source, alpha, site)
@@ -56,6 +69,9 @@ def in_operator(m: Trace, op: str, tensor: Tensor, sources: list[Tensor], alpha:
 def in_assignment(m: Trace, base: Tensor, index: tuple[Value, ...], value: Value, site: Site) -> None:
     """Judge ``base[index] = value``, where ``value`` may be a view of ``base`` or computed from one."""
     if isinstance(value, Tensor):
+        part = base.region
+        if not plain(index) and part is not None and base.contiguous == part.base.contiguous:
+            base, index = part.base, part.index  # `part[:] = value`
         if value.region is not None:
             _judge_copy(m, base, index, value, site)
         _judge_sources(m, base, index, value, site)
@@ -73,9 +89,10 @@ def _judge_copy(m: Trace, base: Tensor, index: tuple[Value, ...], source: Tensor
     how, dimension = relation(index, region.index, m.symbols)
     moved = how in (Relation.SHIFTED_UP, Relation.SHIFTED_DOWN)
     reordered = how is Relation.SAME and source.contiguous != base.contiguous
-    if reordered or (moved and dimension == 0 and base.view is View.NONE and base.contiguous):
+    dense = is_dense(base)
+    if reordered or (moved and dimension == 0 and dense):
         m.refuse("overlap", site)
-    elif how is Relation.SHIFTED_UP and dimension > 0:
+    elif how is Relation.SHIFTED_UP and (dimension > 0 or dense is False):
         m.refuse("shift", site)
 
 
@@ -84,16 +101,19 @@ def _judge_spread(m: Trace, tensor: Tensor, part: Region, site: Site) -> None:
 
     Measured: PyTorch refuses a part along the first dimension of contiguous memory, and gives no error for others.
     """
+    while not plain(part.index) and part.base.region is not None:
+        part = part.base.region
     if not same_tensor(tensor, part.base):
         return
-    indices = list(part.index)
+    indices = list(plain(part.index))
     while indices and takes_all(indices[0]):
         del indices[0]
     if indices and takes_one(indices[0]):
-        if len(indices) < len(part.index):
-            m.refuse("shift", site)
-        elif tensor.view is View.NONE and tensor.contiguous:
+        first, dense = len(indices) == len(plain(part.index)), is_dense(tensor)
+        if first and dense:
             m.refuse("overlap", site)
+        elif not first or dense is False:
+            m.refuse("shift", site)
 
 
 def _judge_sources(m: Trace, base: Tensor, index: tuple[Value, ...], value: Value, site: Site) -> None:
@@ -104,15 +124,22 @@ def _judge_sources(m: Trace, base: Tensor, index: tuple[Value, ...], value: Valu
     """
     for part, read in _parts(m, value):
         region = part.region
-        if region is None or not same_tensor(base, region.base) or _same(m, index, region.index):
+        inside = region is not None and same_tensor(base, region.base)
+        if region is None or (inside and _same(m, index, region.index)):
             continue
-        for event in since(m, part, region.time):
-            over = _written_region(event)
-            if event.time > read or event.frames[-1] is not m.stack.frames[-1] or over is None:
-                continue
-            of_part = same_tensor(base, over[0]) and _same(m, over[1], region.index)
-            if of_part and any(_swaps(m, base, index, v) or _uses(v, part) for v in event.written.values):
-                m.refuse("read", event.site, event.calls)
+        for event in _overwrites(m, region, read):
+            if any(_swaps(m, base, index, v) or (inside and _uses(v, part)) for v in event.written.values):
+                m.refuse("read", event.site)
+
+
+def _overwrites(m: Trace, region: Region, read: int) -> Iterator[Overwrite]:
+    """What this function wrote to a region between the moments when it was taken and ``read``."""
+    for event in since(m, region.base, region.time):
+        over = written_region(event)
+        if event.time > read or event.frames[-1] is not m.stack.frames[-1] or over is None:
+            continue
+        if same_tensor(region.base, over[0]) and _same(m, over[1], region.index):
+            yield event
 
 
 def _parts(m: Trace, value: Value) -> Iterator[tuple[Tensor, int]]:
@@ -124,9 +151,9 @@ def _parts(m: Trace, value: Value) -> Iterator[tuple[Tensor, int]]:
             yield operand, made.time
 
 
-def _written_region(event: Overwrite) -> tuple[Tensor, tuple[Value, ...]] | None:
-    """Return the tensor and the index of a write to a part, or None for a write to a whole tensor."""
-    if event.written.index is not None:
+def written_region(event: Overwrite) -> tuple[Tensor, tuple[Value, ...]] | None:
+    """The tensor and the index of a write to a part of it."""
+    if event.written.index is not None and (plain(event.written.index) or event.tensor.region is None):
         return event.tensor, event.written.index
     region = event.tensor.region
     return (region.base, region.index) if region is not None else None
@@ -136,10 +163,15 @@ def _same(m: Trace, one: tuple[Value, ...], other: tuple[Value, ...]) -> bool:
     return relation(one, other, m.symbols)[0] is Relation.SAME
 
 
-def _swaps(m: Trace, base: Tensor, index: tuple[Value, ...], written: Value) -> bool:
-    """Return whether the written value is the region that is assigned now."""
+def _swaps(m: Trace, base: Tensor, index: tuple[Value, ...], written: Value, depth: int = DEPTH) -> bool:
+    """Whether what was written is the part that is assigned to now, or was overwritten with that in its turn."""
     region = written.region if isinstance(written, Tensor) else None
-    return region is not None and same_tensor(base, region.base) and _same(m, index, region.index)
+    if region is None or depth == 0:
+        return False
+    if same_tensor(base, region.base) and _same(m, index, region.index):
+        return True
+    later = [v for event in _overwrites(m, region, m.clock) for v in event.written.values]
+    return any(_swaps(m, base, index, v, depth - 1) for v in later)
 
 
 def _uses(value: Value, part: Tensor) -> bool:
@@ -190,8 +222,8 @@ def _is_rest(scale: Tensor, factor: Value) -> bool:
 
 
 def untouched(m: Trace, tensor: Tensor, index: tuple[Value, ...], event: Overwrite) -> bool:
-    """Return whether ``tensor[index]`` is disjoint from what was written: ``y = x; y[mask] = 0; x[~mask]``."""
-    over = _written_region(event)
+    """Whether reading ``tensor[index]`` reads nothing that a write has changed: ``y = x; y[mask] = 0; x[~mask]``."""
+    over = written_region(event)
     if over is None or not same_tensor(tensor, over[0]):
         return False
     masks = [item for item in over[1] if isinstance(item, Tensor)]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 
-from ..heap.regions import same_tensor
-from ..heap.values import UNCERTAIN, Choice, Dict, Grad, List, Object, Source, Tensor, Tuple, Value, View
+from ..heap.regions import plain, same_tensor
+from ..heap.values import NONE, Choice, Dict, Grad, List, Object, Tensor, Tuple, Value
 from ..rule import Rule
 from ..trace import events, holdings
 from ..trace.frames import Frame
@@ -31,7 +31,7 @@ from ..trace.log import (
 )
 from ..trace.trace import Trace
 from .intent import is_meant, writes_to_attribute
-from .overlap import untouched
+from .overlap import untouched, written_region
 from .snapshots import UPDATES
 
 RULES = (
@@ -57,13 +57,25 @@ def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Valu
         if frame is event.frames[-1]:
             if index and untouched(m, value, index, event):
                 continue
-            if event.name and whole(value, event) and not is_meant(m, event, name, frame):
-                m.refuse("read", event.site, event.calls)
+            wrote = whole(value, event) or (event.name != name and _is_part(m, value, event, frame))
+            if event.name and wrote and not is_meant(m, event, name, frame):
+                m.refuse("read", event.site)
         elif frame in event.frames and m.stack.frames[-1] is frame:
             if was_given(m, value, event):
                 m.refuse("argument", event.site, event.calls)
             elif value.view is View.NONE and name in frame.times and again(m, event, frame.times[name]):
                 m.refuse("read", event.site, event.calls)
+
+
+def _is_part(m: Trace, value: Tensor, event: Overwrite, frame: Frame) -> bool:
+    """Whether a part of a tensor was overwritten by a name for the whole: ``y[:2].zero_()``, where ``y`` is ``x``.
+
+    A name for a view, ``y = x[:]``, says that ``x`` is meant.
+    """
+    spelled = m.see(frame.vars.get(event.name, NONE))
+    if event.tensor.region is None or not isinstance(spelled, Tensor):
+        return False
+    return spelled is value or (spelled.region is None and same_tensor(spelled, value))
 
 
 @events.read_part.listen
@@ -131,8 +143,9 @@ def read_operand(m: Trace, value: Value, time: int, named: bool) -> None:
     """
     if isinstance(value, Tensor):
         for event in since(m, value, time):
-            if (named and whole(value, event)) or _is_within(value, event):
-                m.refuse("read", event.site, event.calls)
+            same = value.region is not None and same_tensor(value, event.tensor) and event.written.index is None
+            if same or (named and whole(value, event)) or _is_within(value, event):
+                m.refuse("read", event.site)
 
 
 def _is_within(value: Tensor, event: Overwrite) -> bool:
@@ -212,8 +225,8 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
     others = [m.see(item) for name, item in held.items() if name != key]
     if value in others:
         for event in since(m, value, max(m.stack.frames[-1].born, m.state[STORED].get((container, value.storage), 0))):
-            if event.form == "subscript" and whole(value, event):
-                m.refuse("read", event.site, event.calls)
+            if event.written.index is not None and whole(value, event):
+                m.refuse("read", event.site)
 
 
 @events.load.listen
@@ -235,9 +248,9 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
         time = m.state[STORED].get((container, option.storage), 0)
         for event in since(m, option, time) if option is value else ():
             if time and was_given(m, option, event):
-                m.refuse("argument", event.site, event.calls)
-            elif known and time and (_same_part(option, event, time) or _as_it_was(m, option, event, time)):
-                m.refuse("read", event.site, event.calls)
+                m.refuse("argument", event.site)
+            elif known and time and (_same_part(m, option, event, time) or _as_it_was(m, option, event, time)):
+                m.refuse("read", event.site)
         if time and known:
             m.state.set(m.state[STORED], (container, option.storage), 0)
 
@@ -247,8 +260,8 @@ def _as_it_was(m: Trace, value: Tensor, event: Overwrite, time: int) -> bool:
     return value.origin in (Source.COMPUTED, Source.BLANK) and whole(value, event) and _unaware(m, event, time)
 
 
-def _same_part(value: Tensor, event: Overwrite, time: int) -> bool:
-    """Return whether a view that was stored at ``time`` has the same index as the write.
+def _same_part(m: Trace, value: Tensor, event: Overwrite, time: int) -> bool:
+    """Whether a part that was stored at ``time`` is what was overwritten: both are taken with the same index.
 
     A write to the whole base counts too, if a function that was called afterwards makes it: ``x *= 2``.
     """
@@ -256,9 +269,11 @@ def _same_part(value: Tensor, event: Overwrite, time: int) -> bool:
         return False
     if event.form == "augmented" and event.tensor.view is View.NONE and event.frames[-1].born > time:
         return bool(event.name)
-    if event.frames[-1].born > time or event.written.index is None:
+    over = written_region(event)
+    if event.frames[-1].born > time or over is None or not same_tensor(value.region.base, over[0]):
         return False
-    return same_tensor(value.region.base, event.tensor) and value.region.index == event.written.index
+    spelled = event.written.index is not None or _is_part(m, over[0], event, event.frames[-1])
+    return spelled and plain(value.region.index) == plain(over[1])
 
 
 @events.remove.listen

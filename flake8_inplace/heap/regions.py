@@ -28,15 +28,64 @@ def items_of(index: Value) -> tuple[Value, ...]:
     return index.items if isinstance(index, Tuple) else (index,)
 
 
+def plain(index: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return the shortest index for the same elements: ``x[0:2, :]`` is ``x[:2]``."""
+    found = [Slice(NONE, i.upper, NONE) if isinstance(i, Slice) and (i.lower, i.step) == _START else i for i in index]
+    while found and takes_all(found[-1]):
+        del found[-1]
+    return tuple(found)
+
+
+_START = (Const(0), NONE)
+
+
+def whole_of(tensor: Tensor) -> Tensor:
+    """The tensor that a view takes every element of, in the same order and shape: ``x`` of ``x[:]``."""
+    region = tensor.region
+    while region is not None and not region.reshaped and not plain(region.index):
+        if tensor.contiguous != region.base.contiguous:
+            break
+        tensor, region = region.base, region.base.region
+    return tensor
+
+
+def takes_whole(tensor: Tensor) -> bool:
+    """Whether no part of something is known to be all that a view takes: of ``x``, ``x[:]``, ``x.view(-1)``."""
+    region = tensor.region
+    while region is not None and not plain(region.index):
+        region = region.base.region
+    return region is None
+
+
 def same_tensor(one: Tensor, other: Tensor) -> bool:
-    """Return whether two tensors certainly have the same elements in the same order, as ``x[i]`` and ``x[i]`` do."""
+    """Whether two tensors surely have the same elements in the same order: ``x[i]`` and ``x[i]``."""
+    one, other = whole_of(one), whole_of(other)
     if one is other:
         return True
     if one.storage is not other.storage or one.contiguous != other.contiguous:
         return False
     if one.region is None or other.region is None:
-        return all(tensor.view is View.NONE and tensor.origin not in UNCERTAIN for tensor in (one, other))
-    return same_tensor(one.region.base, other.region.base) and one.region.index == other.region.index
+        return one.view == other.view == "" and not {one.origin, other.origin} & {"maybe", "cast"}
+    if one.region.reshaped or other.region.reshaped:
+        return False
+    return same_tensor(one.region.base, other.region.base) and plain(one.region.index) == plain(other.region.index)
+
+
+def is_dense(tensor: Tensor) -> bool | None:
+    """Whether a tensor fills one stretch of memory, as a row and some rows of a contiguous one do. None if unknown."""
+    region = tensor.region
+    if region is None:
+        return tensor.contiguous if tensor.view == "" else None
+    if region.reshaped:
+        return None
+    index, base = plain(region.index), is_dense(region.base)
+    if base and tensor.contiguous:
+        return all(_number(item) is not None for item in index[:-1]) and (not index or not _has_step(index[-1]))
+    return None if base is None else False
+
+
+def _has_step(index: Value) -> bool:
+    return index.step != NONE if isinstance(index, Slice) else _number(index) is None
 
 
 def relation(one: tuple[Value, ...], other: tuple[Value, ...], symbols: Symbols) -> tuple[Relation, int]:
@@ -44,6 +93,7 @@ def relation(one: tuple[Value, ...], other: tuple[Value, ...], symbols: Symbols)
 
     An ellipsis counts as one dimension. Regions may therefore be called disjoint by mistake, but never the same.
     """
+    one, other = plain(one), plain(other)
     different = [place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]]
     if not different and len(one) == len(other):
         return Relation.SAME, 0
@@ -100,22 +150,28 @@ def _inverts(one: Value, other: Value, symbols: Symbols) -> bool:
     """Return whether one mask was computed as the inverse of the other."""
     if isinstance(one, Tensor):
         made = one.made
-        return made is not None and made.op in _INVERTING and bool(made.values) and made.values[0] is other
+        if made is None or not made.values or made.values[0] is not other:
+            return False
+        return made.op in _INVERTING or (made.op, made.values[1:]) in _COMPARING
     return isinstance(one, Unknown) and one is symbols.get(("invert", other))
 
 
 _INVERTING = frozenset({"bitwise_not", "logical_not", "__invert__", "invert"})
+_COMPARING = (("eq", (Const(False),)), ("ne", (Const(True),)))
 
 
 def _moved_up(target: Value, source: Value, symbols: Symbols) -> bool:
     """Return whether ``target`` is ``source``, shifted to higher indices: ``n:`` and ``:-n``, ``1:4`` and ``0:3``."""
     if not isinstance(target, Slice) or not isinstance(source, Slice) or not target.step == source.step == NONE:
         return False
-    if target.upper == NONE and target.lower != NONE and source.lower in (NONE, Const(0)):
-        return _negative(target.lower, symbols) == source.upper != NONE
+    from_start = target.upper == NONE and target.lower != NONE and source.lower in (NONE, Const(0))
+    if from_start and _negative(target.lower, symbols) == source.upper != NONE:
+        return True
     first, second = _number(target.lower) or 0, _number(source.lower) or 0
-    length = _length(target)
-    return length is not None and length == _length(source) and first > second >= 0
+    length, width = _length(target), _length(source)
+    if target.upper == NONE and width != Const(1):  # torch assigns only what has the same length, or is one element
+        length = width
+    return length is not None and length == width and first > second >= 0
 
 
 def _length(index: Slice) -> Value | None:

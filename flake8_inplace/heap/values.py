@@ -193,11 +193,15 @@ class Cell:
 
 @sealed(frozen=True, slots=True, eq=False)
 class Region:
-    """The elements of ``base`` that a view selects, an index for each dimension, and when the view was made."""
+    """Which elements of ``base`` a view takes, by the indices of the dimensions, and when it was taken.
+
+    ``reshaped`` says that it takes every element, in another shape: ``x.unsqueeze(0)``.
+    """
 
     base: Tensor
     index: tuple[Value, ...]
     time: int
+    reshaped: bool = False
 
 
 @sealed(frozen=True, slots=True, eq=False)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from ..heap.values import NONE, Dict, Object, Unknown, Value, constant
+from ..heap.regions import items_of
+from ..heap.values import NONE, Dict, Object, Tensor, Unknown, Value, constant
 from ..models import calls, classes, iteration, records
 from ..program.site import Site
 from ..trace import events
@@ -14,8 +15,8 @@ from ..trace.log import STORED, WRITES
 from ..trace.trace import Trace
 from . import reveal
 from .dispatch import evaluate, evaluates, site_of
-from .literals import use_operand
-from .names import attribute, lookup, quietly
+from .literals import unchanged
+from .names import TAKING, attribute, lookup, quietly, read_variable
 
 _QUIET = frozenset({"len", "isinstance", "type", "id", "hasattr", "print"})
 """Builtins that don't read the contents of their arguments."""
@@ -35,8 +36,20 @@ def _call(m: Trace, node: cst.Call, frame: Frame) -> Value:
     since = m.clock
     args, kwargs = arguments(m, node, frame)
     if isinstance(callee, Method) and isinstance(node.func, cst.Attribute) and not callee.name.endswith("_"):
-        use_operand(m, node.func.value, m.see(callee.receiver), since, frame)
-    return calls.call(m, callee, args, kwargs, site_of(node, frame))
+        unchanged(m, node.func.value, m.see(callee.receiver), since, frame)
+    result = calls.call(m, callee, args, kwargs, site_of(node, frame))
+    if isinstance(callee, Method) and callee.name in TAKING and isinstance(node.func, cst.Attribute):
+        _take(m, node.func.value, callee, args, result, frame)
+    return result
+
+
+def _take(m: Trace, node: cst.BaseExpression, callee: Method, args: list[Value], result: Value, frame: Frame) -> None:
+    """Some elements of a variable are read: those of the view that a method returns, or that a mask selects."""
+    if type(node) is cst.Name and not m.unread:
+        index = items_of(m.see(args[0])) if callee.name == "masked_select" and args else ()
+        if isinstance(result, Tensor) and result.region is not None:
+            index = result.region.index
+        read_variable(m, node.value, m.see(callee.receiver), frame, index)
 
 
 def arguments(m: Trace, node: cst.Call, frame: Frame) -> tuple[list[Value], dict[str, Value]]:

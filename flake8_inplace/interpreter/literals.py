@@ -105,4 +105,4 @@ def _dict(m: Trace, node: cst.Dict, frame: Frame) -> Value:
 def use_operand(m: Trace, node: cst.BaseExpression, value: Value, since: int, frame: Frame) -> None:
     """Emit the use of an operand that was evaluated at ``since``, if something was evaluated after it."""
     if m.clock != since:
-        events.read_operand(m, m.see(value), since, isinstance(node, (cst.Name, cst.Attribute)))
+        events.read_operand(m, m.see(value), since, isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)))

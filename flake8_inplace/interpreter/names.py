@@ -53,6 +53,8 @@ def module_name(m: Trace, name: str, module: Frame) -> Value | None:
     return Ref(f"builtins.{name}") if hasattr(builtins, name) else None
 
 
+TAKING = frozenset({"narrow", "select", "masked_select"})
+"""Methods that read some elements of a tensor, as a subscript does."""
 _CONSTANTS: dict[str, Value] = {"True": Const(True), "False": Const(False), "None": NONE}
 
 
@@ -97,7 +99,8 @@ def _variable(m: Trace, node: cst.Name, frame: Frame) -> Value:
 
 @evaluates(cst.Attribute)
 def _attribute(m: Trace, node: cst.Attribute, frame: Frame) -> Value:
-    read = quietly if node.attr.value in _METADATA else evaluate
+    taken = node.attr.value in TAKING and type(node.value) is cst.Name  # read by the call
+    read = quietly if taken or node.attr.value in _METADATA else evaluate
     if node.attr.value[0] == "_" and m.grad_mode:
         m.work.private.add(node.attr.value)
     return attribute(m, read(m, node.value, frame), node.attr.value, Site(frame.piece, node.attr, node))

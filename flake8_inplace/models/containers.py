@@ -244,6 +244,8 @@ def clear(m: Trace, value: List) -> None:
 def extend(m: Trace, value: List, more: Value) -> None:
     contents: Items = m.state.get(value)
     items, exact = elements(m, more)
+    for item in items:
+        events.append(m, value, item)
     whole = bounded((*contents.items, *items), contents.open or not exact)
     m.state.put(value, whole.initial)
 
@@ -252,7 +254,8 @@ def update(m: Trace, value: Dict, more: Value, named: Mapping[str, Value]) -> No
     """``value.update(more, **named)``."""
     contents: Attributes = m.state.get(value)
     other = records.entries(m, more)
-    for item in other.items.values():
+    for key, item in {**other.items, **named}.items():
+        events.store_key(m, value, key, item)
         events.store(m, value, item)
     m.state.put(value, Attributes({**contents.items, **other.items, **named}, contents.open or other.open))
 

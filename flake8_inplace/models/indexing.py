@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..heap.regions import items_of
+from ..heap.regions import items_of, takes_all
 from ..heap.values import (
     NONE,
     UNCERTAIN,
@@ -54,9 +54,11 @@ def subscript(m: Trace, tensor: Tensor, index: Value, site: Site) -> Value:
             part.dims = tensor.dims - 1
         part.lead, part.tail = _lead_of_part(m, tensor, index), _tail_of_part(m, tensor, index)
         # whether a part of expanded memory still overlaps itself depends on the dimension
-        if part.view is View.EXPANDED and Dimension.EXPANDED not in (part.lead, part.tail):
-            part.view = View.ORDINARY
-        part.region = Region(tensor, items_of(index), m.clock)
+        if part.view == "expand" and "shared" not in (part.lead, part.tail):
+            part.view = "view"
+        items = items_of(index)
+        reshaped = NONE in items and all(item == NONE or takes_all(item) for item in items)
+        part.region = Region(tensor, (Const(...),) if reshaped else items, m.clock, reshaped)
         return part
     return _index_node(m, tensor, [], index, site)
 
@@ -129,6 +131,8 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
 def _record(m: Trace, tensor: Tensor, index: Value, value: Value, site: Site) -> None:
     """Record an assignment to a part of a tensor in the autograd graph."""
     grad = max(m.cell(tensor).grad, reach(m, value))
+    for source in tensors_in(m, value):
+        events.record(m, source)
     if grad:
         saves = _keep_indices(m, index, grad, site) if is_advanced(m, index) else ()
         node = Node("setitem", saves, m.history(tensor, value))

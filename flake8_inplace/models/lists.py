@@ -46,6 +46,7 @@ def _insert(call: Call, value: List) -> Value | None:
     contents: Items = call.m.state.get(value)
     known = constant(call.args[0])
     where = known if isinstance(known, int) else 0
+    events.append(call.m, value, call.args[1])
     call.m.state.put(value, Items((*contents.items[:where], call.args[1], *contents.items[where:]), contents.open))
     return NONE
 

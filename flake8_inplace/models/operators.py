@@ -148,7 +148,7 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
         for tensor, source in zip(written, call.operands.get("src", ()), strict=False):
             events.copy(m, tensor, source)
     sources = [other for name, found in call.operands.items() if name not in op.writes for other in found]
-    index = (call.bound["mask"],) if op.name == "masked_fill_" else None
+    index = _index(m, call)
     refused = False
     for tensor in written:
         if op.name in _FILLING and tensor.view is View.EXPANDED:
@@ -166,6 +166,14 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
             events.operate(m, op.name, tensor, sources, m.see(call.bound.get("alpha", NONE)), site)
             refused = unbatched(m, tensor, sources, site) or _write_one(m, tensor, form, call, index) or refused
     return refused
+
+
+def _index(m: Trace, call: _Call) -> tuple[Value, ...] | None:
+    """The elements that an operator overwrites, if it is given them as an index."""
+    if call.op.name == "masked_fill_":
+        return (call.bound["mask"],)
+    indices = m.see(call.bound.get("indices", NONE)) if call.op.name == "index_put_" else NONE
+    return tuple(map(m.see, indices.items)) if isinstance(indices, Tuple) else None
 
 
 def _write_one(m: Trace, tensor: Tensor, form: str, call: _Call, index: tuple[Value, ...] | None) -> bool:

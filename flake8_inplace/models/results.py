@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ..heap.regions import span
 from ..heap.values import (
     NONE,
@@ -28,6 +30,8 @@ from ..trace.trace import Trace
 from .tensors import detached, fresh, view
 
 _TRANSPOSING = frozenset("transpose t permute T mT H mH swapaxes swapdims movedim moveaxis adjoint".split())
+_RESHAPING = frozenset({"unsqueeze", "view", "view_as", "expand", "expand_as", "squeeze", "unflatten"})
+_ALL: Final = (Const(...),)
 _COPYING_STRIDED = frozenset("reshape contiguous flatten reshape_as view_as_real".split())
 _BLANK = frozenset(f"{name}{like}" for name in ("zeros", "ones", "empty", "full") for like in ("", "_like"))
 _BLANK |= {f"new_{name}" for name in _BLANK}
@@ -111,12 +115,15 @@ def _view(m: Trace, op: facts.Op, out: facts.Out, base: Tensor, bound: Bindings)
 def _region(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> Region | None:
     """Which elements a view takes: a transposition takes all of its base, ``narrow`` and ``select`` some."""
     if op.name in _TRANSPOSING:
-        return base.region or Region(base, (Const(...),), m.clock)
+        return base.region or Region(base, _ALL, m.clock)
+    if op.name in _RESHAPING:
+        return Region(base, _ALL, m.clock, reshaped=True)
     dim = constant(m.see(bound.get("dim", NONE)))
-    if op.name not in ("narrow", "select") or not isinstance(dim, int) or dim < 0:
+    if op.name not in ("narrow", "select") or not isinstance(dim, int):
         return None
     taken = m.see(bound["index"]) if op.name == "select" else span(m.see(bound["start"]), m.see(bound["length"]))
-    return Region(base, (*[Slice(NONE, NONE, NONE)] * dim, taken), m.clock)
+    rest = [Slice(NONE, NONE, NONE)]
+    return Region(base, (*rest * dim, taken) if dim >= 0 else (*_ALL, taken, *rest * (-1 - dim)), m.clock)
 
 
 def _overlap(m: Trace, bound: Bindings) -> bool:

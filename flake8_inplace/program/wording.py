@@ -12,7 +12,7 @@ import libcst as cst
 from .nodes import parts
 
 _IDENTITIES = (cst.Is, cst.IsNot, cst.Equal, cst.NotEqual)
-_IDENTIFYING = frozenset({"_version", "data_ptr", "untyped_storage"})
+_IDENTIFYING = frozenset({"_version", "data_ptr", "untyped_storage", "is_set_to"})
 """Attributes that tell whether two tensors share their memory."""
 
 

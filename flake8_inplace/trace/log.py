@@ -7,6 +7,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from ..heap.autograd import compatible
+from ..heap.regions import origins, takes_whole
 from ..heap.state import Declared, in_order, latest, same_or_none
 from ..heap.values import UNCERTAIN, Array, Choice, Dict, Guard, List, Object, Storage, Tensor, Tuple, Value, View
 from ..program.sealed import sealed
@@ -114,8 +115,11 @@ def since(m: Trace, tensor: Tensor, time: int) -> list[Overwrite]:
 
 
 def fills(tensor: Tensor, written: Written) -> bool:
-    """Return whether a write replaces all values of a whole tensor without reading them."""
-    return written.op in FILLING and tensor.region is None
+    """Whether a write replaces all values of a tensor, and not of a part of it, without reading them."""
+    if written.op not in FILLING or not takes_whole(tensor):
+        return False
+    read = [operand for value in written.values for _, operand in origins(value) if isinstance(operand, Tensor)]
+    return all(operand.storage is not tensor.storage for operand in read)
 
 
 def again(m: Trace, event: Overwrite, time: int) -> bool:
