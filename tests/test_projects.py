@@ -19,6 +19,7 @@ import pytest
 PROJECTS = Path(__file__).parent / "projects"
 NAMES = sorted(path.name for path in PROJECTS.iterdir() if (path / "main.py").exists() or (path / "run.py").exists())
 MARK = re.compile(r"# (?:HAZARD|SITE)\[(\w)\]")
+FLAKE8 = [sys.executable, "-m", "flake8", "--isolated", "--select=TIP"]
 ROW = re.compile(r"(?:\./)?(.+?):(\d+):\d+: (TIP\d+)")
 
 KNOWN_FALSE = {
@@ -62,8 +63,7 @@ def lint(project: Path, *arguments: str, paths: tuple[str, ...] = (".",), text: 
     site = project / "site"
     third = [f"--inplace-follow={','.join(sorted(path.stem for path in site.iterdir()))}"] if site.is_dir() else []
     done = subprocess.run(
-        [sys.executable, "-m", "flake8", "--isolated", "--select=TIP", "--extend-exclude=site", *third, *arguments]
-        + list(paths),
+        [*FLAKE8, "--extend-exclude=site", *third, *arguments, *paths],
         cwd=project,
         env=environment(project),
         input=text,
@@ -173,7 +173,7 @@ def test_linted_from_elsewhere(tmp_path: Path) -> None:
     project = PROJECTS / "speaker_margin"
     for folder in (tmp_path, Path("/")):
         done = subprocess.run(
-            [sys.executable, "-m", "flake8", "--isolated", "--select=TIP", str(project / "speakers" / "base.py")],
+            [*FLAKE8, str(project / "speakers" / "base.py")],
             cwd=folder,
             env=environment(project),
             capture_output=True,
@@ -199,7 +199,9 @@ def test_imports_are_explained() -> None:
 
 
 def test_a_circle_and_a_file_that_cannot_be_read(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("import torch\nfrom b import g\n\n\ndef f(x: torch.Tensor):\n    return g(x.exp())\n")
-    (tmp_path / "b.py").write_text("import torch\nfrom a import f\nfrom c import h\n\n\ndef g(y):\n    return y.mul_(2)\n")
+    f = "def f(x: torch.Tensor):\n    return g(x.exp())\n"
+    g = "def g(y):\n    return y.mul_(2)\n"
+    (tmp_path / "a.py").write_text(f"import torch\nfrom b import g\n\n\n{f}")
+    (tmp_path / "b.py").write_text(f"import torch\nfrom a import f\nfrom c import h\n\n\n{g}")
     (tmp_path / "c.py").write_text("def h(:\n")
     assert lint(tmp_path, paths=("a.py", "b.py")) == ["a.py:6 TIP107"]

@@ -129,7 +129,7 @@ def _judge_sources(m: Trace, base: Tensor, index: tuple[Value, ...], value: Valu
             continue
         for event in _overwrites(m, region, read):
             if any(_swaps(m, base, index, v) or (inside and _uses(v, part)) for v in event.written.values):
-                m.refuse("read", event.site)
+                m.refuse("read", event.site, event.calls)
 
 
 def _overwrites(m: Trace, region: Region, read: int) -> Iterator[Overwrite]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 
 from ..heap.regions import plain, same_tensor
-from ..heap.values import NONE, Choice, Dict, Grad, List, Object, Tensor, Tuple, Value
+from ..heap.values import NONE, UNCERTAIN, Choice, Dict, Grad, List, Object, Source, Tensor, Tuple, Value, View
 from ..rule import Rule
 from ..trace import events, holdings
 from ..trace.frames import Frame
@@ -59,7 +59,7 @@ def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Valu
                 continue
             wrote = whole(value, event) or (event.name != name and _is_part(m, value, event, frame))
             if event.name and wrote and not is_meant(m, event, name, frame):
-                m.refuse("read", event.site)
+                m.refuse("read", event.site, event.calls)
         elif frame in event.frames and m.stack.frames[-1] is frame:
             if was_given(m, value, event):
                 m.refuse("argument", event.site, event.calls)
@@ -145,7 +145,7 @@ def read_operand(m: Trace, value: Value, time: int, named: bool) -> None:
         for event in since(m, value, time):
             same = value.region is not None and same_tensor(value, event.tensor) and event.written.index is None
             if same or (named and whole(value, event)) or _is_within(value, event):
-                m.refuse("read", event.site)
+                m.refuse("read", event.site, event.calls)
 
 
 def _is_within(value: Tensor, event: Overwrite) -> bool:
@@ -226,7 +226,7 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
     if value in others:
         for event in since(m, value, max(m.stack.frames[-1].born, m.state[STORED].get((container, value.storage), 0))):
             if event.written.index is not None and whole(value, event):
-                m.refuse("read", event.site)
+                m.refuse("read", event.site, event.calls)
 
 
 @events.load.listen
@@ -248,9 +248,9 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
         time = m.state[STORED].get((container, option.storage), 0)
         for event in since(m, option, time) if option is value else ():
             if time and was_given(m, option, event):
-                m.refuse("argument", event.site)
+                m.refuse("argument", event.site, event.calls)
             elif known and time and (_same_part(m, option, event, time) or _as_it_was(m, option, event, time)):
-                m.refuse("read", event.site)
+                m.refuse("read", event.site, event.calls)
         if time and known:
             m.state.set(m.state[STORED], (container, option.storage), 0)
 

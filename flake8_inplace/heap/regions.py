@@ -65,7 +65,7 @@ def same_tensor(one: Tensor, other: Tensor) -> bool:
     if one.storage is not other.storage or one.contiguous != other.contiguous:
         return False
     if one.region is None or other.region is None:
-        return one.view == other.view == "" and not {one.origin, other.origin} & {"maybe", "cast"}
+        return all(tensor.view is View.NONE and tensor.origin not in UNCERTAIN for tensor in (one, other))
     if one.region.reshaped or other.region.reshaped:
         return False
     return same_tensor(one.region.base, other.region.base) and plain(one.region.index) == plain(other.region.index)
@@ -75,7 +75,7 @@ def is_dense(tensor: Tensor) -> bool | None:
     """Whether a tensor fills one stretch of memory, as a row and some rows of a contiguous one do. None if unknown."""
     region = tensor.region
     if region is None:
-        return tensor.contiguous if tensor.view == "" else None
+        return tensor.contiguous if tensor.view is View.NONE else None
     if region.reshaped:
         return None
     index, base = plain(region.index), is_dense(region.base)

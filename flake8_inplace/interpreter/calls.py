@@ -15,7 +15,7 @@ from ..trace.log import STORED, WRITES
 from ..trace.trace import Trace
 from . import reveal
 from .dispatch import evaluate, evaluates, site_of
-from .literals import unchanged
+from .literals import use_operand
 from .names import TAKING, attribute, lookup, quietly, read_variable
 
 _QUIET = frozenset({"len", "isinstance", "type", "id", "hasattr", "print"})
@@ -36,7 +36,7 @@ def _call(m: Trace, node: cst.Call, frame: Frame) -> Value:
     since = m.clock
     args, kwargs = arguments(m, node, frame)
     if isinstance(callee, Method) and isinstance(node.func, cst.Attribute) and not callee.name.endswith("_"):
-        unchanged(m, node.func.value, m.see(callee.receiver), since, frame)
+        use_operand(m, node.func.value, m.see(callee.receiver), since, frame)
     result = calls.call(m, callee, args, kwargs, site_of(node, frame))
     if isinstance(callee, Method) and callee.name in TAKING and isinstance(node.func, cst.Attribute):
         _take(m, node.func.value, callee, args, result, frame)

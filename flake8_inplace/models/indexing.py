@@ -54,8 +54,8 @@ def subscript(m: Trace, tensor: Tensor, index: Value, site: Site) -> Value:
             part.dims = tensor.dims - 1
         part.lead, part.tail = _lead_of_part(m, tensor, index), _tail_of_part(m, tensor, index)
         # whether a part of expanded memory still overlaps itself depends on the dimension
-        if part.view == "expand" and "shared" not in (part.lead, part.tail):
-            part.view = "view"
+        if part.view is View.EXPANDED and Dimension.EXPANDED not in (part.lead, part.tail):
+            part.view = View.ORDINARY
         items = items_of(index)
         reshaped = NONE in items and all(item == NONE or takes_all(item) for item in items)
         part.region = Region(tensor, (Const(...),) if reshaped else items, m.clock, reshaped)

@@ -218,13 +218,15 @@ KINDS: dict[str, str] = {
 UNSURE = {"linear_cross_entropy"}
 
 # Saves that depend on the value of an option, by the short name of the op and the slot; "/" separates alternatives.
-# Pooling to size 1 is a mean, which saves nothing. The 2-norm of a matrix comes from singular values, which save other
-# things; along one dimension it is the norm of vectors.
+# Pooling to size 1 is a mean, which saves nothing. The 2-norm and the nuclear norm of a matrix come from singular
+# values, which save other things; along one dimension it is the norm of vectors.
 CONDITIONS: dict[tuple[str, str], str] = {
     ("pad", "input"): "mode=reflect,replicate",
     ("interpolate", "input"): "mode=area",
     ("upsample", "input"): "mode=area",
-    ("linalg.norm", "self"): "ord!=2,-2/dim=-3,-2,-1,0,1,2,3",
+    ("Upsample", "input"): "init.mode=area",
+    **{("KLDivLoss", slot): "init.log_target!=true" for slot in ("input", "target")},
+    ("linalg.norm", "self"): "ord!=2,-2,nuc/dim=-3,-2,-1,0,1,2,3",
     **{(f"adaptive_avg_pool{n}d", "input"): "output_size!=1" for n in (1, 2, 3)},
     **{(f"adaptive_avg_pool{n}d", "self"): "output_size!=1" for n in (1, 2, 3)},
     **{(f"AdaptiveAvgPool{n}d", "input"): "init.output_size!=1" for n in (1, 2, 3)},

@@ -85,7 +85,7 @@ MODULES: dict[str, Module] = {
         for kind in ("Reflection", "Replication", "Zero", "Circular")
     },
     **{f"ConstantPad{n}d": Module(1, 0.0, calls=_image(n, 4)) for n in (1, 2, 3)},
-    "Upsample": Module(scale_factor=2, calls=_image(2)),
+    "Upsample": Module(scale_factor=2, mode="area", calls=_image(2)),
     "UpsamplingNearest2d": Module(scale_factor=2, calls=_image(2)),
     "UpsamplingBilinear2d": Module(scale_factor=2, calls=_image(2)),
     "Embedding": Module(5, 3, calls=lambda: [call(i(2, 3))]),
