@@ -51,7 +51,7 @@ class Program:
         self.modules = Modules(project, TRIGGERS, frameworks)
         self._frameworks = frameworks
         self._extra = extra
-        self._shown: dict[str, dict[str, list[Finding]]] = {}
+        self._known: dict[str, tuple[str, _Read]] = {}  # with the text that was read
 
     def analyze(self, source: str, tree: ast.Module | None, path: str) -> Result:
         """Analyse a file of the project: what it shows of itself, and what the files that import it show of it."""
@@ -60,29 +60,28 @@ class Program:
         known = project.source(path)
         if isinstance(known, Source) and known.text != source:
             project.override(path, source)
-        outside = self.modules.outside(tree, path)
-        own = _Read()
-        if outside.tensors or handles_tensors(source, tree, self._frameworks):
-            own = _read(source, tree, self._extra, path, outside, self.modules)
-            self._shown[path] = own.findings
-        else:
-            own = _Read(readings=readings.nothing_read())
+        own = self._read(source, tree, path)
         found = list(own.findings.get(path, ()))
         for importer in self.modules.importers(path):
             places = {finding.place for finding in found}
-            found += [finding for finding in self._shown_by(importer).get(path, ()) if finding.place not in places]
+            shown = self._shown_by(importer).findings.get(path, ())
+            found += [finding for finding in shown if finding.place not in places]
         return Result(_in_order(found), own.reveals, own.problem, own.readings)
 
-    def _shown_by(self, path: str) -> dict[str, list[Finding]]:
-        if path not in self._shown:
-            self._shown[path] = {}
-            source = self.modules.project.source(path)
-            if isinstance(source, Source):
-                outside = self.modules.outside(source.tree, path)
-                if outside.tensors or handles_tensors(source.text, source.tree, self._frameworks):
-                    read = _read(source.text, source.tree, self._extra, path, outside, self.modules)
-                    self._shown[path] = read.findings
-        return self._shown[path]
+    def _shown_by(self, path: str) -> _Read:
+        source = self.modules.project.source(path)
+        return self._read(source.text, source.tree, path) if isinstance(source, Source) else _Read()
+
+    def _read(self, source: str, tree: ast.Module, path: str) -> _Read:
+        """Read a file from its entry points, once for each text that it has."""
+        known = self._known.get(path)
+        if known is None or known[0] != source:
+            outside = self.modules.outside(tree, path)
+            own = _Read(readings=readings.nothing_read())
+            if outside.tensors or handles_tensors(source, tree, self._frameworks):
+                own = _read(source, tree, self._extra, path, outside, self.modules)
+            known = self._known[path] = (source, own)
+        return known[1]
 
 
 def analyze(

@@ -10,6 +10,7 @@ from ..heap.values import NONE, Cell, Const, Grad, List, Object, Tensor, Unknown
 from ..models import classes, custom, lineage
 from ..program.site import Site
 from ..trace import events
+from ..trace.budget import BORROWED_STATEMENTS
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
 from ..trace.worklist import Start
@@ -58,7 +59,10 @@ def call_entry(m: Trace, function: Function, receiver: Value | None) -> None:
     args += [entry_argument(m, function, p, index == 0, forward) for index, p in enumerate(spec)]
     kwargs = {p.name.value: entry_argument(m, function, p, False, forward) for p in params.kwonly_params}
     site = Site(function.piece, function.node, function.node)
+    before = m.budget.statements
     result = run(m, function, args, kwargs, site)
+    if function.text is not None and function.text.borrowed:
+        m.budget.borrowed += m.budget.statements - before
     events.reach(m, (result, *lineage.kept(m, receiver)))
 
 
@@ -93,7 +97,8 @@ def worth(m: Trace, function: Function) -> bool:
 
     A private function that is called only from code the analysis skipped, or only under ``no_grad``, is not.
     """
-    if function.text is not None and not function.text.worth:
+    text = function.text
+    if text is not None and (not text.worth or (text.borrowed and m.budget.borrowed > BORROWED_STATEMENTS)):
         return False
     name = function.name
     return not name.startswith("_") or name.endswith("_") or name in m.work.private or name not in m.work.mentioned

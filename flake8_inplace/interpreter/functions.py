@@ -47,6 +47,17 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
     m.work.ran[function.node] = m.clock
     if _too_deep(m, function):
         return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.NO)
+    if function.piece.path == m.text.file.path and not m.budget.other_calls:
+        return _call(m, function, args, kwargs, site)
+    if not m.budget.enter_other_file():
+        return tensors.unknown_call(m, *args, *kwargs.values())
+    try:
+        return _call(m, function, args, kwargs, site)
+    finally:
+        m.budget.leave_other_file()
+
+
+def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     state, (body, piece) = m.state, m.text.body(function)
     frame = Frame(variables(), piece, function.frame, function.owner, args[0] if function.owner and args else None)
     frame.function, frame.given, frame.born = function, [*args, *kwargs.values()], m.tick()

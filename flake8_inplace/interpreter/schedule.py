@@ -15,7 +15,7 @@ from ..program.modules import Modules
 from ..program.pieces import Piece, Scan
 from ..program.scan import wraps
 from ..program.site import Site
-from ..trace.budget import Exhausted
+from ..trace.budget import BORROWED_STATEMENTS, Exhausted
 from ..trace.frames import Class, Frame, Function
 from ..trace.stack import Stack
 from ..trace.text import Module, Text
@@ -167,7 +167,10 @@ def _module_code(m: Trace, module: Frame) -> None:
     m.stack.frames = [module]
     if all(piece.definition for piece in m.text.file.worth):
         return
+    borrowed = all(piece.borrowed for piece in m.text.file.worth if not piece.definition)
     for piece in m.text.file.pieces:
+        if borrowed and m.budget.statements > BORROWED_STATEMENTS:
+            break
         if not piece.definition and piece not in m.text.loaded:
             m.text.loaded.add(piece)
             module.piece = piece

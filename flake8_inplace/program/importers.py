@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from dataclasses import dataclass, field
@@ -20,9 +21,27 @@ class Index:
 
     files: dict[str, list[str]] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
+    statements: dict[str, list[str]] = field(default_factory=dict)  # the import statements of each file
 
     def with_word(self, word: str) -> list[str]:
         return self.files.get(word, [])
+
+    def modules(self, path: str) -> set[str]:
+        """Return the modules that a file may import, as dotted names with leading dots where they are relative."""
+        found: set[str] = set()
+        for text in self.statements.get(path, ()):
+            try:
+                body = ast.parse(text.strip()).body
+            except SyntaxError:
+                continue  # it only looked like an import: a line of a text
+            for statement in body:
+                if isinstance(statement, ast.Import):
+                    found |= {alias.name for alias in statement.names}
+                elif isinstance(statement, ast.ImportFrom):
+                    module = "." * statement.level + (statement.module or "")
+                    stop = "" if module.endswith(".") else "."
+                    found |= {module} | {f"{module}{stop}{alias.name}" for alias in statement.names}
+        return found
 
 
 def index(top: str) -> Index:
@@ -35,7 +54,8 @@ def index(top: str) -> Index:
         except OSError:
             continue
         found.sizes[path] = len(text)
-        statements = [*_IMPORT.findall(text), *_LITERAL.findall(text)]
+        statements = [*_IMPORT.findall(text), *(f"import {name}" for name in _LITERAL.findall(text))]
+        found.statements[path] = statements
         for word in sorted({word for statement in statements for word in _WORD.findall(statement)}):
             found.files.setdefault(word, []).append(path)
     return found

@@ -42,13 +42,11 @@ class Outside:
 class _Summary:
     """What is kept of a module. ``targets`` are its imports: the variable, the file, the name in it.
 
-    No name: the variable is the module. ``uses`` are all files that it imports from. Its ``reach`` is given up once
-    its ``ways`` are settled.
+    No name: the variable is the module. Its ``reach`` is given up once its ``ways`` are settled.
     """
 
     reach: Reach | None
     targets: list[tuple[str, str, str | None]]
-    uses: frozenset[str]
     tensors: bool
     ways: Ways = NOWAY
     users: set[str] = field(default_factory=set)
@@ -64,6 +62,7 @@ class Modules:
         self._summaries: dict[str, _Summary | None] = {}
         self._scans: OrderedDict[str, tuple[int, Scan]] = OrderedDict()
         self._indices: dict[str, Index] = {}
+        self._uses: dict[str, set[str]] = {}  # the files that a file imports from
 
     def name_of(self, path: str) -> str:
         """Return what to call a file: its path from the folder that its topmost package is in."""
@@ -98,8 +97,10 @@ class Modules:
     def _direct(self, index: Index, path: str) -> Iterator[str]:
         word = self.project.module_of(path).rpartition(".")[2]
         for importer in index.with_word(word):
-            summary = self._summary(importer)
-            if summary is not None and path in summary.uses:
+            if importer not in self._uses:
+                found = (self.project.resolve(name, importer) for name in index.modules(importer))
+                self._uses[importer] = {each.path for each in found if isinstance(each, Module) and each.path}
+            if path in self._uses[importer]:
                 yield importer
 
     def _index(self, path: str) -> Index:
@@ -141,16 +142,9 @@ class Modules:
         return self._summaries[path]
 
     def _summarize(self, tree: ast.Module, path: str) -> _Summary:
-        uses = frozenset(
-            module.path
-            for statement in _imports(tree)
-            for _, target in [*imported(statement), *_whole(statement)]
-            if isinstance(module := self.project.resolve(target.module, path), Module) and module.path is not None
-        )
         targets = list(self._targets(tree, path))
-        uses |= {target for _, target, _ in targets}
         followed = frozenset(variable for variable, _, _ in targets)
-        return _Summary(Outline(tree, self._triggers, followed).reach, targets, uses, brings(tree, self._frameworks))
+        return _Summary(Outline(tree, self._triggers, followed).reach, targets, brings(tree, self._frameworks))
 
     def _targets(self, tree: ast.Module, path: str) -> Iterator[tuple[str, str, str | None]]:
         for statement in _imports(tree):

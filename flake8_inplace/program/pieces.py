@@ -22,7 +22,8 @@ class Piece:
     Of a function at the top level or in a class, a statement keeps the head; what it does is a piece of its own, one of
     ``functions``. ``lines`` are those of the file. ``passes`` are, for a function that makes one call and computes
     nothing, the names in it but for the one that it calls. ``decorators`` are the variables that its decorators begin
-    with, ``registers`` the names of the file whose values they may put it into. ``worth``: it is to be read for itself.
+    with, ``registers`` the names of the file whose values they may put it into. ``worth``: it is to be read for itself;
+    ``borrowed``: only for what other files may overwrite.
     """
 
     body: Sequence[ast.stmt]
@@ -37,6 +38,7 @@ class Piece:
     registers: frozenset[str] = frozenset()
     functions: dict[Definition, Piece] = field(default_factory=dict)
     worth: bool = False
+    borrowed: bool = False
     path: str = ""  # of the file; empty if it is not known
     _tree: Tree | None = None
     _block: libcst.IndentedBlock | None = None

@@ -99,8 +99,10 @@ class Reach:
         ``everything`` is, where what code of other files may overwrite is asked for as well.
         """
         seen, _ = self.spread(outside)
+        own = self.spread()[0] if outside else seen
         for unit, _ in self._file.units:
             unit.worth = everything or ("runs", unit) in seen
+            unit.borrowed = not everything and ("runs", unit) not in own
         return everything or bool(seen)
 
 

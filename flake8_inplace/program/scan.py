@@ -153,7 +153,8 @@ def _piece(
     piece = Piece([statement], lines, first, end, binds, mentions, definition, passes, decorators, registers, path=path)
     piece.functions = {node: _body(node, unit, lines, path) for node, unit in _functions(statement, part)}
     piece.worth = any(unit.worth for unit in units)
-    if not definition and not piece.worth and piece.size > TABLE:
+    piece.borrowed = all(unit.borrowed for unit in units if unit.worth)
+    if not definition and (piece.borrowed or not piece.worth) and piece.size > TABLE:
         piece.body = []
     return piece
 

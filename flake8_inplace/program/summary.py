@@ -74,6 +74,7 @@ class Unit:
     loads: frozenset[str]
     imported: frozenset[tuple[str, str]]
     worth: bool = False
+    borrowed: bool = False  # worth reading only for what other files may overwrite
 
     def units(self) -> Iterator[Unit]:
         yield self

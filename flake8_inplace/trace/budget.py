@@ -12,6 +12,13 @@ FILE_STATEMENTS = 300_000
 ENTRY_STATEMENTS = 6000
 """Statements read for one entry point, including those of calls and iterations. Beyond it, calls are not followed."""
 
+BORROWED_STATEMENTS = 200
+"""Statements of a file that are read from entry points that matter only for what other files may overwrite."""
+OTHER_STATEMENTS = 200
+"""Statements of other files, and of what they call, that are read for one file. Beyond it, they are unknown code."""
+OTHER_ENTRY_STATEMENTS = 100
+"""Of those, for one entry point."""
+
 
 class Exhausted(Exception):
     """The file needs more work than a linter should spend on it."""
@@ -27,6 +34,11 @@ class Budget:
     calls: int = 0
     entry_statements: int = 0
     recursive: int = 0  # recursive calls in this entry point
+    borrowed: int = 0  # statements read from entry points that matter only for what other files may overwrite
+    other: int = 0  # statements of other files
+    other_entry: int = 0  # of those, in this entry point
+    other_calls: int = 0  # calls into other files that are running
+    other_began: int = 0  # the number of statements when the first of them began
 
     def statement(self) -> None:
         """Count a statement. Raise Exhausted if the file is over its budget."""
@@ -42,7 +54,24 @@ class Budget:
             self._check()
 
     def fresh_entry(self) -> None:
-        self.entry_statements = self.recursive = 0
+        self.entry_statements = self.recursive = self.other_entry = 0
+
+    def enter_other_file(self) -> bool:
+        """Count a call of a function of another file. False if it is not to be followed; else `leave_other_file`."""
+        running = self.statements - self.other_began if self.other_calls else 0
+        if self.other + running > OTHER_STATEMENTS or self.other_entry + running > OTHER_ENTRY_STATEMENTS:
+            return False
+        if not self.other_calls:
+            self.other_began = self.statements
+        self.other_calls += 1
+        return True
+
+    def leave_other_file(self) -> None:
+        """Count what the call has cost."""
+        self.other_calls -= 1
+        if not self.other_calls:
+            self.other += self.statements - self.other_began
+            self.other_entry += self.statements - self.other_began
 
     def _check(self) -> None:
         late = time.perf_counter() > self.alarm and time.thread_time() > self.deadline
