@@ -1,4 +1,4 @@
-"""Stands for a package whose operators the linter cannot read: compiled, or simply in another file."""
+"""Stands for a package whose operators the linter cannot read, as it is compiled."""
 
 import torch
 

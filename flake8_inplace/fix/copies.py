@@ -21,7 +21,7 @@ _COPY, _ALIAS = ".clone()", "[...]"
 _ELSEWHERE = Place(0, 0)
 
 #: The forms of writing that raise. Where a gradient was wrong in silence, another one is not what the program did.
-RAISING = ("op_", "inplace", "augmented", "subscript", "renorm", "")
+RAISING = ("op_", "inplace", "augmented", "subscript", "renorm", "callee")
 
 
 class Copies:

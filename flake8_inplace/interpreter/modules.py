@@ -8,6 +8,7 @@ from ..heap.join import choose
 from ..heap.values import ALWAYS, Ref, Unknown, Value
 from ..program.imports import Definition, External, Import, Result
 from ..program.roots import RESERVED, Module
+from ..torchfacts import ops as facts
 from ..trace.callables import Namespace
 from ..trace.trace import Trace
 
@@ -20,14 +21,18 @@ def imported(m: Trace, module: str, name: str | None, path: str) -> Value | None
     others = m.text.others
     if others is None or not path or module.partition(".")[0] in RESERVED:
         return None
+    if name is not None and facts.lookup(f"{module}.{name}"):
+        return None  # an operator of the team's own, by `inplace-ops`
     return _value(m, others.project.follow(Import(module, name), path))
 
 
 def member(m: Trace, namespace: Namespace, name: str) -> Value:
     """Return an attribute of a module."""
-    others = m.text.others
-    found = _value(m, others.project.look_up(namespace.module, name)) if others is not None else None
-    return found if found is not None else Ref(f"{namespace.module.name}.{name}")
+    others, full = m.text.others, f"{namespace.module.name}.{name}"
+    if others is None or facts.lookup(full):
+        return Ref(full)
+    found = _value(m, others.project.look_up(namespace.module, name))
+    return found if found is not None else Ref(full)
 
 
 def from_star(m: Trace, name: str, path: str) -> Value | None:
