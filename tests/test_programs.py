@@ -43,6 +43,13 @@ REFUSED = re.compile("in-?place|single memory location")
 """What torch says of in-place operations."""
 
 
+def is_wrong(program: Program) -> bool:
+    """Execute a program: whether it goes wrong."""
+    names: dict[str, object] = {"__name__": "program"}
+    exec(compile(IMPORTS + program.text, str(program), "exec"), names)
+    return goes_wrong(names)
+
+
 def goes_wrong(names: dict[str, object]) -> bool:
     """Whether the program raises what torch says of in-place operations, or returns something else than is meant.
 
@@ -74,9 +81,7 @@ def backpropagated(function: object, may_be_constant: bool) -> torch.Tensor:
 
 @pytest.mark.parametrize("program", programs(), ids=lambda program: f"{program.file}: {program.heading}")
 def test_the_linter_agrees_with_torch(program: Program, request: pytest.FixtureRequest) -> None:
-    names: dict[str, object] = {"__name__": "program"}
-    exec(compile(IMPORTS + program.text, str(program), "exec"), names)
-    expected = goes_wrong(names)
+    expected = is_wrong(program)
     if program.limit:
         request.applymarker(pytest.mark.xfail(reason=program.limit, strict=True))
     found = [(finding.line - IMPORTS.count("\n"), finding.code) for finding in analyze(IMPORTS + program.text).findings]

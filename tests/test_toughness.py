@@ -434,7 +434,7 @@ def test_broken_configuration(
 def test_a_process_that_is_killed(tmp_path: Path) -> None:
     project(tmp_path, 9)
     (tmp_path / "f05.py").write_text("# DIE\n" + HAZARD)
-    replaced = "check.findings = lambda text: os.kill(os.getpid(), 9) if 'DIE' in text else findings(text)"
+    replaced = "check.findings = lambda text, *_: os.kill(os.getpid(), 9) if 'DIE' in text else findings(text)"
     done = check("-j3", cwd=tmp_path, replaced=replaced)
     expected = {f"f{i:02}.py": FOUND for i in range(9)} | {"f05.py": "1:1 TIP000"}
     assert rows(done) == expected
@@ -443,7 +443,7 @@ def test_a_process_that_is_killed(tmp_path: Path) -> None:
 
 def test_a_run_that_is_stopped(tmp_path: Path) -> None:
     project(tmp_path)
-    stop = "lambda _: (signal.signal(signal.SIGINT, signal.default_int_handler), signal.raise_signal(signal.SIGINT))"
+    stop = "lambda *_: (signal.signal(signal.SIGINT, signal.default_int_handler), signal.raise_signal(signal.SIGINT))"
     done = check("-j1", cwd=tmp_path, replaced=f"check.findings = {stop}")  # a shell's background job ignores SIGINT
     assert (done.stdout, done.stderr, done.returncode) == ("", "flake8-inplace: stopped\n", 2)
 

@@ -87,7 +87,8 @@ def test_no_backward_is_no_refutation(project: Path) -> None:
 
 
 def test_hazard_without_a_finding(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (project / "other.py").write_text("def change(thing):\n    getattr(thing, 'add' + '_')(1)\n")
+    call = "operator.methodcaller('add_', 1)(thing)"
+    (project / "other.py").write_text(f"def change(thing):\n    {call}\n\n\nimport operator\n")
     source = HEAD + "        other.change(y)\n        return y\n\n\n" + TRAIN
     status, _, statuses = verify(project, source.replace("import sys\n", "import other\n"))
     assert (status, statuses) == (1, [])
