@@ -58,7 +58,7 @@ class Program:
         project = self.modules.project
         source, tree = _parsed(source, tree)
         known = project.source(path)
-        if isinstance(known, Source) and known.text != source:
+        if not isinstance(known, Source) or known.text != source:
             project.override(path, source)
         own = self._read(source, tree, path)
         found = list(own.findings.get(path, ()))
@@ -69,8 +69,15 @@ class Program:
         return Result(_in_order(found), own.reveals, own.problem, own.readings)
 
     def _shown_by(self, path: str) -> _Read:
+        """Read a file that imports another one. What is wrong with it is said where it is linted itself."""
         source = self.modules.project.source(path)
-        return self._read(source.text, source.tree, path) if isinstance(source, Source) else _Read()
+        if not isinstance(source, Source):
+            return _Read()
+        try:
+            return self._read(source.text, source.tree, path)
+        except Exception:
+            self._known[path] = (source.text, _Read())
+            return _Read()
 
     def _read(self, source: str, tree: ast.Module, path: str) -> _Read:
         """Read a file from its entry points, once for each text that it has."""

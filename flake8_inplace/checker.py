@@ -31,7 +31,7 @@ Report = tuple[int, int, str, type[object]]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the configuration of flake8 says: packages that bring tensors, and families that are off by default."""
+    """What the configuration of flake8 says: packages that bring tensors, families, and which imports are followed."""
 
     frameworks: frozenset[str] = FRAMEWORKS
     extra: frozenset[str] = frozenset()
@@ -71,7 +71,6 @@ class Checker:
             comma_separated_list=True,
             help="packages over torch: a file that imports one of them is analysed even if it does not import torch",
         )
-
         parser.add_option(
             "--inplace-follow",
             metavar="NAMES",
@@ -100,9 +99,9 @@ class Checker:
                 raise ExecutionError(f"inplace-ops: {error}") from error
         names = [name for name in options.inplace_follow if name]
         follow = None if names == ["off"] else tuple(name for name in names if name != "project")
-        Checker.settings = replace(Checker.settings, follow=follow, roots=tuple(filter(None, options.inplace_path)))
         packages = FRAMEWORKS | frozenset(filter(None, options.inplace_frameworks))
-        Checker.settings = replace(Checker.settings, frameworks=packages)
+        roots = tuple(filter(None, options.inplace_path))
+        Checker.settings = replace(Checker.settings, frameworks=packages, follow=follow, roots=roots)
 
     def run(self) -> Iterator[Report]:
         """Yield line, column from 0, text and type of every finding."""

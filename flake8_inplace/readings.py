@@ -37,7 +37,8 @@ def explain(file: Scan, trace: Trace) -> tuple[str, ...]:
         else:
             verdict = "worth reading, and not reached"
         rows.append((definition.lineno, f"line {definition.lineno}: {definition.name}: {verdict}"))
-    problems = [(piece.line, f"line {piece.line}: {why}") for piece, why in trace.text.unreadable.items()]
+    unreadable = [(piece, why) for piece, why in trace.text.unreadable.items() if piece.path == file.path]
+    problems = [(piece.line, f"line {piece.line}: {why}") for piece, why in unreadable]
     return tuple(text for _, text in sorted([*rows, *problems]))
 
 

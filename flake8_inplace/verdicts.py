@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from .finding import Finding, Place
@@ -93,7 +94,8 @@ def report(hazard: Hazard, files: Files = Files()) -> tuple[str, Finding] | None
     """The finding for a stale save, and the file that it stands in; None if that is none of the project."""
     write: Site = _step_around(hazard) or hazard.write.place
     origin: Site = hazard.saved.place
-    site = stand(write, hazard.write.calls, (*hazard.saved.calls, origin), files.is_installed)
+    calls = [*takewhile(lambda call: call is not write, hazard.write.calls)]
+    site = stand(write, calls, (*hazard.saved.calls, origin), files.is_installed)
     if site is None:
         return None
     place = site.piece.tree.place(site.node)

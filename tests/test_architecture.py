@@ -1,6 +1,7 @@
 """Imports run one way. The rooms of the house stand here in order: each may know those before it and none after it."""
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import flake8_inplace
+from flake8_inplace.hazards import CHECKERS
 from flake8_inplace.models import refusals
 from flake8_inplace.rules import RULES
 
@@ -154,6 +156,12 @@ def test_codes_are_written_where_the_rule_is_judged() -> None:
     """And TIP000, which nothing judges, beside the table."""
     written = {house(name) for name, path in MODULES.items() if re.search(r"TIP\d", path.read_text())}
     assert written == {"hazards", "rules"}
+
+
+def test_every_checker_is_asked() -> None:
+    """A module with rules, or with triggers for the prefilter, that is not in CHECKERS would be silent."""
+    found = [importlib.import_module(f"flake8_inplace.{name}") for name in MODULES if name.startswith("hazards.")]
+    assert {module for module in found if hasattr(module, "RULES") or hasattr(module, "TRIGGERS")} == set(CHECKERS)
 
 
 def refused_kinds(path: Path) -> Iterator[str]:

@@ -4,9 +4,13 @@ A checker has ``RULES``, tables of its own, and functions that listen to `trace.
 in-place writes, its ``TRIGGERS`` name what else makes a function worth reading.
 """
 
+from functools import reduce
+from operator import or_
+
+from ..program.units import Triggers
 from . import arguments, custom, data, discarded, origins, overlap, refused, replay, saved, snapshots, stale, style
 
 _ = origins  # imported for its listeners, which log the writes
 CHECKERS = (saved, refused, overlap, data, stale, arguments, discarded, snapshots, replay, custom, style)
-TRIGGERS = saved.TRIGGERS | refused.TRIGGERS | snapshots.TRIGGERS
+TRIGGERS = reduce(or_, (getattr(checker, "TRIGGERS", Triggers()) for checker in CHECKERS))
 """What makes a function worth reading for any checker."""

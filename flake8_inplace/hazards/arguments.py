@@ -45,14 +45,14 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
     given = {tensor.storage: tensor for arg in args for tensor in given_tensors(m, arg, m.see(result))}
     returned = {tensor.storage for tensor in results}
     for storage, tensor in given.items() if answers else ():
-        events = since(m, tensor, born)
+        writes = since(m, tensor, born)
         if tensor.view is not View.NONE:
-            events = [event for event in events if event.tensor is tensor]
+            writes = [event for event in writes if event.tensor is tensor]
         if tensor.origin is not Source.MAYBE_CAST:  # a cast of the function's own may have copied
-            events = [event for event in events if event.tensor.origin is not Source.MAYBE_CAST]
-        changes, back = {event.change for event in events}, storage in returned
+            writes = [event for event in writes if event.tensor.origin is not Source.MAYBE_CAST]
+        changes, back = {event.change for event in writes}, storage in returned
         converted = Change.CONVERTED in changes <= {Change.CONVERTED, Change.SHIFTED}
-        for event in events:
+        for event in writes:
             if (back or converted) and not event.filled:
                 m.state.set(m.state[RETURNED], event, tensor)
             if converted or (changes == {Change.MARKED} and not back):

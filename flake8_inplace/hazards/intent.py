@@ -1,10 +1,11 @@
-"""Predicates that silence findings about writes that are plainly intended. Only this module judges by names."""
+"""Predicates that silence findings about writes that are plainly intended. Only here does a name silence a finding."""
 
 from __future__ import annotations
 
 from ..heap.values import Choice, Ref
 from ..program.scan import GRADIENTS
 from ..program.site import Site
+from ..trace.callables import Namespace
 from ..trace.frames import Frame
 from ..trace.log import Overwrite
 from ..trace.reports import Refusal
@@ -19,7 +20,7 @@ def variable_of(site: Site, frame: Frame) -> str:
         scope: Frame | None = frame
         while scope is not None and name not in scope.vars:
             scope = scope.parent
-        return scope is not None and isinstance(scope.vars[name], Ref)
+        return scope is not None and isinstance(scope.vars[name], (Ref, Namespace))
 
     return written_name(site.expression, is_module)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..heap.values import Grad, Tensor
 from ..program.site import Site
-from ..program.summary import Triggers
+from ..program.units import Triggers
 from ..rule import Rule
 from ..trace import events
 from ..trace.holdings import depth_of

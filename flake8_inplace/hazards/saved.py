@@ -8,7 +8,7 @@ from ..heap.autograd import Write, compatible, graph, routes
 from ..heap.state import Declared
 from ..heap.values import Grad, Node, Saved, Storage, Value
 from ..program.site import Site
-from ..program.summary import Triggers
+from ..program.units import Triggers
 from ..rule import Rule
 from ..trace import events
 from ..trace.backward import SECOND_BACKWARD, all_writes

@@ -8,7 +8,7 @@ from ..heap.state import Declared, in_order, same_or_none
 from ..heap.values import Choice, Object, Tensor, Value
 from ..program.sealed import sealed
 from ..program.site import Site
-from ..program.summary import Triggers
+from ..program.units import Triggers
 from ..rule import Rule
 from ..trace import events
 from ..trace.frames import Frame

@@ -182,10 +182,10 @@ def on_append(m: Trace, container: List, value: Value) -> None:
         part = array_backing(m.see(item))
         time = m.state[STORED].get((container, part.storage)) if isinstance(part, Tensor) else None
         if isinstance(part, Tensor) and time:
-            events = [event for event in since(m, part, time) if whole(part, event)]
-            others = (_entries(m, m.see(other)) for other in m.state.get(container).items) if events else ()
+            writes = [event for event in since(m, part, time) if whole(part, event)]
+            others = (_entries(m, m.see(other)) for other in m.state.get(container).items) if writes else ()
             if any(other.get(key) is part for other in others):
-                for event in events:
+                for event in writes:
                     m.refuse("read", event.site, event.calls)
         on_store(m, container, part)
 

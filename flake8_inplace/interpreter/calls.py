@@ -6,7 +6,7 @@ import libcst as cst
 
 from ..heap.regions import items_of
 from ..heap.values import NONE, Dict, Object, Tensor, Unknown, Value, constant
-from ..models import calls, classes, iteration, records
+from ..models import calls, classes, iteration, methods, records
 from ..program.site import Site
 from ..trace import events
 from ..trace.callables import Method, Super
@@ -16,7 +16,7 @@ from ..trace.trace import Trace
 from . import reveal
 from .dispatch import evaluate, evaluates, site_of
 from .literals import use_operand
-from .names import TAKING, attribute, lookup, quietly, read_variable
+from .names import attribute, lookup, quietly, read_variable
 
 _QUIET = frozenset({"len", "isinstance", "type", "id", "hasattr", "print"})
 """Builtins that don't read the contents of their arguments."""
@@ -38,7 +38,7 @@ def _call(m: Trace, node: cst.Call, frame: Frame) -> Value:
     if isinstance(callee, Method) and isinstance(node.func, cst.Attribute) and not callee.name.endswith("_"):
         use_operand(m, node.func.value, m.see(callee.receiver), since, frame)
     result = calls.call(m, callee, args, kwargs, site_of(node, frame))
-    if isinstance(callee, Method) and callee.name in TAKING and isinstance(node.func, cst.Attribute):
+    if isinstance(callee, Method) and callee.name in methods.TAKING and isinstance(node.func, cst.Attribute):
         _take(m, node.func.value, callee, args, result, frame)
     return result
 

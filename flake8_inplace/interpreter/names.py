@@ -19,14 +19,6 @@ from ..trace.trace import MODULES, Trace
 from . import modules
 from .dispatch import evaluate, evaluates
 
-_METADATA = frozenset(
-    "shape size dim ndim dtype device layout numel nelement stride is_contiguous is_floating_point requires_grad grad "
-    "grad_fn is_leaf new_zeros new_ones new_empty new_full new_tensor data_ptr type element_size is_cuda names "
-    "append extend insert clear requires_grad_ register_hook retain_grad data detach_ zero_ fill_ copy_ resize_ "
-    "normal_ uniform_ bernoulli_ backward _version".split()
-)
-"""Attributes and methods that don't read the contents of a tensor or list, or that replace all of them."""
-
 
 def lookup(m: Trace, name: str, frame: Frame) -> Value | None:
     """Return the value of a variable: local, enclosing, of the module, or built in; None if it is unknown."""
@@ -53,8 +45,6 @@ def module_name(m: Trace, name: str, module: Frame) -> Value | None:
     return Ref(f"builtins.{name}") if hasattr(builtins, name) else None
 
 
-TAKING = frozenset({"narrow", "select", "masked_select"})
-"""Methods that read some elements of a tensor, as a subscript does."""
 _CONSTANTS: dict[str, Value] = {"True": Const(True), "False": Const(False), "None": NONE}
 
 
@@ -99,8 +89,8 @@ def _variable(m: Trace, node: cst.Name, frame: Frame) -> Value:
 
 @evaluates(cst.Attribute)
 def _attribute(m: Trace, node: cst.Attribute, frame: Frame) -> Value:
-    taken = node.attr.value in TAKING and type(node.value) is cst.Name  # read by the call
-    read = quietly if taken or node.attr.value in _METADATA else evaluate
+    taken = node.attr.value in methods.TAKING and type(node.value) is cst.Name  # read by the call
+    read = quietly if taken or node.attr.value in methods.METADATA else evaluate
     if node.attr.value[0] == "_" and m.grad_mode:
         m.work.private.add(node.attr.value)
     return attribute(m, read(m, node.value, frame), node.attr.value, Site(frame.piece, node.attr, node))

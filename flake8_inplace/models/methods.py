@@ -14,6 +14,16 @@ from .tensors import SAME_METADATA, VIEWS, backward, data, require_grad, unknown
 
 TENSOR = "torch.Tensor"
 
+METADATA = frozenset(
+    "shape size dim ndim dtype device layout numel nelement stride is_contiguous is_floating_point requires_grad grad "
+    "grad_fn is_leaf new_zeros new_ones new_empty new_full new_tensor data_ptr type element_size is_cuda names "
+    "append extend insert clear requires_grad_ register_hook retain_grad data detach_ zero_ fill_ copy_ resize_ "
+    "normal_ uniform_ bernoulli_ backward _version".split()
+)
+"""Attributes and methods that don't read the contents of a tensor or list, or that replace all of them."""
+TAKING = frozenset({"narrow", "select", "masked_select"})
+"""Methods that read some elements of a tensor, as a subscript does."""
+
 
 def method(m: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: Bindings, site: Site) -> Value:
     """Call a method of a tensor: by its model, or by the facts."""

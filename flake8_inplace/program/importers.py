@@ -8,7 +8,9 @@ import re
 from dataclasses import dataclass, field
 
 MAX_FILES = 20_000
-"""How many files of a project are looked through at most, in the order of their paths."""
+"""How many files of a project are looked through at most."""
+MAX_ENTRIES = 200_000
+"""How many names of files and folders of a project are looked at."""
 _IMPORT = re.compile(r"^[ \t]*(?:from|import)\b[^\n(]*(?:\([^)]*\))?", re.MULTILINE)
 _LITERAL = re.compile(r"import_module\([ \t]*[\"']([\w.]+)")
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -44,7 +46,7 @@ class Index:
         return found
 
 
-def index(top: str) -> Index:
+def read_index(top: str) -> Index:
     """Read the import statements of all Python files below a folder. Hidden folders and environments are left out."""
     found = Index()
     for path in _walk(top):
@@ -62,13 +64,34 @@ def index(top: str) -> Index:
 
 
 def _walk(top: str) -> list[str]:
+    """The Python files below a folder, folder by folder: those of a level before those of the next one.
+
+    A folder of data with a million files must not keep a linter waiting.
+    """
     found: list[str] = []
-    for folder, folders, names in os.walk(top):
-        folders[:] = sorted(name for name in folders if name[0] != "." and name not in _SKIPPED)
-        if "pyvenv.cfg" in names:
-            folders.clear()
-            continue
-        found += [os.path.join(folder, name) for name in sorted(names) if name.endswith(".py")]
-        if len(found) > MAX_FILES:
-            break
-    return found[:MAX_FILES]
+    entries, level = 0, [top]
+    while level:
+        deeper: list[str] = []
+        for folder in level:
+            names, folders = _listed(folder)
+            entries += len(names) + len(folders)
+            if entries > MAX_ENTRIES:
+                return found
+            if "pyvenv.cfg" in names:
+                continue
+            found += [os.path.join(folder, name) for name in names if name.endswith(".py")]
+            if len(found) > MAX_FILES:
+                return found[:MAX_FILES]
+            deeper += [os.path.join(folder, name) for name in folders if name[0] != "." and name not in _SKIPPED]
+        level = deeper
+    return found
+
+
+def _listed(folder: str) -> tuple[list[str], list[str]]:
+    """The names of the files of a folder, and of the folders in it, in order. Links to folders are not followed."""
+    try:
+        with os.scandir(folder) as entries:
+            each = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+    except OSError:
+        return [], []
+    return [name for name, is_folder in each if not is_folder], [name for name, is_folder in each if is_folder]

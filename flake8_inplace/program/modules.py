@@ -12,13 +12,13 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .importers import Index, index
+from .importers import Index, read_index
 from .imports import Definition, Import, Module, Project, Unknown, imported
 from .pieces import Scan
 from .reach import NOWAY, Reach, Ways
 from .roots import RESERVED
 from .scan import Outline, brings, pieces
-from .summary import Triggers
+from .units import Triggers
 
 MAX_KEPT = 300_000
 """Characters of modules whose pieces are kept."""
@@ -106,7 +106,7 @@ class Modules:
     def _index(self, path: str) -> Index:
         top = self.project.top(path)
         if top not in self._indices:
-            self._indices[top] = index(top)
+            self._indices[top] = read_index(top)
         return self._indices[top]
 
     def _has_tensors(self, path: str) -> bool:

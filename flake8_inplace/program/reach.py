@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
-from .summary import Group, Triggers, Unit
+from .units import Group, Triggers, Unit
 
 _BUILDERS = frozenset({"__init__", "__new__", "__post_init__"})
 """Methods that make an instance: nothing that other methods do comes before them."""
@@ -24,14 +24,13 @@ class Ways:
     runs: frozenset[str] = frozenset()
     makes: frozenset[str] = frozenset()
 
-    def __or__(self, other: Ways) -> Ways:
-        return Ways(self.runs | other.runs, self.makes | other.makes)
-
     def __bool__(self) -> bool:
         return bool(self.runs or self.makes)
 
 
 NOWAY = Ways()
+_Step = tuple[Hashable, Hashable]
+"""From one way of overwriting to another that it leads to."""
 
 
 class Reach:
@@ -164,53 +163,64 @@ class _File:
         """
         users: dict[Hashable, list[Hashable]] = {}
         families = self.families()
-        methods = {(families[group], method.name) for group in self.groups for method in group.methods}
+        steps = (*self._by_name(), *self._by_mention(families), *self._by_class(families))
+        for way, other in steps:
+            users.setdefault(way, []).append(other)
+        return users
 
-        def lead(way: Hashable, *others: Hashable) -> None:
-            users.setdefault(way, []).extend(others)
-
-        def define(name: Hashable, unit: Unit) -> None:
-            lead(("runs", unit), ("runs", name), ("keeps", name))
-            lead(("makes", unit), ("makes", name))
-
-        def mention(unit: Unit, name: Hashable, kept: bool) -> None:
-            lead(("runs", name), ("runs", unit))
-            lead(("makes", name), ("makes", unit))
-            if kept:  # it runs when what is made runs
-                lead(("keeps", name), ("makes", unit))
-
+    def _by_name(self) -> Iterator[_Step]:
+        """From what is defined to its name."""
         for name, found in self.defined.items():
             for part in found:
                 if isinstance(part, Unit):
-                    define(name, part)
+                    yield from _define(name, part)
                 else:
-                    lead(("instance", part), ("runs", name), ("makes", name))
+                    yield ("instance", part), ("runs", name)
+                    yield ("instance", part), ("makes", name)
+
+    def _by_mention(self, families: dict[Group, int]) -> Iterator[_Step]:
+        """From a name to the units that mention it."""
+        methods = {(families[group], method.name) for group in self.groups for method in group.methods}
         for unit, owner in self.units:
             referred = unit.referred.union(name for callee, name in unit.given if not self.foreign(callee))
             outside = unit.own if owner is None else frozenset[str]()  # of a function with a parameter called `self`
             for name in unit.mentions | unit.strings | outside:
                 if name in self.defined and not name.startswith("__"):
-                    mention(unit, name, name in referred)
+                    yield from _mention(unit, name, name in referred)
             if owner is None:
                 continue
             family = families[owner]
             for name in unit.own | unit.strings:
                 if (family, name) in methods:
-                    mention(unit, (family, name), name in referred)
+                    yield from _mention(unit, (family, name), name in referred)
             if unit.calls_parts or any((family, name) not in methods for name in unit.asked):
-                lead(("parts", owner), ("runs", unit))
+                yield ("parts", owner), ("runs", unit)
+
+    def _by_class(self, families: dict[Group, int]) -> Iterator[_Step]:
+        """From methods to their class, and from a class to those that inherit from it."""
         for group in self.groups:
-            lead(("runs", group.body), ("parts", group))
-            lead(("parts", group), ("instance", group))
+            inherits = not self.followed.isdisjoint(group.bases)
+            yield ("runs", group.body), ("parts", group)
+            yield ("parts", group), ("instance", group)
             for method in group.methods:
-                define((families[group], method.name), method)
+                yield from _define((families[group], method.name), method)
                 if method.name in _BUILDERS:
-                    lead(("makes", method), ("parts", group))
-                elif (
-                    method.name in _RUNNERS or method.name.startswith("__") or not self.followed.isdisjoint(group.bases)
-                ):
-                    lead(("runs", method), ("instance", group))
+                    yield ("makes", method), ("parts", group)
+                elif method.name in _RUNNERS or method.name.startswith("__") or inherits:
+                    yield ("runs", method), ("instance", group)
             for base in self.bases(group):
-                lead(("parts", base), ("parts", group))
-                lead(("instance", base), ("instance", group))
-        return users
+                yield ("parts", base), ("parts", group)
+                yield ("instance", base), ("instance", group)
+
+
+def _define(name: Hashable, unit: Unit) -> Iterator[_Step]:
+    yield ("runs", unit), ("runs", name)
+    yield ("runs", unit), ("keeps", name)
+    yield ("makes", unit), ("makes", name)
+
+
+def _mention(unit: Unit, name: Hashable, kept: bool) -> Iterator[_Step]:
+    yield ("runs", name), ("runs", unit)
+    yield ("makes", name), ("makes", unit)
+    if kept:  # it runs when what is made runs
+        yield ("keeps", name), ("makes", unit)

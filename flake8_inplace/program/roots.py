@@ -121,8 +121,12 @@ class Roots:
     def top(self, file: str) -> str:
         """Return the folder that holds all of a file's project.
 
-        It is the marked one, or the one that flake8 runs in, or that above the topmost package.
+        It is the marked one, or the one that flake8 runs in, or that above the topmost package; of an installed
+        package, its own.
         """
+        site, package = _installed(self.absolute(file))
+        if site:
+            return os.path.join(site, package)
         folder = os.path.dirname(self.absolute(file))
         above = self._project(folder)
         if above:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from . import summary
 from .pieces import Definition, Piece, Scan
 from .reach import NOWAY, Reach, Ways
-from .summary import Group, Triggers, Unit
+from .units import Group, Triggers, Unit
 
 TABLE = 4_000
 """Characters of a statement beyond which it is taken for data, where it defines nothing and can overwrite nothing."""
@@ -99,6 +99,7 @@ def handles_tensors(source: str, tree: ast.Module, frameworks: frozenset[str]) -
 
 
 def brings(tree: ast.Module, frameworks: frozenset[str]) -> bool:
+    """Whether a file imports one of these packages, at the top or in a function."""
     for node in ast.walk(tree):
         names: list[str] = []
         if isinstance(node, ast.Import):

@@ -1,6 +1,6 @@
 """How a program is worded: the names in a piece of its text. What values can tell is not asked here.
 
-Only `hazards.intent` judges by it: a name says what a program means, not what it does.
+Only in `hazards.intent` does it silence a finding: a name says what a program means, not what it does.
 """
 
 from __future__ import annotations

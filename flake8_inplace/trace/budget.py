@@ -11,7 +11,6 @@ FILE_STATEMENTS = 300_000
 """The most statements that are read for one file."""
 ENTRY_STATEMENTS = 6000
 """Statements read for one entry point, including those of calls and iterations. Beyond it, calls are not followed."""
-
 BORROWED_STATEMENTS = 200
 """Statements of a file that are read from entry points that matter only for what other files may overwrite."""
 OTHER_STATEMENTS = 200

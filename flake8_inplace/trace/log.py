@@ -18,13 +18,12 @@ from .trace import Trace
 if TYPE_CHECKING:
     import libcst as cst
 
-FILLING = frozenset("zero_ fill_ copy_ normal_ uniform_ bernoulli_ exponential_ random_ set_".split())
-"""In-place methods that replace all values without reading them."""
-FILLING |= frozenset(
+FILLING = frozenset(
+    "zero_ fill_ copy_ normal_ uniform_ bernoulli_ exponential_ random_ set_ "
     "zeros_ ones_ constant_ eye_ dirac_ trunc_normal_ orthogonal_ sparse_ xavier_uniform_ xavier_normal_ "
     "kaiming_uniform_ kaiming_normal_".split()
 )
-"""The methods above, and functions of torch.nn.init that do the same to their first argument."""
+"""In-place methods that replace all values without reading them, and functions of torch.nn.init that do the same."""
 EVENTS = 8
 """The most writes to one storage that are logged; older ones are dropped."""
 PLACES = 3
