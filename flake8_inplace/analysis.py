@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from . import readings
 from .finding import Finding, Place
 from .hazards import TRIGGERS
+from .program.disk import Stamp
 from .program.imports import Project, Source
 from .program.modules import Modules, Outside
 from .program.scan import FRAMEWORKS, handles_tensors, scan
@@ -51,14 +52,13 @@ class Program:
         self.modules = Modules(project, TRIGGERS, frameworks)
         self._frameworks = frameworks
         self._extra = extra
-        self._known: dict[str, tuple[str, _Read]] = {}  # with the text that was read
+        self._known: dict[str, tuple[Stamp, _Read]] = {}
 
     def analyze(self, source: str, tree: ast.Module | None, path: str) -> Result:
         """Analyse a file of the project: what it shows of itself, and what the files that import it show of it."""
         project = self.modules.project
         source, tree = _parsed(source, tree)
-        known = project.source(path)
-        if not isinstance(known, Source) or known.text != source:
+        if project.text(path) != source:
             project.override(path, source)
         own = self._read(source, tree, path)
         found = list(own.findings.get(path, ()))
@@ -70,24 +70,26 @@ class Program:
 
     def _shown_by(self, path: str) -> _Read:
         """Read a file that imports another one. What is wrong with it is said where it is linted itself."""
-        source = self.modules.project.source(path)
-        if not isinstance(source, Source):
-            return _Read()
+        project = self.modules.project
+        known = self._known.get(path)
+        if known is not None and known[0] == project.stamp(path):
+            return known[1]
+        source = project.source(path)
         try:
-            return self._read(source.text, source.tree, path)
+            return self._read(source.text, source.tree, path) if isinstance(source, Source) else _Read()
         except Exception:
-            self._known[path] = (source.text, _Read())
+            self._known[path] = (project.stamp(path), _Read())
             return _Read()
 
     def _read(self, source: str, tree: ast.Module, path: str) -> _Read:
         """Read a file from its entry points, once for each text that it has."""
-        known = self._known.get(path)
-        if known is None or known[0] != source:
+        known, stamp = self._known.get(path), self.modules.project.stamp(path)
+        if known is None or known[0] != stamp:
             outside = self.modules.outside(tree, path)
             own = _Read(readings=readings.nothing_read())
             if outside.tensors or handles_tensors(source, tree, self._frameworks):
                 own = _read(source, tree, self._extra, path, outside, self.modules)
-            known = self._known[path] = (source, own)
+            known = self._known[path] = (stamp, own)
         return known[1]
 
 

@@ -120,6 +120,14 @@ class Project:
             kept -= len(self._sources.popitem(last=False)[1][1].text)
         return source
 
+    def stamp(self, file: str) -> Stamp:
+        """Return what tells this text of a file from others; None if there is none."""
+        return self._disk.stamp(self._roots.absolute(file))
+
+    def text(self, file: str) -> str | Unknown:
+        """Return the text of a file, which need not be Python."""
+        return self._disk.read(self._roots.absolute(file))
+
     def exports(self, file: str) -> Exports | Unknown:
         """Return the names that a module binds, or why they are unknown."""
         path = self._roots.absolute(file)

@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 
 from .importers import Index, read_index
 from .imports import Definition, Import, Module, Project, Unknown, imported
-from .pieces import Scan
+from .pieces import Row, Scan
 from .reach import NOWAY, Reach, Ways
 from .roots import RESERVED
-from .scan import Outline, brings, pieces
+from .scan import Outline, borrowed, brings
 from .units import Triggers
 
 MAX_KEPT = 300_000
@@ -60,6 +60,7 @@ class Modules:
         self._triggers = triggers
         self._frameworks = frameworks
         self._summaries: dict[str, _Summary | None] = {}
+        self._rows: dict[str, tuple[Row, ...] | None] = {}
         self._scans: OrderedDict[str, tuple[int, Scan]] = OrderedDict()
         self._indices: dict[str, Index] = {}
         self._uses: dict[str, set[str]] = {}  # the files that a file imports from
@@ -118,19 +119,25 @@ class Modules:
         """Return the pieces of a module; None if it cannot be read."""
         found = self._scans.pop(path, None)
         if found is None:
-            source = self.project.source(path)
-            if isinstance(source, Unknown):
+            rows, text = self._rows_of(path), self.project.text(path)
+            if rows is None or isinstance(text, Unknown):
                 return None
-            try:
-                outline = Outline(source.tree, self._triggers)
-                found = len(source.text), pieces(source.text, source.tree, outline, path)
-            except RecursionError:
-                return None
+            found = len(text), borrowed(text.replace("\r\n", "\n").replace("\r", "\n"), rows, path)
         self._scans[path] = found
         kept = sum(size for size, _ in self._scans.values())
         while kept > MAX_KEPT and len(self._scans) > 1:
             kept -= self._scans.popitem(last=False)[1][0]
         return found[1]
+
+    def _rows_of(self, path: str) -> tuple[Row, ...] | None:
+        if path not in self._rows:
+            source = self.project.source(path)
+            try:
+                known = None if isinstance(source, Unknown) else Outline(source.tree, self._triggers).rows(source.tree)
+            except RecursionError:
+                known = None
+            self._rows[path] = known
+        return self._rows[path]
 
     def _summary(self, path: str) -> _Summary | None:
         if path not in self._summaries:
@@ -144,7 +151,9 @@ class Modules:
     def _summarize(self, tree: ast.Module, path: str) -> _Summary:
         targets = list(self._targets(tree, path))
         followed = frozenset(variable for variable, _, _ in targets)
-        return _Summary(Outline(tree, self._triggers, followed).reach, targets, brings(tree, self._frameworks))
+        outline = Outline(tree, self._triggers, followed)
+        self._rows[path] = outline.rows(tree)
+        return _Summary(outline.reach, targets, brings(tree, self._frameworks))
 
     def _targets(self, tree: ast.Module, path: str) -> Iterator[tuple[str, str, str | None]]:
         for statement in _imports(tree):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from .tree import Tree
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
+_NAMES = (ast.Name, ast.Attribute)
 
 
 @dataclass(slots=True, eq=False)
@@ -23,10 +25,10 @@ class Piece:
     ``functions``. ``lines`` are those of the file. ``passes`` are, for a function that makes one call and computes
     nothing, the names in it but for the one that it calls. ``decorators`` are the variables that its decorators begin
     with, ``registers`` the names of the file whose values they may put it into. ``worth``: it is to be read for itself;
-    ``borrowed``: only for what other files may overwrite.
+    ``borrowed``: only for what other files may overwrite. Without a ``body``, it is parsed when it is read.
     """
 
-    body: Sequence[ast.stmt]
+    body: Sequence[ast.stmt] | None
     lines: Sequence[str]
     line: int
     end: int
@@ -39,6 +41,7 @@ class Piece:
     functions: dict[Definition, Piece] = field(default_factory=dict)
     worth: bool = False
     borrowed: bool = False
+    column: int = 0
     path: str = ""  # of the file; empty if it is not known
     _tree: Tree | None = None
     _block: libcst.IndentedBlock | None = None
@@ -56,6 +59,8 @@ class Piece:
     def read(self) -> libcst.IndentedBlock:
         """The statements of the piece. Raises SyntaxError where they are not known."""
         if self._block is None:
+            if self.body is None:
+                self.body, self.functions = _parsed(self)
             self._block = self.tree.block(self.body)
         return self._block
 
@@ -83,6 +88,60 @@ class Piece:
 
             self._tree = Tree(self.lines, self.functions)
         return self._tree
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What is kept of a top-level statement of a file that others import from. ``column`` counts bytes from 0."""
+
+    binds: frozenset[str]
+    registers: frozenset[str]
+    definition: bool
+    line: int
+    end: int
+    column: int
+
+    def piece(self, lines: Sequence[str], path: str) -> Piece:
+        """The statement, which is parsed when it is read."""
+        piece = Piece(None, lines, self.line, self.end, self.binds, definition=self.definition, path=path)
+        piece.column, piece.registers = self.column, self.registers
+        return piece
+
+
+def _parsed(piece: Piece) -> tuple[list[ast.stmt], dict[Definition, Piece]]:
+    """The statement of a piece, and the functions in it. Raises SyntaxError if it is not there any more."""
+    own = piece.lines[piece.line - 1 : piece.end]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            tree = ast.increment_lineno(ast.parse("\n".join(own)), piece.line - 1)
+        except SyntaxError:  # the first line begins in another statement
+            tree = ast.parse("\n".join(piece.lines))
+    found = [one for one in tree.body if (first_line(one), one.col_offset) == (piece.line, piece.column)]
+    if not found:
+        raise SyntaxError("the file changed while it was read")
+    return found[:1], {node: _body(node, piece) for node in _functions(found[0])}
+
+
+def first_line(statement: ast.stmt) -> int:
+    """The line that a statement begins at, with its decorators."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _functions(statement: ast.stmt) -> Iterator[Definition]:
+    if isinstance(statement, ast.ClassDef):
+        for inner in statement.body:
+            yield from _functions(inner)
+    elif isinstance(statement, Definition):
+        yield statement
+
+
+def _body(node: Definition, around: Piece) -> Piece:
+    names = (inner for part in node.body for inner in ast.walk(part))
+    mentions = {each.id if isinstance(each, ast.Name) else each.attr for each in names if isinstance(each, _NAMES)}
+    line, end = node.body[0].lineno, node.end_lineno or node.lineno
+    return Piece(node.body, around.lines, line, end, mentions=frozenset(mentions), path=around.path)
 
 
 @dataclass(slots=True)

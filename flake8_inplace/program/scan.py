@@ -7,10 +7,10 @@ analysed. libcst is imported for the first tree.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from . import summary
-from .pieces import Definition, Piece, Scan
+from .pieces import Definition, Piece, Row, Scan, first_line
 from .reach import NOWAY, Reach, Ways
 from .units import Group, Triggers, Unit
 
@@ -55,6 +55,45 @@ class Outline:
         self.reach = Reach(zip(found, self.parts, strict=True), triggers, followed)
 
 
+    def rows(self, tree: ast.Module) -> tuple[Row, ...]:
+        """What to keep of each statement, so that it can be read when one of its names is looked up."""
+        each = zip(tree.body, self.names, self.tables, strict=True)
+        return tuple(
+            Row(
+                names,
+                registers,
+                _is_definition(statement),
+                first_line(statement),
+                statement.end_lineno or statement.lineno,
+                statement.col_offset,
+            )
+            for statement, names, registers in each
+        )
+
+
+def borrowed(text: str, rows: Iterable[Row], path: str) -> Scan:
+    """The pieces of a file that others import from. Each is parsed when one of its names is looked up."""
+    lines = text.split("\n")
+    result = Scan([_not_data(row.piece(lines, path)) for row in rows], path)
+    _index(result)
+    return result
+
+
+def _not_data(piece: Piece) -> Piece:
+    """A piece, of which nothing is read where it is a large table."""
+    if not piece.definition and piece.size > TABLE:
+        piece.body = []
+    return piece
+
+
+def _index(result: Scan) -> None:
+    for piece in result.pieces:
+        for name in piece.binds:
+            result.binders.setdefault(name, []).append(piece)
+        for name in piece.registers:
+            result.registered.setdefault(name, []).append(piece)
+
+
 def pieces(
     source: str, tree: ast.Module, outline: Outline, path: str = "", followed: frozenset[str] = frozenset()
 ) -> Scan:
@@ -62,11 +101,7 @@ def pieces(
     lines = source.split("\n")  # a form feed ends no line of Python
     each = zip(tree.body, outline.parts, outline.names, outline.tables, strict=True)
     result = Scan([_piece(*one, lines, path) for one in each], path, followed=followed)
-    for piece in result.pieces:
-        for name in piece.binds:
-            result.binders.setdefault(name, []).append(piece)
-        for name in piece.registers:
-            result.registered.setdefault(name, []).append(piece)
+    _index(result)
     result.worth = [piece for piece in result.pieces if piece.worth]
     result.backwards = frozenset(name for statement in tree.body for name in _backwards(statement))
     return result
@@ -149,15 +184,13 @@ def _piece(
 ) -> Piece:
     units, definition = list(part.units()), _is_definition(statement)
     mentions = frozenset[str]().union(*(unit.mentions for unit in units))
-    first, end = _first(statement), statement.end_lineno or statement.lineno
+    first, end = first_line(statement), statement.end_lineno or statement.lineno
     passes, decorators = _passes(statement, part), _decorators(statement)
     piece = Piece([statement], lines, first, end, binds, mentions, definition, passes, decorators, registers, path=path)
     piece.functions = {node: _body(node, unit, lines, path) for node, unit in _functions(statement, part)}
     piece.worth = any(unit.worth for unit in units)
     piece.borrowed = all(unit.borrowed for unit in units if unit.worth)
-    if not definition and (piece.borrowed or not piece.worth) and piece.size > TABLE:
-        piece.body = []
-    return piece
+    return piece if piece.worth and not piece.borrowed else _not_data(piece)
 
 
 def _is_definition(statement: ast.stmt) -> bool:
@@ -178,9 +211,9 @@ def _functions(statement: ast.stmt, part: Unit | Group) -> Iterator[tuple[Defini
 
 def _body(node: Definition, unit: Unit, lines: list[str], path: str) -> Piece:
     end = node.end_lineno or node.lineno
-    return Piece(
-        node.body, lines, node.body[0].lineno, end, mentions=unit.mentions | unit.own, worth=unit.worth, path=path
-    )
+    piece = Piece(node.body, lines, node.body[0].lineno, end, mentions=unit.mentions | unit.own, path=path)
+    piece.worth, piece.borrowed = unit.worth, unit.borrowed
+    return piece
 
 
 def _passes(statement: ast.stmt, unit: Unit | Group) -> frozenset[str] | None:
@@ -201,12 +234,6 @@ def _names_tensor(node: ast.AST) -> bool:
     said = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
     said = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else said
     return said.endswith(("Tensor", "Parameter"))
-
-
-def _first(statement: ast.stmt) -> int:
-    """The line that a statement begins at, with its decorators."""
-    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _binds(statement: ast.stmt) -> Iterator[str]:
