@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 from dataclasses import dataclass, field
@@ -11,8 +10,11 @@ MAX_FILES = 20_000
 """How many files of a project are looked through at most."""
 MAX_ENTRIES = 200_000
 """How many names of files and folders of a project are looked at."""
-_IMPORT = re.compile(r"^[ \t]*(?:from|import)\b[^\n(]*(?:\([^)]*\))?", re.MULTILINE)
+_IMPORT = re.compile(r"^[ \t]*(?:from[ \t][^\n]*?[ \t.]import\b|import\b)(?:[^\n(\\]|\\\n)*(?:\([^)]*\))?", re.MULTILINE)
 _LITERAL = re.compile(r"import_module\([ \t]*[\"']([\w.]+)")
+_KEYWORD = re.compile(r"\bimport\b")
+_COMMENT = re.compile(r"#[^\n]*")
+_NAME = re.compile(r"[\s(\\]*([\w.]+)")
 _WORD = re.compile(r"[^\W\d]\w*")
 _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "dist-packages"})
 
@@ -32,17 +34,11 @@ class Index:
         """Return the modules that a file may import, as dotted names with leading dots where they are relative."""
         found: set[str] = set()
         for text in self.statements.get(path, ()):
-            try:
-                body = ast.parse(text.strip()).body
-            except SyntaxError:
-                continue  # it only looked like an import: a line of a text
-            for statement in body:
-                if isinstance(statement, ast.Import):
-                    found |= {alias.name for alias in statement.names}
-                elif isinstance(statement, ast.ImportFrom):
-                    module = "." * statement.level + (statement.module or "")
-                    stop = "" if module.endswith(".") else "."
-                    found |= {module} | {f"{module}{stop}{alias.name}" for alias in statement.names}
+            origin, names = _KEYWORD.split(text, maxsplit=1)
+            each = [found.group(1) for found in map(_NAME.match, _COMMENT.sub("", names).split(",")) if found]
+            module = "".join(origin.split()[1:])
+            stop = "" if module[-1:] in ("", ".") else "."
+            found |= {f"{module}{stop}{name}" for name in each} | ({module} if module else set())
         return found
 
 

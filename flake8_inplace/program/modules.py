@@ -17,7 +17,7 @@ from .imports import Definition, Import, Module, Project, Unknown, imported
 from .pieces import Row, Scan
 from .reach import NOWAY, Reach, Ways
 from .roots import RESERVED
-from .scan import Outline, borrowed, brings
+from .scan import Outline, borrowed, brings, imports
 from .units import Triggers
 
 MAX_KEPT = 300_000
@@ -156,7 +156,7 @@ class Modules:
         return _Summary(outline.reach, targets, brings(tree, self._frameworks))
 
     def _targets(self, tree: ast.Module, path: str) -> Iterator[tuple[str, str, str | None]]:
-        for statement in _imports(tree):
+        for statement in imports(tree):
             for variable, target in [*imported(statement), *_whole(statement)]:
                 if target.module.partition(".")[0] in RESERVED:
                     continue
@@ -210,12 +210,6 @@ class Modules:
         for summary in fresh.values():
             summary.reach = None
             summary.users.clear()
-
-
-def _imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield node
 
 
 def _whole(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Import]]:

@@ -114,7 +114,7 @@ def _parsed(piece: Piece) -> tuple[list[ast.stmt], dict[Definition, Piece]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            tree = ast.increment_lineno(ast.parse("\n".join(own)), piece.line - 1)
+            tree = ast.parse("\n" * (piece.line - 1) + "\n".join(own))
         except SyntaxError:  # the first line begins in another statement
             tree = ast.parse("\n".join(piece.lines))
     found = [one for one in tree.body if (first_line(one), one.col_offset) == (piece.line, piece.column)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from . import summary
 from .pieces import Definition, Piece, Row, Scan, first_line
@@ -18,6 +19,8 @@ TABLE = 4_000
 """Characters of a statement beyond which it is taken for data, where it defines nothing and can overwrite nothing."""
 FRAMEWORKS = frozenset({"torch", "torchvision", "torchaudio", "functorch", "lightning", "pytorch_lightning"})
 """Packages whose import says that a file handles tensors."""
+_BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
+"""Fields that hold statements, or what holds them."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 GRADIENTS = frozenset("backward requires_grad requires_grad_ grad autograd optim".split())
@@ -135,15 +138,24 @@ def handles_tensors(source: str, tree: ast.Module, frameworks: frozenset[str]) -
 
 def brings(tree: ast.Module, frameworks: frozenset[str]) -> bool:
     """Whether a file imports one of these packages, at the top or in a function."""
-    for node in ast.walk(tree):
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names = [node.module or ""]
+    for statement in imports(tree):
+        names = [alias.name for alias in statement.names]
+        if isinstance(statement, ast.ImportFrom):
+            names = [] if statement.level else [statement.module or ""]
         if any(name.partition(".")[0] in frameworks for name in names):
             return True
     return False
+
+
+def imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The import statements of a file. Only statements hold statements, so no expression is looked at."""
+    todo: list[Any] = [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+        for name in _BLOCKS:
+            todo += getattr(node, name, ())
 
 
 def _registers(
