@@ -10,7 +10,9 @@ MAX_FILES = 20_000
 """How many files of a project are looked through at most."""
 MAX_ENTRIES = 200_000
 """How many names of files and folders of a project are looked at."""
-_IMPORT = re.compile(r"^[ \t]*(?:from[ \t][^\n]*?[ \t.]import\b|import\b)(?:[^\n(\\]|\\\n)*(?:\([^)]*\))?", re.MULTILINE)
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t][^\n]*?[ \t.]import\b|import\b)(?:[^\n(\\]|\\\n)*(?:\([^)]*\))?", re.MULTILINE
+)
 _LITERAL = re.compile(r"import_module\([ \t]*[\"']([\w.]+)")
 _KEYWORD = re.compile(r"\bimport\b")
 _COMMENT = re.compile(r"#[^\n]*")

@@ -18,7 +18,7 @@ __all__ = ["Definition", "Exports", "External", "Import", "Module", "Project", "
 
 MAX_LOOKS = 2_000
 """How many names of modules to look at on the way from one name to what defines it."""
-MAX_KEPT = 300_000
+MAX_KEPT = 60_000
 """Characters of source whose trees are remembered; a tree takes about a hundred times the memory of its text."""
 Result = Definition | Module | External | Unknown
 """What a name comes to."""

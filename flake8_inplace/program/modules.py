@@ -10,17 +10,17 @@ from __future__ import annotations
 import ast
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .importers import Index, read_index
-from .imports import Definition, Import, Module, Project, Unknown, imported
+from .imports import Definition, Exports, Import, Module, Project, Unknown, imported
 from .pieces import Row, Scan
-from .reach import NOWAY, Reach, Ways
+from .reach import NOWAY, Flow, Ways
 from .roots import RESERVED
 from .scan import Outline, borrowed, brings, imports
 from .units import Triggers
 
-MAX_KEPT = 300_000
+MAX_KEPT = 100_000
 """Characters of modules whose pieces are kept."""
 MAX_IMPORTERS = 150_000
 """Characters of the files that import a file, at some distance, that are read for what they show of it."""
@@ -42,14 +42,14 @@ class Outside:
 class _Summary:
     """What is kept of a module. ``targets`` are its imports: the variable, the file, the name in it.
 
-    No name: the variable is the module. Its ``reach`` is given up once its ``ways`` are settled.
+    No name: the variable is the module.
     """
 
-    reach: Reach | None
+    flow: Flow
     targets: list[tuple[str, str, str | None]]
     tensors: bool
     ways: Ways = NOWAY
-    users: set[str] = field(default_factory=set)
+    settled: bool = False
 
 
 class Modules:
@@ -153,7 +153,17 @@ class Modules:
         followed = frozenset(variable for variable, _, _ in targets)
         outline = Outline(tree, self._triggers, followed)
         self._rows[path] = outline.rows(tree)
-        return _Summary(outline.reach, targets, brings(tree, self._frameworks))
+        flow = outline.reach.flow(self._from_others(outline.reach.mentions(), targets))
+        return _Summary(flow, targets, brings(tree, self._frameworks))
+
+    def _from_others(self, mentions: frozenset[str], targets: list[tuple[str, str, str | None]]) -> set[str]:
+        """The names of a file that may mean something in another one. What a module defines goes by its own name."""
+        found = {variable for variable, _, _ in targets}
+        for _, path, name in targets:
+            known = self.project.exports(path) if name is None else None
+            if isinstance(known, Exports):
+                found |= mentions & known.names.keys()
+        return found
 
     def _targets(self, tree: ast.Module, path: str) -> Iterator[tuple[str, str, str | None]]:
         for statement in imports(tree):
@@ -188,28 +198,26 @@ class Modules:
         while todo:
             path = todo.pop()
             summary = self._summary(path)
-            if summary is None or summary.reach is None or path in fresh:
+            if summary is None or summary.settled or path in fresh:
                 continue
             fresh[path] = summary
             todo += {target for _, target, _ in summary.targets}
+        users: dict[str, set[str]] = {}
         for path, summary in fresh.items():
             for _, target, _ in summary.targets:
-                if target in fresh:
-                    fresh[target].users.add(path)
+                users.setdefault(target, set()).add(path)
         changed = dict.fromkeys(fresh)
         while changed:
             path, _ = changed.popitem()
             summary = fresh[path]
-            assert summary.reach is not None
-            ways = summary.reach.spread(self._of(summary.targets))[1]
+            ways = summary.flow.ways(self._of(summary.targets))
             others = (self._summaries.get(target) for _, target, _ in summary.targets)
             tensors = summary.tensors or any(other is not None and other.tensors for other in others)
             if (ways, tensors) != (summary.ways, summary.tensors):
                 summary.ways, summary.tensors = ways, tensors
-                changed |= dict.fromkeys(summary.users)
+                changed |= dict.fromkeys(users.get(path, ()))
         for summary in fresh.values():
-            summary.reach = None
-            summary.users.clear()
+            summary.settled = True
 
 
 def _whole(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Import]]:

@@ -6,7 +6,7 @@ distance, or if its class makes a module that may. Nothing that the other functi
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from .units import Group, Triggers, Unit
@@ -31,6 +31,26 @@ class Ways:
 NOWAY = Ways()
 _Step = tuple[Hashable, Hashable]
 """From one way of overwriting to another that it leads to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What a file's names lead to: its ``own`` ways, and for names from other files, what they add if they run or make.
+
+    Much smaller than a `Reach`, so that those of a whole project can be kept.
+    """
+
+    own: Ways
+    runs: Mapping[str, Ways]
+    makes: Mapping[str, Ways]
+
+    def ways(self, outside: Ways) -> Ways:
+        """Return the names of the file that may overwrite something, where ``outside`` are names from other files."""
+        found = [self.own]
+        found += [self.runs[name] for name in outside.runs & self.runs.keys()]
+        found += [self.makes[name] for name in outside.makes & self.makes.keys()]
+        runs, makes = (frozenset[str]().union(*each) for each in ((w.runs for w in found), (w.makes for w in found)))
+        return Ways(runs, makes)
 
 
 class Reach:
@@ -91,6 +111,17 @@ class Reach:
         names = self._file.defined
         runs = frozenset(name for name in names if ("runs", name) in seen or name in outside.runs)
         return seen, Ways(runs, frozenset(name for name in names if ("makes", name) in seen or name in outside.makes))
+
+    def flow(self, names: Iterable[str]) -> Flow:
+        """Return what the file's names lead to, if other files have no more to say about it than these names."""
+        each = {name: frozenset((name,)) for name in names}
+        runs = {name: self.spread(Ways(runs=one))[1] for name, one in each.items()}
+        makes = {name: self.spread(Ways(makes=one))[1] for name, one in each.items()}
+        return Flow(self.spread()[1], runs, makes)
+
+    def mentions(self) -> frozenset[str]:
+        """Return all names in the file, but those that are looked up on ``self``."""
+        return frozenset[str]().union(*(unit.mentions for unit, _ in self._file.units))
 
     def mark(self, outside: Ways = NOWAY, everything: bool = False) -> bool:
         """Mark the units that are worth reading; False if none is.

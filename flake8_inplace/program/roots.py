@@ -83,6 +83,7 @@ class Roots:
         self._named: list[Root] | None = None
         self._roots: dict[tuple[str, str], tuple[Root, ...]] = {}
         self._resolved: dict[tuple[str, str], Module | External | Unknown] = {}
+        self._found: dict[Sequence[object], Module | None] = {}
         self._scripts: dict[str, bool] = {}
 
     def refresh(self) -> None:
@@ -90,6 +91,7 @@ class Roots:
         self._named = None
         self._roots.clear()
         self._resolved.clear()
+        self._found.clear()
         self._scripts.clear()
 
     def absolute(self, file: str) -> str:
@@ -189,12 +191,21 @@ class Roots:
         if parts[0] in RESERVED:
             return External(dotted)
         folders = [r.folder for r in self.roots(from_file) if r.only is None or parts[0] in r.only]
-        found = self._search(folders, parts, from_file)
+        found = self._below(tuple(folders), parts, from_file)
         if found is None and any(self._regular(folder, parts[0], from_file) for folder in folders):
             return self._lost(dotted, self._search(folders, parts[:-1], from_file), parts)
         if found is None and self._is_script(from_file):
             found = self._search([os.path.dirname(from_file)], parts, from_file)
         return External(dotted) if found is None else Module(found.path, found.folders, dotted)
+
+    def _below(self, folders: tuple[str, ...], parts: list[str], from_file: str) -> Module | None:
+        """As `_search`, asked once for all files with the same roots; files with the name of the module ask anew."""
+        if os.path.basename(from_file) == f"{parts[0]}.py":
+            return self._search(folders, parts, from_file)
+        key = (folders, *parts)
+        if key not in self._found:
+            self._found[key] = self._search(folders, parts)
+        return self._found[key]
 
     def _relative(self, dotted: str, level: int, parts: list[str], from_file: str) -> Module | Unknown:
         base = os.path.dirname(from_file)
