@@ -25,10 +25,11 @@ from ..program.site import Site
 from ..program.wording import called_name
 from ..torchfacts import ops as facts
 from ..trace import events, holdings
-from ..trace.callables import Bound, GradMode, Method, Partial, Super, Transform
+from ..trace.callables import Autocast, Bound, GradMode, Method, Partial, Super, Transform
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
 from . import (
+    amp,
     autograd,
     builtins,
     classes,
@@ -51,7 +52,7 @@ from . import (
 )
 from .registry import Call, call_model, call_package, package
 
-FUNCTIONS = (autograd, builtins, higher, iterators, nn, numpy, stdlib, transforms)
+FUNCTIONS = (amp, autograd, builtins, higher, iterators, nn, numpy, stdlib, transforms)
 """The modules that register models of functions and classes; those of methods are imported where they are called."""
 
 
@@ -90,6 +91,9 @@ def call(m: Trace, callee: Value, args: list[Value], kwargs: dict[str, Value], s
     if isinstance(callee, GradMode):
         made = m.see(args[0]) if args else callee
         return replace(made, grad=callee.on, inference=callee.inference) if isinstance(made, Function) else made
+    if isinstance(callee, Autocast):
+        made = m.see(args[0]) if args else callee
+        return replace(made, autocast=callee) if isinstance(made, Function) else made
     if isinstance(callee, Unknown) and callee.scalar:
         return Unknown(scalar=True)
     given = Call(m, "", args, kwargs, site)

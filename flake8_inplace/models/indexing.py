@@ -9,6 +9,7 @@ from ..heap.values import (
     CellState,
     Const,
     Dimension,
+    DType,
     Grad,
     Node,
     Region,
@@ -87,6 +88,7 @@ def _tail_of_part(m: Trace, tensor: Tensor, index: Value) -> Dimension:
 def _index_node(m: Trace, tensor: Tensor, values: list[Value], index: Value, site: Site) -> Tensor:
     """The copy that advanced indexing makes; the index tensors themselves are saved."""
     result = fresh()
+    result.dtype = tensor.dtype
     grad = max([m.grad(tensor), *(m.grad(m.see(v)) for v in values)]) if m.grad_mode else Grad.NO
     if grad:
         saves = _keep_indices(m, index, grad, site)
@@ -133,7 +135,7 @@ def _record(m: Trace, tensor: Tensor, index: Value, value: Value, site: Site) ->
     grad = max(m.cell(tensor).grad, reach(m, value))
     for source in tensors_in(m, value):
         events.record(m, source)
-    if grad:
+    if grad and tensor.dtype is not DType.INTEGRAL:
         saves = _keep_indices(m, index, grad, site) if is_advanced(m, index) else ()
         node = Node("setitem", saves, m.history(tensor, value))
         m.state.put(tensor.cell, CellState(grad, node, False))

@@ -14,6 +14,7 @@ from ..heap.values import (
     CellState,
     Const,
     Dimension,
+    DType,
     Grad,
     List,
     Node,
@@ -32,8 +33,9 @@ from ..trace import events
 from ..trace.holdings import depth_of, tensors_in, unknowns
 from ..trace.log import PLAIN, Written
 from ..trace.trace import BATCHED, Trace
+from .amp import copies
 from .refusals import adds_up, overlaps, refusal, unbatched
-from .results import holds_integers, make_result, to_integers
+from .results import make_result
 
 _FILLING = frozenset("fill zero masked_fill index_fill fill_ zero_ masked_fill_ index_fill_ index_put_".split())
 """In-place operators that torch lets write to expanded memory."""
@@ -125,6 +127,8 @@ def _save_operands(m: Trace, call: _Call) -> list[Saved]:
             continue
         tensors = call.operands.get(save.slot, [])
         for index, tensor in enumerate(tensors):
+            if copies(m, call.op, tensor):
+                continue
             others = tensors[:index] + tensors[index + 1 :]
             if call.op.name not in _PRODUCTS or any(map(m.grad, others)):
                 saves.append(_keep(m, call, save.slot, tensor))
@@ -203,13 +207,13 @@ def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], ref
     if op.writes and not refused:
         returned = {out.of for out in op.outs if out.kind == "same"}
         for tensor in [t for name in op.writes if name in returned or not op.outs for t in call.operands.get(name, ())]:
-            if not holds_integers(tensor):
+            if tensor.dtype is not DType.INTEGRAL:
                 m.state.put(tensor.cell, CellState(max(m.cell(tensor).grad, call.grad), node, False))
     shared = {tensor.cell for tensor in call.given}
     for out, result in zip(op.outs, results, strict=True):
-        if out.differentiable and out.kind != "detached" and not to_integers(op, call.bound):
+        if out.differentiable and out.kind != "detached":
             for tensor in tensors_in(m, result):
-                if tensor.cell not in shared:
+                if tensor.cell not in shared and tensor.dtype is not DType.INTEGRAL:
                     tensor.cell.initial = CellState(call.grad, phi((tensor.cell.initial.node, node)), False)
 
 
@@ -229,7 +233,7 @@ def _alike(m: Trace, op: facts.Op, made: Value, grad: Grad) -> Value:
     if m.alike is None or not isinstance(made, Tensor):
         return made
     m.alike.number += 1
-    key = (m.alike.number, op.name, grad, made.dims, made.origin, made.lead, made.view, made.contiguous)
+    key = (m.alike.number, op.name, grad, made.dims, made.origin, made.lead, made.view, made.contiguous, made.dtype)
     return m.alike.made.setdefault(key, made)
 
 
@@ -305,6 +309,7 @@ def write(
 
     That is reported, and the tensor stays as it is. ``whole`` is False if only one part of it is written.
     """
+    grad = Grad.NO if tensor.dtype is DType.INTEGRAL else grad
     refused = refusal(m, tensor, grad, form, whole)
     events.attempt(m, tensor, form, site)
     overlapping = tensor.lead is Dimension.OVERLAPPING and adds_up(form, written.op)

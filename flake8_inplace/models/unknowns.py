@@ -14,7 +14,7 @@ def unknown_module(call: Call, module: Value) -> Value:
     """Call something unknown; if its ``parameters()`` were asked for before, it is a module and saves them."""
     m, values = call.m, [module, *call.values]
     parameter = m.see(m.symbols.get(("parameter", module), NONE))
-    if not isinstance(parameter, Tensor) or not m.grad_mode:
+    if not isinstance(parameter, Tensor) or not m.grad_mode or m.state.modes.get("autocast"):
         return tensors.unknown_call(m, *values)
     saved = operators.keep(m, "this module", "parameters", parameter.storage, call.site)
     node = Node("module", (saved,), m.history(*values))

@@ -81,6 +81,19 @@ class GradMode(Callable_):
     inference: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Autocast(Callable_):
+    """``torch.autocast``, as a context manager or decorator, for one type of device.
+
+    ``on`` is None if the program decides it when it runs. ``casts``: a function that it decorates is given copies of
+    its arguments, cast to the lower precision, where autocast is on outside.
+    """
+
+    on: bool | None
+    device: str = ""
+    casts: bool = False
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Packing(Callable_):
     """``saved_tensors_hooks``: a context manager that packs the tensors saved in it, without autograd's version check.
