@@ -45,6 +45,9 @@ _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 """Operators over a list that save an element for the gradients of the others."""
 SAVES = 64
 """The most saves of one memory that are told apart: the first of them speak for the others."""
+_INDICES = frozenset({"index", "indices", "mask", "condition"})
+"""Parameters that are given integers or booleans."""
+_BITWISE = frozenset({"and", "or", "xor", "not"})
 _COMPARING = frozenset({"sub", "rsub", "eq", "ne", "equal", "allclose", "isclose", "dist", "mse_loss", "l1_loss"})
 """Operators that ask how two tensors differ."""
 
@@ -99,7 +102,10 @@ def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
         unknown.extend(unknowns(m, value))
     if op.name in ("eq", "ne") and _whole_number(bound.get("other", NONE)):
         for tensor in operands.get("self", ()):
-            _hold_whole_numbers(m, tensor)
+            hold_whole_numbers(m, tensor)
+    for name in operands if op.name.strip("_").removeprefix("bitwise_") in _BITWISE else _INDICES & operands.keys():
+        for tensor in operands[name]:
+            hold_whole_numbers(m, tensor)
     grads = {name: max(map(m.grad, tensors), default=Grad.NO) for name, tensors in operands.items()}
     recording = m.grad_mode and (not op.outs or any(out.differentiable for out in op.outs))
     for value in unknown if recording else ():
@@ -241,8 +247,11 @@ def _whole_number(value: Value) -> bool:
     return isinstance(value, Const) and type(value.value) is int and value.value != 0
 
 
-def _hold_whole_numbers(m: Trace, tensor: Tensor) -> None:
-    """Labels, ids and masks are what is compared with a whole number; if nothing says otherwise, it has no gradient."""
+def hold_whole_numbers(m: Trace, tensor: Tensor) -> None:
+    """Labels, ids and masks are what is compared with a whole number; if nothing says otherwise, it has no gradient.
+
+    So are what indexes, and the operands of bitwise operators.
+    """
     state = m.cell(tensor)
     if state.grad is Grad.MAYBE:
         m.state.put(tensor.cell, CellState(Grad.NO, None, state.leaf))
