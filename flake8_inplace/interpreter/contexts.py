@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import libcst as cst
 
-from ..heap.values import NONE, Value
-from ..models import amp, classes
-from ..trace.callables import Autocast, GradMode, Managed, Packing
+from ..heap.values import NONE, Object, Value
+from ..models import amp, calls, classes, handed
+from ..trace.callables import Autocast, GradMode, Managed, Method, Packing
 from ..trace.frames import Frame
 from ..trace.trace import Trace
 from .binding import bind
@@ -44,6 +44,8 @@ def _enter(m: Trace, items: list[cst.WithItem], body: cst.BaseSuite, frame: Fram
     alive = _enter(m, items[1:], body, frame)
     if alive:
         classes.special(m, value, "__exit__", [NONE, NONE, NONE], site)
+        if isinstance(value, Object) and value.cls == handed.STACK:
+            calls.call_method(m, Method(value, "__exit__", items[0].item), [], {}, site)
     for name, was in before.items():
         if modes.get(name) is not was:
             m.state.set(modes, name, True if name == "grad" and was is None else was)

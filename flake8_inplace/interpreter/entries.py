@@ -7,7 +7,7 @@ from dataclasses import replace
 import libcst as cst
 
 from ..heap.values import NONE, Cell, Const, Grad, List, Object, Tensor, Unknown, Value
-from ..models import classes, custom, lineage
+from ..models import classes, custom, lazy, lineage
 from ..program.site import Site
 from ..trace import events
 from ..trace.budget import BORROWED_STATEMENTS
@@ -61,6 +61,7 @@ def call_entry(m: Trace, function: Function, receiver: Value | None) -> None:
     site = Site(function.piece, function.node, function.node)
     before = m.budget.statements
     result = run(m, function, args, kwargs, site)
+    lazy.read(m, result)
     if function.text is not None and function.text.borrowed:
         m.budget.borrowed += m.budget.statements - before
     events.reach(m, (result, *lineage.kept(m, receiver)))

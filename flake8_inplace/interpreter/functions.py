@@ -12,7 +12,7 @@ from ..heap.state import Exit, State, variables
 from ..heap.values import NONE, Choice, Dict, Grad, Object, Tensor, Tuple, Unknown, Value, constant
 from ..models import amp, calls, lineage, tensors
 from ..program import wording
-from ..program.nodes import parts
+from ..program.nodes import has, parts
 from ..program.site import Site
 from ..trace import events
 from ..trace.budget import ENTRY_STATEMENTS
@@ -44,6 +44,8 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
         result = calls.call(m, function.wrapped, args, kwargs, site)
         if m.work.ran.get(function.node) != before:
             return result
+    if m.stack.is_statement(site) and function.resume is None and has(m.text.body(function)[0], cst.Yield):
+        return Unknown()  # a generator that nobody reads
     m.work.ran[function.node] = m.clock
     if _too_deep(m, function):
         return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.NO)

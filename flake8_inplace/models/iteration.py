@@ -28,7 +28,7 @@ from ..trace import events
 from ..trace.frames import Class
 from ..trace.log import STORED
 from ..trace.trace import Trace
-from . import classes, records, tensors
+from . import classes, lazy, records, tensors
 
 UNROLL = 4
 """Loops over this many known numbers or fewer are read once a number; all others twice."""
@@ -46,6 +46,7 @@ def elements(m: Trace, value: Value) -> tuple[list[Value], bool]:
     Where the length is unknown two elements stand for all.
     """
     value = records.as_tuple(m, m.see(value))
+    lazy.read(m, value)
     if isinstance(value, Choice):
         return _either(m, value)
     if isinstance(value, Tuple):
@@ -228,5 +229,6 @@ def _iterated(m: Trace, instance: Object) -> tuple[list[Value], bool]:
 def elements_all(m: Trace, value: List | Tuple) -> tuple[tuple[Value, ...], bool]:
     if isinstance(value, Tuple):
         return value.items, False
+    lazy.read(m, value)
     contents = m.state.get(value)
     return contents.items, contents.open

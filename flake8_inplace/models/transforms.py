@@ -56,6 +56,16 @@ def transformed(transform: Transform, call: Call) -> Value:
     return Unknown()
 
 
+@model("torch.func.vjp", "functorch.vjp", "torch.func.linearize")
+def _vjp(call: Call) -> Value | None:
+    """The function runs at once; the result of ``vjp`` is what it returns, and a function that goes back."""
+    if not call.args:
+        return None
+    inputs = list(call.args[1:])
+    transformed(Transform("grad", call.args[0], NONE), Call(call.m, call.name, inputs, {}, call.site))
+    return Tuple((Unknown(), Unknown()))
+
+
 @model("torch.func.functional_call", "torch.nn.utils.stateless.functional_call")
 def _functional_call(call: Call) -> Value | None:
     """A module called with other parameters, which it saves as it would its own."""

@@ -6,7 +6,7 @@ from ..heap.values import NONE, Cell, Const, Grad, List, Node, Tensor, Unknown, 
 from ..torchfacts import ops as facts
 from ..trace import events, holdings
 from ..trace.trace import MODULES, Trace
-from . import methods, operators, tensors
+from . import handed, methods, operators, tensors
 from .registry import Call
 
 
@@ -53,6 +53,8 @@ def unknown_method(call: Call, receiver: Unknown) -> Value:
     others = [m.see(value) for value in call.values]
     if tensors.is_method(name) and all(isinstance(other, Const) or is_number(other) for other in others):
         return _if_tensor(call, receiver)
+    if not name.startswith("register_"):
+        handed.may_call(call)
     return tensors.unknown_call(m, receiver, *call.values)
 
 

@@ -65,6 +65,15 @@ class Partial(Callable_):
 
 
 @sealed(frozen=True, slots=True, eq=False)
+class MethodCaller(Callable_):
+    """``operator.methodcaller``: calls a method of what it is called with."""
+
+    name: str
+    args: tuple[Value, ...]
+    kwargs: dict[str, Value]
+
+
+@sealed(frozen=True, slots=True, eq=False)
 class Transform(Callable_):
     """A function that ``torch.func`` transformed: with ``vmap`` over the dimensions ``dims``, or with ``grad``."""
 
