@@ -41,7 +41,9 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
         return Managed(function, args, kwargs, site)
     if function.wrapped is not None:
         before = m.work.ran.get(function.node)
+        outer, m.stack.thrown = m.stack.thrown, function.node if m.stack.is_statement(site) else None
         result = calls.call(m, function.wrapped, args, kwargs, site)
+        m.stack.thrown = outer
         if m.work.ran.get(function.node) != before:
             return result
     if m.stack.is_statement(site) and function.resume is None and has(m.text.body(function)[0], cst.Yield):
@@ -69,7 +71,7 @@ def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Val
     if complete or function.name != "forward":
         m.work.reached.add(function.node)
         m.work.mentioned |= piece.mentions if function.text is not None else frozenset()
-    unused = m.stack.is_statement(site)
+    unused = m.stack.is_statement(site) or m.stack.thrown is function.node
     m.stack.functions.append(function)
     m.stack.calls.append(site)
     m.stack.frames.append(frame)

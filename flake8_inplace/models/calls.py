@@ -63,7 +63,7 @@ def call(m: Trace, callee: Value, args: list[Value], kwargs: dict[str, Value], s
     m.budget.call()
     callee = m.see(callee)
     if not isinstance(callee, (Function, Bound)):
-        lazy.read(m, *args)
+        lazy.read(m, *args, *kwargs.values())
     if isinstance(callee, Unknown) and callee.default is not None:
         callee = m.see(callee.default)
     match callee:

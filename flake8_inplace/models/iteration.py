@@ -46,7 +46,6 @@ def elements(m: Trace, value: Value) -> tuple[list[Value], bool]:
     Where the length is unknown two elements stand for all.
     """
     value = records.as_tuple(m, m.see(value))
-    lazy.read(m, value)
     if isinstance(value, Choice):
         return _either(m, value)
     if isinstance(value, Tuple):
