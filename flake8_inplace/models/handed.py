@@ -60,7 +60,8 @@ def _unknowns(function: Value) -> list[Value]:
     if not isinstance(function, Function):
         return []
     params = (*function.node.params.posonly_params, *function.node.params.params)
-    return [Unknown() for param in params if param.default is None][given:]
+    required = [param for param in params if param.default is None]
+    return [*(Unknown() for _ in required[given:])]
 
 
 def _arguments(m: Trace, given: Value) -> list[Value]:
@@ -242,7 +243,7 @@ def _gradcheck(call: Call) -> Value | None:
     inputs = call.m.see(call.argument(1, "inputs"))
     if not call.args or inputs == NONE:
         return None
-    m, given = call.m, list(inputs.items) if isinstance(inputs, Tuple) else [inputs]
+    m, given = call.m, [*(inputs.items if isinstance(inputs, Tuple) else (inputs,))]
     result = m.call(call.args[0], given, {}, call.site)
     events.reach(m, (result,))
     events.free_graph(m, m.history(result))
