@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..heap.values import Tensor, Value
+from ..heap.values import Choice, Tensor, Value
 from ..program.site import Site
 from ..rule import Rule
 from ..torchfacts import ops as facts
@@ -25,7 +25,9 @@ RULES = (
 @events.discard.listen
 def judge(m: Trace, receiver: Value, name: str, site: Site) -> None:
     """Report ``x.clamp(0, 1)`` if ``x.clamp_(0, 1)`` may be meant, unless the program expects the call to raise."""
-    if not isinstance(receiver, Tensor) or m.stack.frames[-1].tries or m.state.modes.get("expecting"):
+    options = [m.see(option) for _, option in receiver.options] if isinstance(receiver, Choice) else [receiver]
+    expecting = m.stack.frames[-1].tries or m.state.modes.get("expecting")
+    if expecting or not all(isinstance(option, Tensor) for option in options):
         return
     if name != "requires_grad" and f"{name}_" in facts.inplace_methods() and name in facts.tensor_methods():
         m.refuse("discarded", site)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..heap.values import Choice, Ref
 from ..program.scan import GRADIENTS
 from ..program.site import Site
-from ..trace.callables import Namespace
+from ..trace.callables import Method, Namespace
 from ..trace.frames import Frame
 from ..trace.log import Overwrite
 from ..trace.reports import Refusal
@@ -14,7 +14,7 @@ from ..trace.trace import Trace
 
 def variable_of(site: Site, frame: Frame) -> str:
     """Return the variable in the text of a write, such as ``x`` in ``x[0].add_(1)``, or an empty string."""
-    from ..program.wording import written_name
+    from ..program.wording import called_name, written_name
 
     def is_module(name: str) -> bool:
         scope: Frame | None = frame
@@ -22,7 +22,8 @@ def variable_of(site: Site, frame: Frame) -> str:
             scope = scope.parent
         return scope is not None and isinstance(scope.vars[name], (Ref, Namespace))
 
-    return written_name(site.expression, is_module)
+    called = frame.vars.get(called_name(site.expression))
+    return "" if isinstance(called, Method) else written_name(site.expression, is_module)
 
 
 def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:

@@ -137,6 +137,7 @@ class State:
       - "expecting": the program may expect an error here.
       - "packing": what saved-tensor hooks do with a saved tensor, "share" or "copy".
       - "backward": gradients have been computed.
+      - "autocast": the `Autocast` that is on, or True if one may be on.
 
     Other modules add tables of their own with `Declared`.
     """

@@ -46,6 +46,14 @@ class Source(Enum):
     MAYBE_CAST = auto()  # a copy if the dtype or the device differs, else the same tensor: to, float
 
 
+class DType(Enum):
+    """What is known of the type of a tensor's elements."""
+
+    UNKNOWN = auto()
+    INTEGRAL = auto()  # integers or booleans, which have no gradient
+    LOWER = auto()  # the lower precision, as `torch.autocast` casts to: bfloat16, half
+
+
 class Dimension(Enum):
     """What is known of the first or the last dimension of a tensor."""
 
@@ -216,7 +224,9 @@ class Origin:
 class Tensor:
     """A tensor object."""
 
-    __slots__ = ("cell", "contiguous", "dims", "lead", "made", "origin", "region", "storage", "tail", "time", "view")
+    __slots__ = (
+        *("cell", "contiguous", "dims", "dtype", "lead", "made", "origin", "region", "storage", "tail", "time", "view"),
+    )
 
     def __init__(
         self,
@@ -225,12 +235,14 @@ class Tensor:
         view: View = View.NONE,
         contiguous: bool = True,
         dims: int | None = None,
+        dtype: DType = DType.UNKNOWN,
     ) -> None:
         self.storage = storage or Storage()
         self.cell = cell or Cell()
         self.view = view
         self.contiguous = contiguous  # False after a transposition
         self.dims = dims  # the number of dimensions, if known
+        self.dtype = dtype
         self.origin = Source.OTHER
         self.made: Origin | None = None  # of a tensor with memory of its own
         self.region: Region | None = None  # of a view

@@ -10,6 +10,7 @@ import libcst as cst
 from ..heap.state import variables
 from ..heap.values import NONE, Const, Dict, Items, List, Unknown, Value
 from ..models import iteration
+from ..models.lazy import lazily
 from ..trace import events
 from ..trace.frames import Frame, Function
 from ..trace.trace import Trace
@@ -40,16 +41,22 @@ class _Made:
 def _comprehension(m: Trace, node: _Comprehension, frame: Frame) -> Value:
     """Run a comprehension in a frame of its own."""
     inner, made = Frame(variables(), frame.piece, frame, loops=frame.loops), _Made()
+    if isinstance(node, cst.GeneratorExp):
+        made.sources.append(evaluate(m, node.for_in.iter, frame))
+        return lazily(m, lambda: (made.rows, _rounds(m, node, node.for_in, frame, inner, made)), m.clock)
     exact = _rounds(m, node, node.for_in, frame, inner, made)
-    for source in made.sources if not isinstance(node, cst.GeneratorExp) else ():
+    for source in made.sources:
         events.collect(m, source, [*made.rows, *made.pairs.values()])
     return Dict(made.pairs, not exact) if isinstance(node, cst.DictComp) else List(made.rows, not exact, m.clock)
 
 
 def _rounds(m: Trace, node: _Comprehension, part: cst.CompFor, frame: Frame, inner: Frame, made: _Made) -> bool:
     """Run one ``for`` of a comprehension, and those inside it. Return whether all elements are known."""
-    source = evaluate(m, part.iter, frame)
-    made.sources.append(source)
+    if part is node.for_in and made.sources:
+        source = made.sources[0]
+    else:
+        source = evaluate(m, part.iter, frame)
+        made.sources.append(source)
     items, exact = iteration.elements(m, source)
     for item in items:
         m.bind(part.target, item, inner)

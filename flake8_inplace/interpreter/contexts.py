@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import libcst as cst
 
-from ..heap.values import NONE, Value
-from ..models import classes
-from ..trace.callables import GradMode, Managed, Packing
+from ..heap.values import NONE, Object, Value
+from ..models import amp, calls, classes, handed
+from ..trace.callables import Autocast, GradMode, Managed, Method, Packing
 from ..trace.frames import Frame
 from ..trace.trace import Trace
 from .binding import bind
@@ -26,14 +26,15 @@ def _enter(m: Trace, items: list[cst.WithItem], body: cst.BaseSuite, frame: Fram
     if not items:
         return suite(m, body, frame)
     modes = m.state.modes
-    before = {name: modes.get(name) for name in ("grad", "expecting", "inference", "packing")}
+    before = {name: modes.get(name) for name in ("grad", "expecting", "inference", "packing", "autocast")}
     value = m.see(evaluate(m, items[0].item, frame))
     if isinstance(value, Managed):
         return _managed(m, value, items, body, frame)
-    m.state.set(modes, "expecting", before["expecting"] or not isinstance(value, (GradMode, Packing)))
+    m.state.set(modes, "expecting", before["expecting"] or not isinstance(value, (GradMode, Packing, Autocast)))
     if isinstance(value, GradMode):
         m.state.set(modes, "grad", value.on)
         m.state.set(modes, "inference", value.inference or before["inference"])
+    amp.switch(m, value)
     if isinstance(value, Packing):
         m.state.set(modes, "packing", "share" if value.shares else "copy")
     site = site_of(items[0].item, frame)
@@ -43,8 +44,11 @@ def _enter(m: Trace, items: list[cst.WithItem], body: cst.BaseSuite, frame: Fram
     alive = _enter(m, items[1:], body, frame)
     if alive:
         classes.special(m, value, "__exit__", [NONE, NONE, NONE], site)
+        if isinstance(value, Object) and value.cls == handed.STACK:
+            calls.call_method(m, Method(value, "__exit__", items[0].item), [], {}, site)
     for name, was in before.items():
-        m.state.set(modes, name, True if name == "grad" and was is None else was)
+        if modes.get(name) is not was:
+            m.state.set(modes, name, True if name == "grad" and was is None else was)
     return alive
 
 

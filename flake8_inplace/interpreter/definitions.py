@@ -8,7 +8,7 @@ import libcst as cst
 
 from ..heap.state import variables
 from ..heap.values import NONE, Object, Ref, Value
-from ..models import autograd, calls
+from ..models import amp, autograd, calls
 from ..models.lineage import NAMED_TUPLE
 from ..program.site import Site
 from ..trace.callables import Bound, Partial
@@ -47,6 +47,7 @@ def _decorate(m: Trace, node: cst.FunctionDef | cst.ClassDef, made: Value, frame
 
 def make_function(m: Trace, node: cst.FunctionDef, frame: Frame, owner: Class | None) -> Function:
     kind, grad, inference, compiled, managed = "", None, False, False, False
+    autocast: Value | None = None
     for decorator in node.decorators:
         inner = decorator.decorator
         inner = inner.func if isinstance(inner, cst.Call) else inner
@@ -66,6 +67,8 @@ def make_function(m: Trace, node: cst.FunctionDef, frame: Frame, owner: Class | 
             mode = autograd.grad_mode_of(value.name)
             grad = mode if mode is not None else grad
             inference = inference or value.name == "torch.inference_mode"
+            if value.name in amp.DECORATORS:
+                autocast = evaluate(m, decorator.decorator, frame)
     defaults: dict[str, Value] = {}
     for param in (*node.params.posonly_params, *node.params.params, *node.params.kwonly_params):
         if param.default is not None:
@@ -88,6 +91,7 @@ def make_function(m: Trace, node: cst.FunctionDef, frame: Frame, owner: Class | 
         compiled,
         managed,
         said_tensors,
+        autocast=autocast,
     )
 
 

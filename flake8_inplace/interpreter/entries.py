@@ -7,7 +7,7 @@ from dataclasses import replace
 import libcst as cst
 
 from ..heap.values import NONE, Cell, Const, Grad, List, Object, Tensor, Unknown, Value
-from ..models import classes, custom, lineage
+from ..models import classes, custom, lazy, lineage
 from ..program.site import Site
 from ..trace import events
 from ..trace.budget import BORROWED_STATEMENTS
@@ -15,6 +15,7 @@ from ..trace.frames import Class, Function
 from ..trace.trace import Trace
 from ..trace.worklist import Start
 from .annotations import annotation
+from .evidence import proven
 from .functions import joined, positional, run
 
 
@@ -57,13 +58,26 @@ def call_entry(m: Trace, function: Function, receiver: Value | None) -> None:
         spec = spec[1:]
     forward = function.name == "forward" and isinstance(receiver, Object) and lineage.is_module(receiver.cls)
     args += [entry_argument(m, function, p, index == 0, forward) for index, p in enumerate(spec)]
+    _refine(m, function, spec, args)
     kwargs = {p.name.value: entry_argument(m, function, p, False, forward) for p in params.kwonly_params}
     site = Site(function.piece, function.node, function.node)
     before = m.budget.statements
     result = run(m, function, args, kwargs, site)
+    lazy.read(m, result)
     if function.text is not None and function.text.borrowed:
         m.budget.borrowed += m.budget.statements - before
     events.reach(m, (result, *lineage.kept(m, receiver)))
+
+
+def _refine(m: Trace, function: Function, spec: list[cst.Param], args: list[Value]) -> None:
+    """An argument of which nothing is said is a tensor if the text of the function proves it."""
+    plain = {
+        param.name.value: value
+        for param, value in zip(reversed(spec), reversed(args), strict=False)
+        if param.annotation is None and isinstance(value, Unknown) and value.default is None and value.grad
+    }
+    for name in proven(m, function, frozenset(plain.keys() - function.defaults.keys())):
+        m.promote(plain[name])
 
 
 def call_class(m: Trace, cls: Class) -> None:

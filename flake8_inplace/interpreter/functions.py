@@ -10,13 +10,13 @@ from ..hazards import intent
 from ..heap.join import choose
 from ..heap.state import Exit, State, variables
 from ..heap.values import NONE, Choice, Dict, Grad, Object, Tensor, Tuple, Unknown, Value, constant
-from ..models import calls, lineage, tensors
+from ..models import amp, calls, lineage, tensors
 from ..program import wording
-from ..program.nodes import parts
+from ..program.nodes import has, parts
 from ..program.site import Site
 from ..trace import events
 from ..trace.budget import ENTRY_STATEMENTS
-from ..trace.callables import Managed
+from ..trace.callables import Autocast, Managed
 from ..trace.frames import Frame, Function
 from ..trace.stack import DEPTH
 from ..trace.trace import Trace
@@ -41,9 +41,13 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
         return Managed(function, args, kwargs, site)
     if function.wrapped is not None:
         before = m.work.ran.get(function.node)
+        outer, m.stack.thrown = m.stack.thrown, function.node if m.stack.is_statement(site) else None
         result = calls.call(m, function.wrapped, args, kwargs, site)
+        m.stack.thrown = outer
         if m.work.ran.get(function.node) != before:
             return result
+    if m.stack.is_statement(site) and function.resume is None and has(m.text.body(function)[0], cst.Yield):
+        return Unknown()  # a generator that nobody reads
     m.work.ran[function.node] = m.clock
     if _too_deep(m, function):
         return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.NO)
@@ -59,13 +63,15 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
 
 def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     state, (body, piece) = m.state, m.text.body(function)
+    if isinstance(function.autocast, Autocast) and function.autocast.casts:
+        args = amp.cast_inputs(m, args)
     frame = Frame(variables(), piece, function.frame, function.owner, args[0] if function.owner and args else None)
     frame.function, frame.given, frame.born = function, [*args, *kwargs.values()], m.tick()
     complete = parameters(m, function, args, kwargs, frame, entry=site.node is function.node)
     if complete or function.name != "forward":
         m.work.reached.add(function.node)
         m.work.mentioned |= piece.mentions if function.text is not None else frozenset()
-    unused = m.stack.is_statement(site)
+    unused = m.stack.is_statement(site) or m.stack.thrown is function.node
     m.stack.functions.append(function)
     m.stack.calls.append(site)
     m.stack.frames.append(frame)
@@ -75,6 +81,8 @@ def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Val
     if function.grad is not None:
         state.set(state.modes, "grad", function.grad)
         state.set(state.modes, "inference", function.inference or modes.get("inference"))
+    if function.autocast is not None:
+        amp.switch(m, function.autocast)
     try:
         if not isinstance(body, cst.BaseSuite):
             return evaluate(m, body, frame)
@@ -92,6 +100,8 @@ def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Val
         if function.name not in ("__enter__", "__exit__"):  # these may switch it for the caller
             state.set(state.modes, "grad", modes.get("grad", True))
             state.set(state.modes, "inference", modes.get("inference"))
+            if state.modes.get("autocast") is not modes.get("autocast"):
+                state.set(state.modes, "autocast", modes.get("autocast"))
         m.stack.stepping = stepping
         frame.exits.clear()
         m.stack.functions.pop()

@@ -12,7 +12,7 @@ from ..heap.state import Exit
 from ..heap.values import Cell, CellState, Const, Object, Tensor, Tuple, Unknown, Value
 from ..models import iteration, lineage, modules
 from ..program import wording
-from ..program.nodes import parts
+from ..program.nodes import has
 from ..trace import events, holdings
 from ..trace.callables import Bound
 from ..trace.frames import Frame, Function, Loop
@@ -80,15 +80,8 @@ def _generator(m: Trace, node: cst.For, func: cst.BaseExpression, frame: Frame) 
 
 def _yields(m: Trace, node: cst.For, function: Function) -> bool:
     """Return whether a function is a generator, and the loop over it runs it to its end."""
-    yields = not function.managed and _has(m.text.body(function)[0], cst.Yield)
-    return yields and not _has(node.body, cst.Break, cst.Return, cst.Yield)
-
-
-def _has(node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> bool:
-    """Return whether a body contains such nodes, outside of nested functions."""
-    if isinstance(node, (cst.FunctionDef, cst.Lambda)):
-        return False
-    return isinstance(node, kinds) or any(_has(part, *kinds) for part in parts(node))
+    yields = not function.managed and has(m.text.body(function)[0], cst.Yield)
+    return yields and not has(node.body, cst.Break, cst.Return, cst.Yield)
 
 
 def _interleaved(

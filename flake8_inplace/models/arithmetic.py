@@ -170,7 +170,7 @@ def _one_of_many(m: Trace, item: Value) -> Value:
     item = m.see(item)
     if not isinstance(item, Tensor):
         return item
-    same = Tensor(item.storage, item.cell, item.view, item.contiguous, item.dims)
+    same = Tensor(item.storage, item.cell, item.view, item.contiguous, item.dims, item.dtype)
     same.origin, same.time, same.lead = item.origin, item.time, Dimension.ROW
     return same
 

@@ -78,7 +78,7 @@ def _parameter(call: Call) -> Value:
     cell = Cell(Grad.YES if on else Grad.NO)
     if isinstance(data, Tensor):
         view = data.view if data.view is View.EXPANDED else View.NONE
-        return Tensor(data.storage, cell, view, data.contiguous)
+        return Tensor(data.storage, cell, view, data.contiguous, dtype=data.dtype)
     return Tensor(cell=cell)
 
 

@@ -75,6 +75,7 @@ def _tuple(call: Call) -> Value:
 @builtin("sorted", "iter", "set")
 def _in_some_order(call: Call) -> Value:
     items, exact = _elements(call)
+    rank(call, items)
     return List(items, not exact)
 
 
@@ -89,6 +90,13 @@ def _elements(call: Call) -> tuple[list[Value], bool]:
     return elements(call.m, call.args[0]) if call.args else ([], True)
 
 
+def rank(call: Call, items: list[Value]) -> None:
+    """``key=``: a function is called with each element, to put them in order."""
+    key = call.kwargs.get("key", NONE)
+    for item in items if key != NONE else ():
+        call.m.call(key, [item], {}, call.site)
+
+
 @builtin("next")
 def _next(call: Call) -> Value:
     items, _ = _elements(call)
@@ -98,6 +106,7 @@ def _next(call: Call) -> Value:
 @builtin("max", "min")
 def _extreme(call: Call) -> Value:
     m, args = call.m, call.args
+    rank(call, _elements(call)[0] if len(args) == 1 and "key" in call.kwargs else args)
     if len(args) == 1 and "key" in call.kwargs:
         return get_item(m, call.seen(0), Unknown(scalar=True))
     if any(isinstance(m.see(a), Tensor) for a in args) or m.history(*args):

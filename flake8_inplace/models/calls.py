@@ -25,17 +25,20 @@ from ..program.site import Site
 from ..program.wording import called_name
 from ..torchfacts import ops as facts
 from ..trace import events, holdings
-from ..trace.callables import Bound, GradMode, Method, Partial, Super, Transform
+from ..trace.callables import Autocast, Bound, GradMode, Method, MethodCaller, Partial, Super, Transform
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
 from . import (
+    amp,
     autograd,
     builtins,
     classes,
     dicts,
+    handed,
     higher,
     instances,
     iterators,
+    lazy,
     lineage,
     lists,
     methods,
@@ -51,7 +54,7 @@ from . import (
 )
 from .registry import Call, call_model, call_package, package
 
-FUNCTIONS = (autograd, builtins, higher, iterators, nn, numpy, stdlib, transforms)
+FUNCTIONS = (amp, autograd, builtins, handed, higher, iterators, nn, numpy, stdlib, transforms)
 """The modules that register models of functions and classes; those of methods are imported where they are called."""
 
 
@@ -59,6 +62,8 @@ def call(m: Trace, callee: Value, args: list[Value], kwargs: dict[str, Value], s
     """Call any value."""
     m.budget.call()
     callee = m.see(callee)
+    if not isinstance(callee, (Function, Bound)):
+        lazy.read(m, *args, *kwargs.values())
     if isinstance(callee, Unknown) and callee.default is not None:
         callee = m.see(callee.default)
     match callee:
@@ -76,6 +81,9 @@ def call(m: Trace, callee: Value, args: list[Value], kwargs: dict[str, Value], s
             return made
         case Partial():
             return call(m, callee.function, [*callee.args, *args], {**callee.kwargs, **kwargs}, site)
+        case MethodCaller() if args:
+            bound = _method_of(m, m.promote(args[0]), callee.name, site)
+            return call(m, bound, list(callee.args), callee.kwargs, site)
         case Transform():
             return transforms.transformed(callee, Call(m, "", args, kwargs, site))
         case Ref():
@@ -90,10 +98,18 @@ def call(m: Trace, callee: Value, args: list[Value], kwargs: dict[str, Value], s
     if isinstance(callee, GradMode):
         made = m.see(args[0]) if args else callee
         return replace(made, grad=callee.on, inference=callee.inference) if isinstance(made, Function) else made
+    if isinstance(callee, Autocast):
+        made = m.see(args[0]) if args else callee
+        return replace(made, autocast=callee) if isinstance(made, Function) else made
     if isinstance(callee, Unknown) and callee.scalar:
         return Unknown(scalar=True)
     given = Call(m, "", args, kwargs, site)
+    handed.may_call(given)
     return _possibly(unknowns.unknown_module(given, callee), given)
+
+
+def _method_of(m: Trace, owner: Value, name: str, site: Site) -> Value:
+    return classes.attribute(m, owner, name, site) if isinstance(owner, Object) else Method(owner, name, site.node)
 
 
 def _possibly(result: Value, call: Call) -> Value:
@@ -164,6 +180,10 @@ def call_ref(call: Call) -> Value:
     return _unknown(call)
 
 
+_LATER = ("builtins.", "torch.", "signal.", "atexit.", "argparse.")
+"""Packages whose functions call nothing that they are given, or do so at another time."""
+
+
 def _build(call: Call) -> Value | None:
     return nn.build(call.m, call.name, call.args, call.kwargs)
 
@@ -183,6 +203,8 @@ def _unknown(call: Call) -> Value:
     """Call something of which only the name is known."""
     m, args = call.m, call.args
     last = call.name.rpartition(".")[2]
+    if not (last[:1].isupper() or call.name.startswith(_LATER)):
+        handed.may_call(call)
     if last[:1].isupper() and not any(isinstance(m.see(a), Tensor) for a in args):
         return Object(lineage.STRANGER, {f"init.{key}": value for key, value in call.kwargs.items()})
     if m.stack.is_statement(call.site) and not call.name.startswith("torch."):

@@ -142,6 +142,9 @@ def _has_method(cls: Value, name: str) -> bool:
         return True
     if isinstance(cls, Ref) and cls.name.startswith(("torch.optim.", "torch.autograd.", "torch.utils.hooks.")):
         return True
+    known = (base.name for base in lineage(cls) if isinstance(base, Ref) and base.name not in MODULES)
+    if any(name in METHODS.get(base, ()) for base in known):
+        return True
     modelled = name in ("forward", "__call__") or any(name in METHODS[of] for of in MODULES)
     return modelled and is_module(cls)
 

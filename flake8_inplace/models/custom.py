@@ -142,7 +142,7 @@ def _outputs(m: Trace, result: Value, grad: Grad, node: Node, given: list[Tensor
     if isinstance(result, Tensor) and m.cell(result).node is not node:
         alias = result.view is not View.NONE or result in given
         view = View.CUSTOM if alias and result.origin is not Source.MAYBE_ALIAS else View.NONE
-        return Tensor(result.storage, Cell(grad, node, leaf=False), view)
+        return Tensor(result.storage, Cell(grad, node, leaf=False), view, dtype=result.dtype)
     if isinstance(result, Unknown) and not result.scalar:
         return Unknown(grad, node, likely=True)
     return result

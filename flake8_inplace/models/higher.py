@@ -7,6 +7,7 @@ from ..program.site import Site
 from ..trace.callables import Partial
 from ..trace.trace import Trace
 from .iteration import elements
+from .lazy import lazily
 from .registry import Call, builtin, model
 
 
@@ -22,7 +23,7 @@ def _map(call: Call) -> Value | None:
     if not call.args:
         return None
     rows, exact = _rows(call)
-    return List([call.m.call(call.args[0], row, {}, call.site) for row in rows], not exact)
+    return lazily(call.m, lambda: ([call.m.call(call.args[0], row, {}, call.site) for row in rows], exact))
 
 
 @model("itertools.starmap")
@@ -31,12 +32,37 @@ def _starmap(call: Call) -> Value | None:
         return None
     packed, exact = _rows(call)
     rows = [elements(call.m, row[0])[0] for row in packed]
-    return List([call.m.call(call.args[0], row, {}, call.site) for row in rows], not exact)
+    return lazily(call.m, lambda: ([call.m.call(call.args[0], row, {}, call.site) for row in rows], exact))
 
 
 @builtin("filter")
+@model("itertools.takewhile", "itertools.dropwhile", "itertools.filterfalse")
 def _filter(call: Call) -> Value | None:
-    return List([row[0] for row in _rows(call)[0]], open=True) if call.args else None
+    """Some of the elements; the function is asked for each."""
+    if len(call.args) < 2:
+        return None
+    rows, _ = _rows(call)
+
+    def some() -> tuple[list[Value], bool]:
+        for row in rows if call.seen(0) != NONE else ():
+            call.m.call(call.args[0], row, {}, call.site)
+        return [row[0] for row in rows], False
+
+    return lazily(call.m, some)
+
+
+@model("itertools.groupby")
+def _group(call: Call) -> Value | None:
+    if not call.args:
+        return None
+    m, key = call.m, call.m.see(call.argument(1, "key"))
+    items, _ = elements(m, call.args[0])
+
+    def groups() -> tuple[list[Value], bool]:
+        keys = [m.call(key, [item], {}, call.site) if key != NONE else item for item in items]
+        return [Tuple((found, List(items, open=True))) for found in keys[:2]], False
+
+    return lazily(m, groups)
 
 
 @model("functools.reduce")

@@ -9,6 +9,7 @@ from ..heap.values import (
     CellState,
     Const,
     Dimension,
+    DType,
     Grad,
     Node,
     Region,
@@ -27,7 +28,7 @@ from ..trace import events
 from ..trace.holdings import depth_of, reach, tensors_in
 from ..trace.log import Written
 from ..trace.trace import Trace
-from .operators import keep, write
+from .operators import hold_whole_numbers, keep, write
 from .refusals import unbatched
 from .tensors import fresh, view
 
@@ -86,7 +87,10 @@ def _tail_of_part(m: Trace, tensor: Tensor, index: Value) -> Dimension:
 
 def _index_node(m: Trace, tensor: Tensor, values: list[Value], index: Value, site: Site) -> Tensor:
     """The copy that advanced indexing makes; the index tensors themselves are saved."""
+    for one in tensors_in(m, index):
+        hold_whole_numbers(m, one)
     result = fresh()
+    result.dtype = tensor.dtype
     grad = max([m.grad(tensor), *(m.grad(m.see(v)) for v in values)]) if m.grad_mode else Grad.NO
     if grad:
         saves = _keep_indices(m, index, grad, site)
@@ -118,6 +122,8 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
     if expanded and not copies and (whole or Dimension.EXPANDED in (lead, _tail_of_part(m, tensor, index))):
         m.refuse("expand", site, depth=depth_of(m, tensor))
         return
+    for one in tensors_in(m, index) if copies else ():
+        hold_whole_numbers(m, one)
     sources = (source for given in (value, index) for source in tensors_in(m, given))
     events.assign_part(m, tensor, items_of(index), value, site)
     written = Written("setitem", (value,), items_of(index))
@@ -133,7 +139,7 @@ def _record(m: Trace, tensor: Tensor, index: Value, value: Value, site: Site) ->
     grad = max(m.cell(tensor).grad, reach(m, value))
     for source in tensors_in(m, value):
         events.record(m, source)
-    if grad:
+    if grad and tensor.dtype is not DType.INTEGRAL:
         saves = _keep_indices(m, index, grad, site) if is_advanced(m, index) else ()
         node = Node("setitem", saves, m.history(tensor, value))
         m.state.put(tensor.cell, CellState(grad, node, False))

@@ -28,7 +28,7 @@ from ..trace import events
 from ..trace.frames import Class
 from ..trace.log import STORED
 from ..trace.trace import Trace
-from . import classes, records, tensors
+from . import classes, lazy, records, tensors
 
 UNROLL = 4
 """Loops over this many known numbers or fewer are read once a number; all others twice."""
@@ -228,5 +228,6 @@ def _iterated(m: Trace, instance: Object) -> tuple[list[Value], bool]:
 def elements_all(m: Trace, value: List | Tuple) -> tuple[tuple[Value, ...], bool]:
     if isinstance(value, Tuple):
         return value.items, False
+    lazy.read(m, value)
     contents = m.state.get(value)
     return contents.items, contents.open

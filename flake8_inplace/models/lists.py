@@ -87,6 +87,9 @@ def _next(call: Call, value: List) -> Value:
 @method(LIST, "sort", "remove")
 @method(DEQUE, "rotate")
 def _rearrange(call: Call, value: List) -> Value:
+    key = call.kwargs.get("key", NONE)
+    for item in elements(call.m, value)[0] if key != NONE else ():
+        call.m.call(key, [item], {}, call.site)
     return NONE  # which elements stand where then does not matter
 
 

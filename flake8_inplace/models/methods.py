@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..heap.values import NONE, Array, Bindings, CellState, Const, Grad, Tensor, Unknown, Value, View, constant
+from ..heap.values import NONE, Array, Bindings, CellState, Const, DType, Grad, Tensor, Unknown, Value, View, constant
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace.callables import Method
@@ -60,6 +60,25 @@ def _requires_grad(call: registry.Call, tensor: Tensor) -> Value:
     return tensor
 
 
+@registry.method(TENSOR, "is_floating_point")
+def _is_floating_point(call: registry.Call, tensor: Tensor) -> Value:
+    """Integers never require grad."""
+    m = call.m
+    if tensor.dtype is DType.INTEGRAL:
+        return Const(False)
+    if tensor.dtype is DType.LOWER or m.grad(tensor) is Grad.YES:
+        return Const(True)
+    symbol = m.symbol(tensor.cell, "is_floating_point", scalar=True)
+    m.tests_grad(symbol, tensor.cell)
+    return symbol
+
+
+@registry.model("torch.is_floating_point")
+def _is_floating_point_of(call: registry.Call) -> Value | None:
+    tensor = call.m.promote(call.args[0]) if call.args else NONE
+    return _is_floating_point(call, tensor) if isinstance(tensor, Tensor) else None
+
+
 @registry.method(TENSOR, "numpy")
 def _numpy(call: registry.Call, tensor: Tensor) -> Value:
     return Array(tensor.storage, tensor)
@@ -93,6 +112,10 @@ def attribute(m: Trace, tensor: Tensor, name: str, site: Site) -> Value:
         return m.promote(m.symbol(tensor.cell, "grad"))
     if name == "is_leaf" and m.grad(tensor) is Grad.YES:
         return Const(m.cell(tensor).leaf)
+    if name == "dtype":
+        dtype = m.symbol(tensor, name, scalar=True)
+        m.tests_grad(m.symbol(dtype, "is_floating_point", scalar=True), tensor.cell)
+        return dtype
     if name in SAME_METADATA:
         return m.symbol(tensor, name, scalar=True)
     if name in VIEWS:

@@ -9,7 +9,7 @@ from ..program.pieces import Piece
 from ..trace import events, holdings
 from ..trace.callables import Bound, Partial
 from ..trace.frames import Class, Function
-from . import autograd, classes, containers, custom, dicts, lineage, lists, optim, records, tensors
+from . import autograd, classes, containers, custom, dicts, handed, lineage, lists, optim, records, tensors
 from .registry import Call, call_method, method, model
 from .unknowns import parameter_of
 
@@ -35,6 +35,9 @@ def _classes(call: Call, instance: Object) -> Iterator[str]:
         yield lineage.FUNCTION
     if instance.cls == custom.CONTEXT:
         yield custom.CONTEXT.name
+    if own := handed.own_class(instance.cls):
+        yield own
+        return
     if ITEMS in call.m.state.get(instance).items:
         yield LIST
         yield DICT
@@ -201,11 +204,19 @@ def _nothing(call: Call, instance: Object) -> Value:
 # -- functions that are called with modules
 
 
+@method(MODULE, "_apply")
+def _apply_to_tensors(call: Call, instance: Object) -> Value | None:
+    for tensor in holdings.held(call.m, instance, set()) if call.args else ():
+        call.m.call(call.args[0], [tensor], {}, call.site)
+    return instance
+
+
 @method(MODULE, "apply")
 def _apply(call: Call, instance: Object) -> Value | None:
     if not call.args or not lineage.is_module(instance.cls):
         return None
-    if _configures(call):
+    saved = any(call.m.state.get(tensor.storage) for tensor in holdings.held(call.m, instance, set()))
+    if saved or _configures(call):
         for module in holdings.submodules(call.m, instance):
             call.m.call(call.args[0], [module], {}, call.site)
     return instance

@@ -14,6 +14,7 @@ from ..heap.values import (
     CellState,
     Const,
     Dimension,
+    DType,
     Grad,
     List,
     Node,
@@ -32,8 +33,9 @@ from ..trace import events
 from ..trace.holdings import depth_of, tensors_in, unknowns
 from ..trace.log import PLAIN, Written
 from ..trace.trace import BATCHED, Trace
+from .amp import copies
 from .refusals import adds_up, overlaps, refusal, unbatched
-from .results import holds_integers, make_result, to_integers
+from .results import make_result
 
 _FILLING = frozenset("fill zero masked_fill index_fill fill_ zero_ masked_fill_ index_fill_ index_put_".split())
 """In-place operators that torch lets write to expanded memory."""
@@ -43,6 +45,9 @@ _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 """Operators over a list that save an element for the gradients of the others."""
 SAVES = 64
 """The most saves of one memory that are told apart: the first of them speak for the others."""
+_INDICES = frozenset({"index", "indices", "mask", "condition"})
+"""Parameters that are given integers or booleans."""
+_BITWISE = frozenset({"and", "or", "xor", "not"})
 _COMPARING = frozenset({"sub", "rsub", "eq", "ne", "equal", "allclose", "isclose", "dist", "mse_loss", "l1_loss"})
 """Operators that ask how two tensors differ."""
 
@@ -97,7 +102,10 @@ def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
         unknown.extend(unknowns(m, value))
     if op.name in ("eq", "ne") and _whole_number(bound.get("other", NONE)):
         for tensor in operands.get("self", ()):
-            _hold_whole_numbers(m, tensor)
+            hold_whole_numbers(m, tensor)
+    for name in operands if op.name.strip("_").removeprefix("bitwise_") in _BITWISE else _INDICES & operands.keys():
+        for tensor in operands[name]:
+            hold_whole_numbers(m, tensor)
     grads = {name: max(map(m.grad, tensors), default=Grad.NO) for name, tensors in operands.items()}
     recording = m.grad_mode and (not op.outs or any(out.differentiable for out in op.outs))
     for value in unknown if recording else ():
@@ -125,6 +133,8 @@ def _save_operands(m: Trace, call: _Call) -> list[Saved]:
             continue
         tensors = call.operands.get(save.slot, [])
         for index, tensor in enumerate(tensors):
+            if copies(m, call.op, tensor):
+                continue
             others = tensors[:index] + tensors[index + 1 :]
             if call.op.name not in _PRODUCTS or any(map(m.grad, others)):
                 saves.append(_keep(m, call, save.slot, tensor))
@@ -203,13 +213,13 @@ def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], ref
     if op.writes and not refused:
         returned = {out.of for out in op.outs if out.kind == "same"}
         for tensor in [t for name in op.writes if name in returned or not op.outs for t in call.operands.get(name, ())]:
-            if not holds_integers(tensor):
+            if tensor.dtype is not DType.INTEGRAL:
                 m.state.put(tensor.cell, CellState(max(m.cell(tensor).grad, call.grad), node, False))
     shared = {tensor.cell for tensor in call.given}
     for out, result in zip(op.outs, results, strict=True):
-        if out.differentiable and out.kind != "detached" and not to_integers(op, call.bound):
+        if out.differentiable and out.kind != "detached":
             for tensor in tensors_in(m, result):
-                if tensor.cell not in shared:
+                if tensor.cell not in shared and tensor.dtype is not DType.INTEGRAL:
                     tensor.cell.initial = CellState(call.grad, phi((tensor.cell.initial.node, node)), False)
 
 
@@ -229,7 +239,7 @@ def _alike(m: Trace, op: facts.Op, made: Value, grad: Grad) -> Value:
     if m.alike is None or not isinstance(made, Tensor):
         return made
     m.alike.number += 1
-    key = (m.alike.number, op.name, grad, made.dims, made.origin, made.lead, made.view, made.contiguous)
+    key = (m.alike.number, op.name, grad, made.dims, made.origin, made.lead, made.view, made.contiguous, made.dtype)
     return m.alike.made.setdefault(key, made)
 
 
@@ -237,8 +247,11 @@ def _whole_number(value: Value) -> bool:
     return isinstance(value, Const) and type(value.value) is int and value.value != 0
 
 
-def _hold_whole_numbers(m: Trace, tensor: Tensor) -> None:
-    """Labels, ids and masks are what is compared with a whole number; if nothing says otherwise, it has no gradient."""
+def hold_whole_numbers(m: Trace, tensor: Tensor) -> None:
+    """Labels, ids and masks are what is compared with a whole number; if nothing says otherwise, it has no gradient.
+
+    So are what indexes, and the operands of bitwise operators.
+    """
     state = m.cell(tensor)
     if state.grad is Grad.MAYBE:
         m.state.put(tensor.cell, CellState(Grad.NO, None, state.leaf))
@@ -305,6 +318,7 @@ def write(
 
     That is reported, and the tensor stays as it is. ``whole`` is False if only one part of it is written.
     """
+    grad = Grad.NO if tensor.dtype is DType.INTEGRAL else grad
     refused = refusal(m, tensor, grad, form, whole)
     events.attempt(m, tensor, form, site)
     overlapping = tensor.lead is Dimension.OVERLAPPING and adds_up(form, written.op)

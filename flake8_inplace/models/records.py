@@ -21,7 +21,7 @@ from ..heap.values import (
 )
 from ..trace import events
 from ..trace.trace import MODULES, Trace
-from . import tensors
+from . import lazy, tensors
 from .lineage import NAMED_TUPLE, PACKED, fields, inherits
 
 
@@ -74,11 +74,13 @@ def as_tuple(m: Trace, value: Value) -> Value:
     if isinstance(value, Object) and inherits(value.cls, NAMED_TUPLE.name):
         contents = m.state.get(value).items
         return Tuple(tuple(contents.get(name, Unknown()) for name in fields(value.cls)))
+    lazy.read(m, value)
     return value
 
 
 def as_list(m: Trace, value: Value) -> Value:
     value = m.see(value)
+    lazy.read(m, value)
     if isinstance(value, List):
         return List(m.state.get(value).items, m.state.get(value).open)
     if isinstance(value, Tuple):

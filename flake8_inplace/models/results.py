@@ -11,6 +11,8 @@ from ..heap.values import (
     Cell,
     Const,
     Dimension,
+    DType,
+    Grad,
     List,
     Origin,
     Ref,
@@ -27,6 +29,7 @@ from ..heap.values import (
 )
 from ..torchfacts import ops as facts
 from ..trace.trace import Trace
+from . import dtypes
 from .tensors import detached, fresh, view
 
 _TRANSPOSING = frozenset("transpose t permute T mT H mH swapaxes swapdims movedim moveaxis adjoint".split())
@@ -39,7 +42,6 @@ _BLANK |= {f"new_{name}" for name in _BLANK}
 _KINDS = {"views": View.MULTI_OUTPUT, "expand": View.EXPANDED}
 """Kinds of outputs in the facts that are views of another kind than the ordinary."""
 _FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.get_default_dtype"})
-_INTEGERS = frozenset(f"torch.{name}" for name in "bool uint8 int8 int16 int32 int64 short int long".split())
 
 
 def make_result(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Value:
@@ -54,7 +56,7 @@ def make_result(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list
 def _single(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
     bases = operands.get(out.of or "", [])
     if out.kind == "fresh" or not bases:
-        return _new(m, op, operands, bound)
+        return _new(m, op, out, operands, bound)
     base = bases[0]
     if out.kind == "same":
         return base
@@ -63,12 +65,13 @@ def _single(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Ten
     if out.kind == "unsafe":
         return Tensor(Storage(), Cell(), View.ORDINARY)
     if out.kind == "maybe":
-        return _view_or_copy(m, op, base, bound)
+        return _view_or_copy(m, op, out, base, bound)
     return _view(m, op, out, base, bound)
 
 
-def _new(m: Trace, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
+def _new(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
     made = fresh()
+    made.dtype = dtypes.of_result(m, op, out.integral, operands, bound)
     made.dims = _dims(m, op, operands, bound)
     made.origin = Source.BLANK if op.name in _BLANK else Source.COMPUTED
     made.lead = _lead(m, None, bound)
@@ -78,11 +81,18 @@ def _new(m: Trace, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bindi
     return made
 
 
-def _view_or_copy(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> Tensor:
+def _view_or_copy(m: Trace, op: facts.Op, out: facts.Out, base: Tensor, bound: Bindings) -> Tensor:
     """The result of ``reshape``, ``to`` and their like: a copy where that is sure."""
-    if (op.name in _COPYING_STRIDED and not base.contiguous) or _converts(op, bound):
-        return fresh()
+    wanted = DType.INTEGRAL if out.integral else dtypes.asked(m, op, bound)
+    dtype = base.dtype if wanted is None else wanted
+    if (op.name in _COPYING_STRIDED and not base.contiguous) or _converts(m, op, base, wanted, bound):
+        copy = fresh()
+        copy.dtype = dtype
+        return copy
     same = view(m, base, base.view)
+    same.dtype = dtype
+    if dtype is DType.INTEGRAL:
+        same.cell = Cell()
     same.origin = Source.MAYBE_CAST if op.name in ("to", "type", "type_as", "float") else Source.MAYBE_ALIAS
     same.dims = base.dims if op.name not in _COPYING_STRIDED else None
     sized = _lead(m, None, bound) if op.name == "reshape" else base.lead
@@ -185,24 +195,20 @@ def _depth(m: Trace, value: Value) -> int | None:
     return None
 
 
-def _converts(op: facts.Op, bound: Bindings) -> bool:
-    """Whether a conversion is to a type that tensors do not have from the start, and so copies."""
-    if op.name in ("double", "half", "bfloat16") or bound.get("copy", NONE) == Const(True):
+def _converts(m: Trace, op: facts.Op, base: Tensor, wanted: DType | None, bound: Bindings) -> bool:
+    """Whether a conversion is to a type that its tensor surely does not have, and so copies."""
+    if op.name in ("double", "half", "bfloat16"):
+        return op.name == "double" or base.dtype is not DType.LOWER
+    if bound.get("copy", NONE) == Const(True):
         return True
-    names = [value.name for value in bound.values() if isinstance(value, Ref)]
-    return op.name in ("to", "type", "type_as") and any(
-        name.startswith("torch.") and name not in _FLOAT for name in names
-    )
+    if wanted is DType.INTEGRAL:
+        return m.grad(base) is Grad.YES or base.dtype is DType.LOWER or _by_name(m, bound)
+    if base.dtype is DType.LOWER and (op.name == "float" or (wanted is DType.UNKNOWN and _by_name(m, bound))):
+        return True
+    return base.dtype is not wanted and _by_name(m, bound)
 
 
-def holds_integers(tensor: Tensor) -> bool:
-    """Whether a tensor was made with a type that has no gradient, which no write in place changes."""
-    given = tensor.made.values if tensor.made is not None and tensor.origin is Source.BLANK else ()
-    return any(isinstance(value, Ref) and value.name in _INTEGERS for value in given)
-
-
-def to_integers(op: facts.Op, bound: Bindings) -> bool:
-    """Whether a conversion is to a type that has no gradient."""
-    return op.name in ("to", "type") and any(
-        isinstance(value, Ref) and value.name in _INTEGERS for value in bound.values()
-    )
+def _by_name(m: Trace, bound: Bindings) -> bool:
+    """Whether a conversion names another type than the one that tensors have from the start."""
+    names = [value.name if isinstance(value, Ref) else constant(value) for value in map(m.see, bound.values())]
+    return any(isinstance(name, str) and name.startswith("torch.") and name not in _FLOAT for name in names)

@@ -49,6 +49,7 @@ def view(m: Trace, base: Tensor, kind: View = View.ORDINARY, contiguous: bool = 
         kind = View.EXPANDED if View.EXPANDED in (base.view, kind) else View.NO_GRAD
         cell = Cell(base=base.cell)
     part = Tensor(base.storage, cell, kind, base.contiguous and contiguous and kind is not View.EXPANDED)
+    part.dtype = base.dtype
     part.origin = base.origin if base.origin is Source.MAYBE_CAST else Source.OTHER
     part.time = base.time
     if kind is View.MULTI_OUTPUT and not part.time:
@@ -60,14 +61,15 @@ def view(m: Trace, base: Tensor, kind: View = View.ORDINARY, contiguous: bool = 
 
 def detached(m: Trace, base: Tensor) -> Tensor:
     """``detach()``: the same memory and version counter, no history."""
-    result = Tensor(base.storage, Cell(), base.view, base.contiguous)
+    result = Tensor(base.storage, Cell(), base.view, base.contiguous, dtype=base.dtype)
     result.origin, result.time, result.region = base.origin, m.tick(), base.region
     return result
 
 
 def data(m: Trace, base: Tensor) -> Tensor:
     """``.data``: the same memory, a version counter of its own."""
-    result = Tensor(Storage(hidden=base.storage), Cell(base=base.cell), base.view, base.contiguous)
+    memory, cell = Storage(hidden=base.storage), Cell(base=base.cell)
+    result = Tensor(memory, cell, base.view, base.contiguous, dtype=base.dtype)
     result.time = m.tick()
     if base.origin in UNCERTAIN:
         result.origin = base.origin
@@ -87,7 +89,8 @@ def hooked(m: Trace, value: Value) -> Value:
         return Tuple(tuple(hooked(m, item) for item in value.items))
     if isinstance(value, Tensor) and m.grad(value) is Grad.YES:
         node = Node("BackwardHookFunction", (), m.history(value))
-        return Tensor(value.storage, Cell(Grad.YES, node, False), View.BACKWARD_HOOK, value.contiguous)
+        cell = Cell(Grad.YES, node, False)
+        return Tensor(value.storage, cell, View.BACKWARD_HOOK, value.contiguous, dtype=value.dtype)
     return value
 
 

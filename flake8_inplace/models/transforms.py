@@ -40,7 +40,7 @@ def transformed(transform: Transform, call: Call) -> Value:
         axes = dims.items if isinstance(dims, Tuple) else ()
         for index, arg in enumerate(inputs):
             if isinstance(arg, Tensor) and (index >= len(axes) or m.see(axes[index]) != NONE):
-                row = Tensor(arg.storage, arg.cell, arg.view, arg.contiguous)
+                row = Tensor(arg.storage, arg.cell, arg.view, arg.contiguous, dtype=arg.dtype)
                 inputs[index] = row
                 m.state.set(batched, row, True)
         result = m.call(transform.function, inputs, call.kwargs, call.site)
@@ -56,6 +56,16 @@ def transformed(transform: Transform, call: Call) -> Value:
     return Unknown()
 
 
+@model("torch.func.vjp", "functorch.vjp", "torch.func.linearize")
+def _vjp(call: Call) -> Value | None:
+    """The function runs at once; the result of ``vjp`` is what it returns, and a function that goes back."""
+    if not call.args:
+        return None
+    inputs = list(call.args[1:])
+    transformed(Transform("grad", call.args[0], NONE), Call(call.m, call.name, inputs, {}, call.site))
+    return Tuple((Unknown(), Unknown()))
+
+
 @model("torch.func.functional_call", "torch.nn.utils.stateless.functional_call")
 def _functional_call(call: Call) -> Value | None:
     """A module called with other parameters, which it saves as it would its own."""
@@ -65,7 +75,7 @@ def _functional_call(call: Call) -> Value | None:
     values = list(m.state.get(given).items.values()) if isinstance(given, Dict) else [given]
     held = [tensor for value in values for tensor in holdings.tensors_in(m, value)]
     grad = max((holdings.reach(m, value) for value in (*call.args, *held)), default=Grad.NO)
-    if not m.grad_mode or not grad:
+    if not m.grad_mode or not grad or m.state.modes.get("autocast"):
         return Unknown()
     saves = tuple(operators.keep(m, "functional_call", "parameters", tensor.storage, call.site) for tensor in held)
     for tensor in held:

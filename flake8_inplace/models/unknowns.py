@@ -6,7 +6,7 @@ from ..heap.values import NONE, Cell, Const, Grad, List, Node, Tensor, Unknown, 
 from ..torchfacts import ops as facts
 from ..trace import events, holdings
 from ..trace.trace import MODULES, Trace
-from . import methods, operators, tensors
+from . import handed, methods, operators, tensors
 from .registry import Call
 
 
@@ -14,7 +14,7 @@ def unknown_module(call: Call, module: Value) -> Value:
     """Call something unknown; if its ``parameters()`` were asked for before, it is a module and saves them."""
     m, values = call.m, [module, *call.values]
     parameter = m.see(m.symbols.get(("parameter", module), NONE))
-    if not isinstance(parameter, Tensor) or not m.grad_mode:
+    if not isinstance(parameter, Tensor) or not m.grad_mode or m.state.modes.get("autocast"):
         return tensors.unknown_call(m, *values)
     saved = operators.keep(m, "this module", "parameters", parameter.storage, call.site)
     node = Node("module", (saved,), m.history(*values))
@@ -53,6 +53,8 @@ def unknown_method(call: Call, receiver: Unknown) -> Value:
     others = [m.see(value) for value in call.values]
     if tensors.is_method(name) and all(isinstance(other, Const) or is_number(other) for other in others):
         return _if_tensor(call, receiver)
+    if not name.startswith("register_"):
+        handed.may_call(call)
     return tensors.unknown_call(m, receiver, *call.values)
 
 

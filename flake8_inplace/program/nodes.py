@@ -78,3 +78,10 @@ _SILENT = frozenset({"lpar", "rpar", "lbracket", "rbracket", "comma", "dot", "eq
 @cache
 def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(kind) if field.name not in _SILENT | _spaces(kind).keys())
+
+
+def has(node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> bool:
+    """Return whether a body contains such nodes, outside of nested functions."""
+    if isinstance(node, (cst.FunctionDef, cst.Lambda)):
+        return False
+    return isinstance(node, kinds) or any(has(part, *kinds) for part in parts(node))

@@ -13,7 +13,7 @@ from .units import Group, Triggers, Unit
 
 _BUILDERS = frozenset({"__init__", "__new__", "__post_init__"})
 """Methods that make an instance: nothing that other methods do comes before them."""
-_RUNNERS = frozenset({"forward", "backward", "setup_context", "jvp", "vmap", "step"})
+_RUNNERS = frozenset({"forward", "backward", "setup_context", "jvp", "vmap", "step", "run"})
 """Methods that run without being mentioned, as those with two underscores do."""
 
 

@@ -230,7 +230,7 @@ def _call(r: _Reading, node: ast.Call) -> None:
         r.makes = r.makes or _last_name(func) not in _never_inplace()  # nn.ReLU(True)
     if isinstance(func, ast.Name) and func.id == "hasattr":
         r.harmless.update(node.args)
-    if isinstance(func, ast.Name) and func.id == "getattr" and any(map(_ends_inplace, node.args[1:])):
+    if _last_name(func) in ("getattr", "methodcaller") and any(map(_ends_inplace, node.args)):
         r.writes = True
     if isinstance(func, ast.Attribute) and is_self(func.value):
         r.asked.add(func.attr)

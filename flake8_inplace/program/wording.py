@@ -39,7 +39,9 @@ def written_name(node: cst.CSTNode, is_module: Callable[[str], bool]) -> str:
     ``is_module`` tells the modules among the variables: their functions write to an argument, as ``F.relu_(x)`` does.
     """
     if isinstance(node, cst.Call):
-        if isinstance(node.func, cst.Attribute) and not _is_function(node.func, is_module):
+        if isinstance(node.func, cst.Call) and called_name(node.func) == "getattr" and node.func.args:
+            node = node.func.args[0].value
+        elif isinstance(node.func, cst.Attribute) and not _is_function(node.func, is_module):
             node = node.func.value
         elif node.args and not node.args[0].star:
             node = node.args[0].value

@@ -65,6 +65,15 @@ class Partial(Callable_):
 
 
 @sealed(frozen=True, slots=True, eq=False)
+class MethodCaller(Callable_):
+    """``operator.methodcaller``: calls a method of what it is called with."""
+
+    name: str
+    args: tuple[Value, ...]
+    kwargs: dict[str, Value]
+
+
+@sealed(frozen=True, slots=True, eq=False)
 class Transform(Callable_):
     """A function that ``torch.func`` transformed: with ``vmap`` over the dimensions ``dims``, or with ``grad``."""
 
@@ -79,6 +88,19 @@ class GradMode(Callable_):
 
     on: bool
     inference: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Autocast(Callable_):
+    """``torch.autocast``, as a context manager or decorator, for one type of device.
+
+    ``on`` is None if the program decides it when it runs. ``casts``: a function that it decorates is given copies of
+    its arguments, cast to the lower precision, where autocast is on outside.
+    """
+
+    on: bool | None
+    device: str = ""
+    casts: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -57,6 +57,7 @@ class Function(Callable_):
     - ``text``: the piece with its body, if the scan cut it out. ``node`` then has only the head.
     - ``kind``: "", "static", "class", "property", "setter", or "cached" (a cached property).
     - ``grad``, ``inference``: the grad mode that a decorator sets, or None; whether it sets inference mode.
+    - ``autocast``: the ``torch.autocast`` that decorates it.
     - ``compiled``: ``torch.compile`` or ``torch.jit.script`` decorates it.
     - ``managed``: ``contextlib.contextmanager`` decorates it.
     - ``tensors``: the parameters that are annotated as tensors.
@@ -79,6 +80,7 @@ class Function(Callable_):
     tensors: tuple[str, ...] = ()
     resume: Callable[[Value], None] | None = None
     wrapped: Value | None = None
+    autocast: Value | None = None
 
 
 @sealed(frozen=True, slots=True, eq=False)

@@ -177,10 +177,14 @@ class Trace(ABC):
         if all(self.state.get(cell).grad is Grad.YES for cell in cells):
             return Const(True)
         symbol = self.symbol("requires_grad", *cells, scalar=True)
-        for cell in cells:
-            tests = self.state[GRAD_TESTS]
-            self.state.set(tests, cell, tests.get(cell, frozenset()) | {symbol})
+        self.tests_grad(symbol, *cells)
         return symbol
+
+    def tests_grad(self, symbol: Unknown, *cells: Cell) -> None:
+        """Note that a symbol is true if one of these cells requires grad: on paths where it is false, none does."""
+        tests = self.state[GRAD_TESTS]
+        for cell in cells:
+            self.state.set(tests, cell, tests.get(cell, frozenset()) | {symbol})
 
     def without_grad(self, cell: Cell) -> bool:
         """Return whether the program tested that a tensor doesn't require grad, on the present path."""

@@ -1,0 +1,115 @@
+"""Which parameters of a function its text proves to be tensors, wherever in the function the proof stands.
+
+A statement that every run comes to proves it: a function of torch takes a tensor there, or only tensors have such a
+method. It is a proof as well if a variable is proven that was computed from nothing but the parameter: ``t = t.exp()``,
+and then ``t.mul_(2)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from ..heap.values import Ref
+from ..program import wording
+from ..program.nodes import has, parts
+from ..torchfacts import ops as facts
+from ..trace.frames import Frame, Function
+from ..trace.trace import Trace
+from .dispatch import evaluate
+
+_LEAVING = (cst.Return, cst.Raise, cst.Break, cst.Continue)
+_CONDITIONAL = (cst.Lambda, cst.IfExp, cst.BooleanOperation, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
+_Roots = dict[str, frozenset[str]]
+"""The parameters that are tensors if a variable is one."""
+
+
+def proven(m: Trace, function: Function, names: frozenset[str]) -> frozenset[str]:
+    """The parameters among these that are surely tensors."""
+    body = m.text.body(function)[0]
+    roots = {name: frozenset({name}) for name in names}
+    found: frozenset[str] = frozenset()
+    for statement in _always(body) if names and isinstance(body, cst.BaseSuite) else ():
+        for name in _used_as_tensors(m, statement, function.frame):
+            found |= roots.get(name, frozenset())
+        _rebind(statement, roots)
+    return found
+
+
+def _always(body: cst.BaseSuite) -> Iterator[cst.CSTNode]:
+    """The simple statements that every run of a body comes to."""
+    for line in body.body:
+        if isinstance(line, cst.SimpleStatementLine):
+            yield from line.body
+        elif isinstance(line, cst.With):
+            yield from _always(line.body)
+        elif not isinstance(line, (cst.FunctionDef, cst.ClassDef)):
+            yield line  # it may bind variables
+            if has(line, *_LEAVING):
+                return
+
+
+def _rebind(statement: cst.CSTNode, roots: _Roots) -> None:
+    """A statement binds variables anew."""
+    if isinstance(statement, cst.BaseCompoundStatement):
+        for name in frozenset(wording.mentioned(statement)) & roots.keys():
+            if _binds(statement, name):
+                del roots[name]
+    elif isinstance(statement, cst.Assign):
+        made = _roots_of(statement.value, roots)
+        for name in wording.targets(statement):
+            roots.pop(name, None)
+            if made and len(statement.targets) == 1 and isinstance(statement.targets[0].target, cst.Name):
+                roots[name] = made
+    elif isinstance(statement, cst.AnnAssign) and isinstance(statement.target, cst.Name):
+        roots.pop(statement.target.value, None)
+
+
+def _binds(node: cst.CSTNode, name: str) -> bool:
+    """Whether a statement binds a variable, in any of its parts."""
+    target = node.target if isinstance(node, (cst.For, cst.NamedExpr, cst.AnnAssign)) else node
+    if name in wording.targets(target):
+        return target is not node or isinstance(node, cst.Assign)
+    return any(_binds(part, name) for part in parts(node))
+
+
+def _roots_of(node: cst.BaseExpression, roots: _Roots) -> frozenset[str]:
+    """The parameters that are tensors if what an expression computes is one: of ``-x.exp() * 2``, ``x``."""
+    if isinstance(node, cst.Name):
+        return roots.get(node.value, frozenset())
+    if isinstance(node, cst.UnaryOperation):
+        return _roots_of(node.expression, roots)
+    if isinstance(node, cst.BinaryOperation):
+        sides = [side for side in (node.left, node.right) if not isinstance(side, (cst.Integer, cst.Float))]
+        return _roots_of(sides[0], roots) if len(sides) == 1 else frozenset()
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        name = node.func.attr.value
+        computes = name in facts.tensor_methods() and name not in facts.scalar_methods()
+        return _roots_of(node.func.value, roots) if computes else frozenset()
+    return frozenset()
+
+
+def _used_as_tensors(m: Trace, node: cst.CSTNode, frame: Frame) -> Iterator[str]:
+    """The variables that a statement uses as only tensors can be used, whatever comes of its conditions."""
+    if isinstance(node, (cst.BaseCompoundStatement, *_CONDITIONAL)):
+        return
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        owner, name = node.func.value, node.func.attr.value
+        if isinstance(owner, cst.Name) and name in facts.tensor_only_methods():
+            yield owner.value
+        first = node.args[0].value if node.args and not node.args[0].star and node.args[0].keyword is None else None
+        if isinstance(first, cst.Name) and _takes_tensor(m, node.func, frame):
+            yield first.value
+    for part in parts(node):
+        yield from _used_as_tensors(m, part, frame)
+
+
+def _takes_tensor(m: Trace, func: cst.Attribute, frame: Frame) -> bool:
+    """Whether a function of torch takes nothing but a tensor first: ``torch.sigmoid``, ``F.relu``."""
+    root: cst.BaseExpression = func
+    while isinstance(root, cst.Attribute):
+        root = root.value
+    callee = m.see(evaluate(m, func, frame)) if isinstance(root, cst.Name) else None
+    ops = facts.lookup(callee.name) if isinstance(callee, Ref) and callee.name.startswith("torch.") else ()
+    return bool(ops) and all(op.params and op.params[0].kind == "tensor" for op in ops)

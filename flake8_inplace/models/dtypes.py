@@ -1,0 +1,91 @@
+"""What is known of the types of elements: what conversions and operators make of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..heap.values import NONE, Bindings, Const, DType, List, Ref, Tensor, Tuple, Unknown, Value
+from ..torchfacts import autocast
+from ..torchfacts import ops as facts
+from ..trace.callables import Autocast
+from ..trace.trace import Trace
+
+_TYPES = dict.fromkeys("bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 short int long".split(), DType.INTEGRAL)
+_TYPES |= {f"{name}Tensor": DType.INTEGRAL for name in "Bool Byte Char Short Int Long".split()}
+_TYPES |= dict.fromkeys("bfloat16 half float16 BFloat16Tensor HalfTensor".split(), DType.LOWER)
+_TYPES |= dict.fromkeys("float float32 float64 double FloatTensor DoubleTensor".split(), DType.UNKNOWN)
+_CONVERSIONS = {"half": DType.LOWER, "bfloat16": DType.LOWER, "float": DType.UNKNOWN, "double": DType.UNKNOWN}
+_WHOLE = frozenset({"randint", "randperm"})
+_EXACT = frozenset(
+    "add sub mul neg abs clamp clamp_min clamp_max maximum minimum max min sum cumsum cat stack clone floor_divide "
+    "remainder gather index_select take masked_select roll flip repeat repeat_interleave unique sort diff where "
+    "masked_fill scatter scatter_add index_add".split()
+)
+"""Operators that compute integers of integers."""
+_SELECTING = frozenset("condition mask index indices target weight bias running_mean running_var".split())
+"""Operands that the type of a result does not depend on."""
+
+
+def named(value: Value) -> DType | None:
+    """The type that a value names, ``torch.long`` or ``"torch.LongTensor"``; None if it names none."""
+    name = value.name if isinstance(value, Ref) else value.value if isinstance(value, Const) else None
+    return _TYPES.get(name.rpartition(".")[2]) if isinstance(name, str) and name.startswith("torch.") else None
+
+
+def asked(m: Trace, op: facts.Op, bound: Bindings) -> DType | None:
+    """The type that a call asks for, by its name or by a tensor that has it; None if it asks for none."""
+    if op.name in _CONVERSIONS:
+        return _CONVERSIONS[op.name]
+    if op.name in ("to", "type_as") and isinstance(other := m.see(bound.get("other", NONE)), Tensor):
+        return other.dtype
+    found = [dtype for value in bound.values() if (dtype := named(m.see(value))) is not None]
+    if found or op.name not in ("to", "type"):
+        return found[0] if found else None
+    opaque = any(isinstance(m.see(value), Unknown) for name, value in bound.items() if name != "self")
+    return DType.UNKNOWN if opaque else None
+
+
+def of_result(m: Trace, op: facts.Op, integral: bool, operands: dict[str, list[Tensor]], bound: Bindings) -> DType:
+    """The type of what an operator computes."""
+    if integral:
+        return DType.INTEGRAL
+    wanted = asked(m, op, bound)
+    if wanted is not None:
+        return wanted
+    mode = m.state.modes.get("autocast")
+    if mode and autocast.lowers(op.name):
+        return DType.LOWER if isinstance(mode, Autocast) else DType.UNKNOWN
+    if mode and autocast.raises(op.name, mode.device if isinstance(mode, Autocast) else ""):
+        return DType.UNKNOWN
+    if op.name in _WHOLE or (op.name in ("tensor", "as_tensor") and _whole(m, bound.get("data", NONE))):
+        return DType.INTEGRAL
+    return _common(m, op, operands, bound)
+
+
+def _common(m: Trace, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bindings) -> DType:
+    """The type that all operands have in common, where the operator keeps it."""
+    counted = [p.name for p in op.params if p.kind != "other" and p.name not in _SELECTING and p.name[:5] != "self."]
+    if any(isinstance(m.see(bound.get(name, NONE)), Unknown) for name in counted):
+        return DType.UNKNOWN
+    types = {tensor.dtype for name in counted for tensor in operands.get(name, ())}
+    if types == {DType.INTEGRAL}:
+        exact = op.name.endswith("_like") or op.name.startswith("new_")
+        return DType.INTEGRAL if exact or (op.name in _EXACT and _integers(m, bound.values())) else DType.UNKNOWN
+    return DType.LOWER if types and types <= {DType.LOWER, DType.INTEGRAL} else DType.UNKNOWN
+
+
+def _integers(m: Trace, values: Iterable[Value]) -> bool:
+    """Whether no number among these is one with a fraction, as far as they are known."""
+    return all(
+        isinstance(seen, (Const, Tensor)) and type(getattr(seen, "value", 0)) is not float
+        for seen in map(m.see, values)
+    )
+
+
+def _whole(m: Trace, value: Value) -> bool:
+    """Whether a value is a whole number, or a list of lists of them."""
+    value = m.see(value)
+    if isinstance(value, Const):
+        return type(value.value) in (int, bool)
+    items = value.items if isinstance(value, Tuple) else m.state.get(value).items if isinstance(value, List) else ()
+    return bool(items) and all(_whole(m, item) for item in items)

@@ -1,0 +1,255 @@
+"""Code of Python and PyTorch that is handed a function and calls it: threads, pools, timers, callbacks."""
+
+from __future__ import annotations
+
+from ..heap.state import Exit
+from ..heap.values import NONE, Dict, List, Object, Ref, Tuple, Unknown, Value
+from ..trace import events
+from ..trace.callables import Bound, MethodCaller, Partial
+from ..trace.frames import Function
+from ..trace.trace import Trace
+from . import containers, lineage
+from .iteration import elements
+from .registry import Call, method, model
+
+THREAD = Ref("threading.Thread")
+POOL = Ref("multiprocessing.pool.Pool")
+EXECUTOR = Ref("concurrent.futures.Executor")
+FUTURE = Ref("concurrent.futures.Future")
+RESULT = Ref("multiprocessing.pool.AsyncResult")
+TIMER = Ref("timeit.Timer")
+STACK = Ref("contextlib.ExitStack")
+CLASSES = frozenset({THREAD, POOL, EXECUTOR, FUTURE, RESULT, TIMER, STACK})
+"""The classes of this module, whose methods are models."""
+
+
+def may_call(call: Call) -> None:
+    """Code that is not shown may call the functions that it is given, with arguments that nobody knows."""
+    for value in call.values:
+        function = call.m.see(value)
+        if isinstance(function, (Function, Bound, Partial)) and _matters(function):
+            _maybe(call, function)
+
+
+def _matters(function: Value) -> bool:
+    """Whether a function may overwrite something. Of a lambda the scan does not tell."""
+    while isinstance(function, (Bound, Partial)):
+        function = function.function
+    if not isinstance(function, Function):
+        return False
+    return function.text is None or function.text.worth
+
+
+def _maybe(call: Call, function: Value) -> None:
+    m = call.m
+    mark, called = m.state.mark(), frozenset({(Unknown(scalar=True), True)})
+    m.state.assume(called)
+    reached = m.work.reached.copy()
+    m.call(function, _unknowns(function), {}, call.site)
+    m.work.reached = reached  # other code may call it with arguments that are known
+    changed = m.state.changes(mark)
+    m.state.merge(mark, [Exit(called, changed), Exit(frozenset((symbol, False) for symbol, _ in called), {})])
+
+
+def _unknowns(function: Value) -> list[Value]:
+    """As many unknown arguments as a function asks for."""
+    given = 0
+    while isinstance(function, (Bound, Partial)):
+        given += 1 if isinstance(function, Bound) else len(function.args)
+        function = function.function
+    if not isinstance(function, Function):
+        return []
+    params = (*function.node.params.posonly_params, *function.node.params.params)
+    required = [param for param in params if param.default is None]
+    return [*(Unknown() for _ in required[given:])]
+
+
+def _arguments(m: Trace, given: Value) -> list[Value]:
+    """The elements of a tuple of arguments."""
+    return elements(m, given)[0] if m.see(given) != NONE else []
+
+
+def _named(m: Trace, given: Value) -> dict[str, Value]:
+    table = m.see(given)
+    return {str(name): value for name, value in m.state.get(table).items.items()} if isinstance(table, Dict) else {}
+
+
+# -- threads
+
+
+@model("threading.Thread")
+def _thread(call: Call) -> Value:
+    names = ("group", "target", "name", "args", "kwargs")
+    return Object(THREAD, {**dict(zip(names, call.args, strict=False)), **call.kwargs})
+
+
+@model("threading.Timer")
+def _timer(call: Call) -> Value:
+    names = ("interval", "target", "args", "kwargs")
+    given = {"target" if name == "function" else name: value for name, value in call.kwargs.items()}
+    return Object(THREAD, {**dict(zip(names, call.args, strict=False)), **given})
+
+
+@method(THREAD.name, "start", "run")
+def _run_thread(call: Call, thread: Object) -> Value:
+    m, run = call.m, lineage.member(thread.cls, "run")
+    if isinstance(run, Function):
+        m.run(run, [thread], {}, call.site)
+        return NONE
+    held = m.state.get(thread).items
+    if (target := held.get("target", NONE)) != NONE:
+        m.call(target, _arguments(m, held.get("args", NONE)), _named(m, held.get("kwargs", NONE)), call.site)
+    return NONE
+
+
+@model("asyncio.to_thread")
+def _to_thread(call: Call) -> Value | None:
+    return call.m.call(call.args[0], call.args[1:], call.kwargs, call.site) if call.args else None
+
+
+# -- pools
+
+
+@model("concurrent.futures.ThreadPoolExecutor", "concurrent.futures.thread.ThreadPoolExecutor")
+def _executor(call: Call) -> Value:
+    return Object(EXECUTOR)
+
+
+@model("multiprocessing.pool.ThreadPool", "multiprocessing.dummy.Pool")
+def _pool(call: Call) -> Value:
+    return Object(POOL)
+
+
+@method(EXECUTOR.name, "submit")
+def _submit(call: Call, pool: Object) -> Value | None:
+    if not call.args:
+        return None
+    return Object(FUTURE, {"result": call.m.call(call.args[0], call.args[1:], call.kwargs, call.site)})
+
+
+@method(FUTURE.name, "result")
+@method(RESULT.name, "get")
+def _result(call: Call, future: Object) -> Value:
+    return call.m.state.get(future).items["result"]
+
+
+@method(EXECUTOR.name, "map")
+def _map_columns(call: Call, pool: Object) -> Value | None:
+    """``pool.map(f, xs, ys)``, which calls the function at once, read or not."""
+    if not call.args:
+        return None
+    columns = [elements(call.m, column) for column in call.args[1:]]
+    rows = zip(*(items for items, _ in columns), strict=False)
+    made = [call.m.call(call.args[0], list(row), {}, call.site) for row in rows]
+    return List(made, not all(done for _, done in columns))
+
+
+@method(POOL.name, "map", "imap", "imap_unordered")
+def _map(call: Call, pool: Object) -> Value | None:
+    if len(call.args) < 2:
+        return None
+    items, exact = elements(call.m, call.args[1])
+    return List([call.m.call(call.args[0], [item], {}, call.site) for item in items], not exact)
+
+
+@method(POOL.name, "starmap")
+def _starmap(call: Call, pool: Object) -> Value | None:
+    if len(call.args) < 2:
+        return None
+    rows, exact = elements(call.m, call.args[1])
+    return List([call.m.call(call.args[0], elements(call.m, row)[0], {}, call.site) for row in rows], not exact)
+
+
+@method(POOL.name, "apply", "apply_async")
+def _apply(call: Call, pool: Object) -> Value | None:
+    if not call.args:
+        return None
+    m, given = call.m, (call.argument(1, "args"), call.argument(2, "kwds"))
+    result = m.call(call.args[0], _arguments(m, given[0]), _named(m, given[1]), call.site)
+    return result if call.name == "apply" else Object(RESULT, {"result": result})
+
+
+@method(POOL.name, "map_async", "starmap_async")
+def _map_async(call: Call, pool: Object) -> Value | None:
+    mapped = (_map if call.name == "map_async" else _starmap)(call, pool)
+    return Object(RESULT, {"result": mapped}) if mapped is not None else None
+
+
+# -- timers
+
+
+@model("timeit.timeit", "timeit.repeat")
+def _time(call: Call) -> Value:
+    return _repeatedly(call, call.argument(0, "stmt"))
+
+
+@model("timeit.Timer")
+def _make_timer(call: Call) -> Value:
+    return Object(TIMER, {"stmt": call.argument(0, "stmt")})
+
+
+@method(TIMER.name, "timeit", "repeat", "autorange")
+def _run_timer(call: Call, timer: Object) -> Value:
+    return _repeatedly(call, call.m.state.get(timer).items["stmt"])
+
+
+def _repeatedly(call: Call, function: Value) -> Value:
+    """A statement that is timed, as a function; a text is not read."""
+    for _ in range(2):
+        call.m.call(function, [], {}, call.site)
+    return Unknown(scalar=True)
+
+
+# -- callbacks
+
+
+@model("contextlib.ExitStack")
+def _exit_stack(call: Call) -> Value:
+    return Object(STACK, {"callbacks": List()})
+
+
+@method(STACK.name, "callback")
+def _callback(call: Call, stack: Object) -> Value | None:
+    callbacks = call.m.state.get(stack).items["callbacks"]
+    if not call.args or not isinstance(callbacks, List):
+        return None
+    containers.append(call.m, callbacks, Partial(call.args[0], tuple(call.args[1:]), call.kwargs))
+    return call.args[0]
+
+
+@method(STACK.name, "close", "__exit__")
+def _close(call: Call, stack: Object) -> Value:
+    """The callbacks run, the last one first."""
+    callbacks = call.m.state.get(stack).items["callbacks"]
+    if isinstance(callbacks, List):
+        for callback in reversed(call.m.state.get(callbacks).items):
+            call.m.call(callback, [], {}, call.site)
+        containers.clear(call.m, callbacks)
+    return NONE
+
+
+@model("operator.methodcaller")
+def _method_caller(call: Call) -> Value | None:
+    name = getattr(call.seen(0), "value", None)
+    return MethodCaller(name, tuple(call.args[1:]), call.kwargs) if isinstance(name, str) else None
+
+
+# -- functions that are differentiated
+
+
+@model("torch.autograd.gradcheck", "torch.autograd.gradgradcheck")
+def _gradcheck(call: Call) -> Value | None:
+    """It calls the function with these inputs, and goes back from what it returns."""
+    inputs = call.m.see(call.argument(1, "inputs"))
+    if not call.args or inputs == NONE:
+        return None
+    m, given = call.m, [*(inputs.items if isinstance(inputs, Tuple) else (inputs,))]
+    result = m.call(call.args[0], given, {}, call.site)
+    events.reach(m, (result,))
+    events.free_graph(m, m.history(result))
+    return Unknown(scalar=True)
+
+
+def own_class(cls: Value) -> str:
+    """The class of this module that a class is, or derives from; an empty name if there is none."""
+    return next((base.name for base in lineage.lineage(cls) if isinstance(base, Ref) and base in CLASSES), "")
