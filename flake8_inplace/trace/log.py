@@ -43,11 +43,15 @@ class Change(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The new values of a write: the operator, its other operands, and the index if it writes only a part."""
+    """The new values of a write: the operator, its other operands, and the index if it writes only a part.
+
+    ``array``: it was written through an array of numpy.
+    """
 
     op: str = ""
     values: tuple[Value, ...] = ()
     index: tuple[Value, ...] | None = None
+    array: bool = False
 
 
 PLAIN = Written()
@@ -143,7 +147,7 @@ def whole(value: Tensor, event: Overwrite) -> bool:
 
 def array_backing(value: Value) -> Value:
     """Return the tensor with the elements of a numpy array. Return any other value unchanged."""
-    return value.whole if isinstance(value, Array) and value.whole is not None else value
+    return value.tensor if isinstance(value, Array) else value
 
 
 def given_tensors(m: Trace, value: Value, result: Value, depth: int = PLACES) -> list[Tensor]:
@@ -159,8 +163,9 @@ def given_tensors(m: Trace, value: Value, result: Value, depth: int = PLACES) ->
 
 
 def direct_tensors(m: Trace, value: Value) -> list[Tensor]:
+    """Return the tensors that a value, or an element of a tuple, is or may be; an array counts as one."""
     value = m.see(value)
     if isinstance(value, Choice):
         return [found for _, option in value.options for found in direct_tensors(m, option)]
     items = value.items if isinstance(value, Tuple) else (value,)
-    return [item for item in map(m.see, items) if isinstance(item, Tensor)]
+    return [item for item in map(array_backing, map(m.see, items)) if isinstance(item, Tensor)]
