@@ -142,6 +142,8 @@ def again(m: Trace, event: Overwrite, time: int) -> bool:
 def whole(value: Tensor, event: Overwrite) -> bool:
     """Return whether a tensor certainly has exactly the elements of the tensor that was overwritten."""
     both = (value, event.tensor)
+    if value.region is not None and value.region is event.tensor.region:  # an array, and a tensor over it
+        return all(tensor.contiguous for tensor in both)
     return value is event.tensor or all(tensor.view is View.NONE and tensor.origin not in UNCERTAIN for tensor in both)
 
 
