@@ -28,7 +28,6 @@ KNOWN_MISSES: dict[str, str] = {
     "metric_allreduce_overwrites_accumulator.py": "a reduction that takes values in may be meant to do so in place",
     "sparse_autoencoder_decoder_norm_through_data.py": "a projection of parameters through `.data` is mostly meant",
     "validation_metrics_denormalise_output_dict.py": "a method called as a statement is taken to change its argument",
-    "vector_env_observation_buffer_by_reference.py": "numpy arrays are followed as memory of tensors only",
 }
 
 Span = tuple[int, int]

@@ -50,10 +50,9 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
 
 
 @events.write_array.listen
-def log_array_write(m: Trace, array: Array, site: Site, written: Written) -> None:
-    """Log a write to a numpy array over a computed tensor. Memory that was only allocated is there to be filled."""
-    if array.whole is not None and array.whole.origin is Source.COMPUTED:
-        log_write(m, array.whole, "numpy", site, written)
+def log_array_write(m: Trace, array: Array, form: str, site: Site, written: Written) -> None:
+    """Log a write to a numpy array."""
+    log_write(m, array.tensor, form, site, written)
 
 
 def _change(m: Trace, tensor: Tensor, frame: Frame, name: str, form: str, written: Written) -> Change:

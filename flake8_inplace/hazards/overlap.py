@@ -15,7 +15,7 @@ from ..heap.regions import (
     takes_one,
     whole_of,
 )
-from ..heap.values import Const, Region, Tensor, Unknown, Value
+from ..heap.values import Array, Const, Region, Tensor, Unknown, Value
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
@@ -75,6 +75,12 @@ def in_assignment(m: Trace, base: Tensor, index: tuple[Value, ...], value: Value
         if value.region is not None:
             _judge_copy(m, base, index, value, site)
         _judge_sources(m, base, index, value, site)
+
+
+@events.assign_in_array.listen
+def in_array(m: Trace, array: Array, index: tuple[Value, ...], value: Value, site: Site) -> None:
+    """Judge ``array[index] = value``. numpy copies a source that overlaps its target."""
+    _judge_sources(m, array.tensor, index, value, site)
 
 
 def _judge_copy(m: Trace, base: Tensor, index: tuple[Value, ...], source: Tensor, site: Site) -> None:

@@ -10,6 +10,7 @@ from ..heap.values import Grad, Node, Saved, Storage, Value
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
+from ..torchfacts import arrays
 from ..trace import events
 from ..trace.backward import SECOND_BACKWARD, all_writes
 from ..trace.reports import Hazard
@@ -117,7 +118,7 @@ RULES = (
         fix="never",
     ),
 )
-TRIGGERS = Triggers(names=frozenset({"step", "data"}))
+TRIGGERS = Triggers(names=frozenset({"step", "data"}) | arrays.writers() - arrays.writing_methods())
 UPDATES = ("step", "fused")
 """The forms of the writes that optimizers make."""
 RENORM = "look the embedding up before its weight is used, or use a `clone()` of the weight"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 
 from ..heap.regions import plain, same_tensor
-from ..heap.values import NONE, UNCERTAIN, Choice, Dict, Grad, List, Object, Source, Tensor, Tuple, Value, View
+from ..heap.values import NONE, UNCERTAIN, Array, Choice, Dict, Grad, List, Object, Source, Tensor, Tuple, Value, View
 from ..rule import Rule
 from ..trace import events, holdings
 from ..trace.frames import Frame
@@ -41,7 +41,7 @@ RULES = (
         "a value is read after it was overwritten under another name",
         "read",
         "overwrites a value that is read afterwards under another name, silently; use the out-of-place form, or "
-        "`clone()` what is kept",
+        "copy what is kept",
         silent=True,
         at_run_time=False,
     ),
@@ -51,11 +51,12 @@ RULES = (
 @events.read_variable.listen
 def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...]) -> None:
     """Report the read of a variable, or of its elements at ``index``, if they were overwritten since it was bound."""
+    reader, value = value, array_backing(value)
     if not isinstance(value, Tensor):
         return
     for event in since(m, value, frame.times.get(name, frame.born)):
         if frame is event.frames[-1]:
-            if index and untouched(m, value, index, event):
+            if _is_filled_through(reader, value, event) or (index and untouched(m, value, index, event)):
                 continue
             wrote = whole(value, event) or (event.name != name and _is_part(m, value, event, frame))
             if event.name and wrote and not is_meant(m, event, name, frame):
@@ -65,6 +66,11 @@ def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Valu
                 m.refuse("argument", event.site, event.calls)
             elif value.view is View.NONE and name in frame.times and again(m, event, frame.times[name]):
                 m.refuse("read", event.site, event.calls)
+
+
+def _is_filled_through(reader: Value, value: Tensor, event: Overwrite) -> bool:
+    """Whether memory that was only allocated is filled as an array and read as a tensor, or the other way round."""
+    return value.origin is Source.BLANK and isinstance(reader, Array) is not event.written.array
 
 
 def _is_part(m: Trace, value: Tensor, event: Overwrite, frame: Frame) -> bool:
@@ -90,6 +96,7 @@ def _read_part(m: Trace, value: Value, holder: Value | None) -> None:
     For example ``batch["labels"]``. A write that takes in other tensors may be intended, such as blending a tile with
     the one before. So may marks in an element that has a name of its own, or is in a list.
     """
+    value = array_backing(value)
     if m.state[WRITES] and isinstance(value, Tensor) and not m.unread:
         frame = m.stack.frames[-1]
         held = m.state[STORED].get((holder, value.storage), 0)
@@ -109,7 +116,7 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     After ``self.features = x``, a following ``x = relu_(x)`` is hardly meant to change the attribute. But the method
     that bound it may fill parts of it, and code that has read it has a name for it and may change it on purpose.
     """
-    time = m.state[STORED].get((instance, name), 0) if m.state[STORED] else 0
+    value, time = array_backing(value), m.state[STORED].get((instance, name), 0) if m.state[STORED] else 0
     if not time or m.unread or not isinstance(value, Tensor):
         return
     keeper, state = m.state[ATTRIBUTE_WRITERS].get((instance, name)), m.cell(value)
@@ -141,6 +148,7 @@ def read_operand(m: Trace, value: Value, time: int, named: bool) -> None:
 
     An operand without a name of its own counts if it is a view: ``x[0] * torch.sigmoid_(x)``.
     """
+    value = array_backing(value)
     if isinstance(value, Tensor):
         for event in since(m, value, time):
             same = value.region is not None and same_tensor(value, event.tensor) and event.written.index is None
@@ -184,10 +192,15 @@ def on_append(m: Trace, container: List, value: Value) -> None:
         if isinstance(part, Tensor) and time:
             writes = [event for event in since(m, part, time) if whole(part, event)]
             others = (_entries(m, m.see(other)) for other in m.state.get(container).items) if writes else ()
-            if any(other.get(key) is part for other in others):
+            if any(_is_same(m, other.get(key, NONE), part) for other in others):
                 for event in writes:
                     m.refuse("read", event.site, event.calls)
         on_store(m, container, part)
+
+
+def _is_same(m: Trace, value: Value, part: Tensor) -> bool:
+    value = array_backing(m.see(value))
+    return isinstance(value, Tensor) and same_tensor(value, part)
 
 
 def _entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[tuple[Hashable, ...], Value]:
@@ -296,7 +309,7 @@ def on_set_attribute(m: Trace, instance: Object, name: str, value: Value) -> Non
     """Note when an attribute is bound and by which frame. Judge one that is bound to the same tensor again."""
     if m.state[WRITES] and m.state.get(instance).items.get(name) is value:
         _judge_rebinding(m, value, m.state[STORED].get((instance, name), 0))
-    if len(m.state[WRITES]) or len(m.state[UPDATES]) or isinstance(value, Tensor):
+    if len(m.state[WRITES]) or len(m.state[UPDATES]) or isinstance(value, (Tensor, Array)):
         m.state.set(m.state[STORED], (instance, name), m.tick())
         m.state.set(m.state[ATTRIBUTE_WRITERS], (instance, name), m.stack.frames[-1])
 

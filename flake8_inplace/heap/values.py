@@ -175,12 +175,14 @@ class Storage:
     """The version counter of a tensor. Its state is the set of `Saved` tensors in its memory that must not change.
 
     ``hidden`` is the storage with the same memory and another version counter: for ``x.data``, that of ``x``.
+    ``numpy``: numpy made the memory.
     """
 
-    __slots__ = ("hidden", "initial")
+    __slots__ = ("hidden", "initial", "numpy")
 
     def __init__(self, hidden: Storage | None = None) -> None:
         self.hidden = hidden
+        self.numpy = False
         self.initial: frozenset[Saved] = frozenset()
 
 
@@ -251,16 +253,15 @@ class Tensor:
 
 
 class Array:
-    """A numpy array that shares the memory of a tensor. A write to it increments no version counter.
+    """A numpy array. A write to it increments no version counter.
 
-    ``whole`` is the tensor with the same elements, or None if the array has other elements than any known tensor.
+    ``tensor`` is a tensor with the same elements, whether the program has it or not.
     """
 
-    __slots__ = ("storage", "whole")
+    __slots__ = ("tensor",)
 
-    def __init__(self, storage: Storage, whole: Tensor | None = None) -> None:
-        self.storage = storage
-        self.whole = whole
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
 
 
 class Choice:

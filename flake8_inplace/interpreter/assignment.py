@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from ..heap.values import NONE, Array, Tensor, Unknown, Value
-from ..models import arithmetic, containers, indexing
+from ..heap.values import NONE, Tensor, Unknown, Value
+from ..models import arithmetic, arrays, containers, indexing
 from ..program.site import Site
 from ..trace import events
 from ..trace.frames import Frame
@@ -59,12 +59,15 @@ def _augmented(m: Trace, node: cst.AugAssign, frame: Frame) -> bool:
             container = options[0]
             if isinstance(container, Unknown) and container.likely:
                 container = m.see(container)
+            if (array := arrays.proven(m, container)) is not None:
+                arrays.assign(m, array, index, value, site, name)
+                return NONE
             old = m.see(subscript(m, container, index, Site(frame.piece, target.lbracket, target)))
             new = arithmetic.augment(m, name, old, value, site)
             if isinstance(container, Tensor):
                 if indexing.is_advanced(m, index):
                     indexing.assign_subscript(m, container, index, new, site, "augmented")
-            elif new is not old and not isinstance(container, Array):
+            elif new is not old:
                 set_item(m, container, index, new, site)
             return NONE
 

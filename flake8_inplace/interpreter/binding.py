@@ -6,13 +6,11 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from ..heap.regions import items_of
 from ..heap.values import ITEMS, NONE, Array, Choice, Object, Tensor, Unknown, Value
-from ..models import classes, containers, indexing, iteration, lineage, tensors
+from ..models import arrays, classes, containers, indexing, iteration, lineage, tensors
 from ..program.site import Site
 from ..trace import events
 from ..trace.frames import Class, Frame, Function
-from ..trace.log import Written
 from ..trace.trace import Trace
 from .conditions import condition
 from .dispatch import evaluate
@@ -67,8 +65,7 @@ def set_item(m: Trace, owner: Value, index: Value, value: Value, site: Site, for
     if isinstance(owner, Tensor):
         indexing.assign_subscript(m, owner, index, value, site, form)
     elif isinstance(owner, Array):
-        events.write(m, owner.storage, "numpy", site)
-        events.write_array(m, owner, site, Written("setitem", (value,), items_of(index)))
+        arrays.assign(m, owner, index, value, site)
     elif isinstance(owner, Choice):
         split(m, owner, lambda option: set_item(m, option, index, value, site, form))
     elif isinstance(owner, Object):
@@ -78,8 +75,8 @@ def set_item(m: Trace, owner: Value, index: Value, value: Value, site: Site, for
             m.run(found, [owner, index, value], {}, site)
         elif ITEMS in contents:
             set_item(m, contents[ITEMS], index, value, site, form)
-    elif isinstance(owner, Unknown) and (shared := tensors.made_of(m, owner)):
-        events.write(m, shared.storage, "numpy", site)
+    elif (array := arrays.proven(m, owner)) is not None:
+        arrays.assign(m, array, index, value, site)
     elif isinstance(owner, Unknown):
         key = iteration.key_of(m.see(index))
         if key is not None:

@@ -13,6 +13,7 @@ from ..models import iteration
 from ..models.lazy import lazily
 from ..trace import events
 from ..trace.frames import Frame, Function
+from ..trace.log import WRITES
 from ..trace.trace import Trace
 from .conditions import condition
 from .dispatch import evaluate, evaluates
@@ -33,6 +34,7 @@ class _Made:
     """The elements that a comprehension has made so far, and the values that it iterates over."""
 
     rows: list[Value] = field(default_factory=list)
+    result: List = field(default_factory=List)  # of a list comprehension: it holds each element once that is made
     pairs: dict[Hashable, Value] = field(default_factory=dict)
     sources: list[Value] = field(default_factory=list)
 
@@ -47,7 +49,13 @@ def _comprehension(m: Trace, node: _Comprehension, frame: Frame) -> Value:
     exact = _rounds(m, node, node.for_in, frame, inner, made)
     for source in made.sources:
         events.collect(m, source, [*made.rows, *made.pairs.values()])
-    return Dict(made.pairs, not exact) if isinstance(node, cst.DictComp) else List(made.rows, not exact, m.clock)
+    if isinstance(node, cst.DictComp):
+        return Dict(made.pairs, not exact)
+    if not isinstance(node, cst.ListComp):
+        return List(made.rows, not exact, m.clock)
+    m.state.put(made.result, Items(tuple(made.rows), not exact))
+    made.result.time = m.clock
+    return made.result
 
 
 def _rounds(m: Trace, node: _Comprehension, part: cst.CompFor, frame: Frame, inner: Frame, made: _Made) -> bool:
@@ -70,8 +78,17 @@ def _rounds(m: Trace, node: _Comprehension, part: cst.CompFor, frame: Frame, inn
             key = m.see(evaluate(m, node.key, inner))
             made.pairs[iteration.key_of(key) if isinstance(key, Const) else key] = evaluate(m, node.value, inner)
         else:
-            made.rows.append(evaluate(m, node.elt, inner))
+            _append(m, made, evaluate(m, node.elt, inner), isinstance(node, cst.ListComp))
     return exact
+
+
+def _append(m: Trace, made: _Made, value: Value, at_once: bool) -> None:
+    """Add an element. A generator expression makes it when it is asked for, after the one before has been used."""
+    if at_once and m.state[WRITES]:
+        events.append(m, made.result, value)
+    made.rows.append(value)
+    if at_once and m.state[WRITES]:
+        m.state.put(made.result, Items(tuple(made.rows), True))
 
 
 @evaluates(cst.NamedExpr)

@@ -8,7 +8,7 @@ import libcst as cst
 
 from ..hazards.snapshots import STALE_SNAPSHOTS
 from ..heap.values import NONE, Array, Choice, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value, part_grad
-from ..models import classes, lineage, methods, tensors
+from ..models import arrays, classes, lineage, methods, tensors
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace import events
@@ -57,7 +57,7 @@ def _name(m: Trace, node: cst.Name, frame: Frame) -> Value:
 
 def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...] = ()) -> None:
     """Emit the read of a variable, or of its elements at ``index``, if any checker can have a use for it."""
-    if (type(value) is Tensor and len(m.state[WRITES])) or len(m.state[STALE_SNAPSHOTS]):
+    if ((type(value) is Tensor or type(value) is Array) and len(m.state[WRITES])) or len(m.state[STALE_SNAPSHOTS]):
         scope: Frame | None = frame
         while scope is not None and name not in scope.vars:
             scope = scope.parent
@@ -122,7 +122,7 @@ def attribute(m: Trace, value: Value, name: str, site: Site) -> Value:
     if isinstance(value, (List, Dict)):
         return Method(value, name, site.node)
     if isinstance(value, Array):
-        return value if name == "T" else Method(value, name, site.node)
+        return arrays.attribute(m, value, name, site)
     return _constant_attribute(value, name, site) if isinstance(value, Const) else Unknown()
 
 
@@ -159,6 +159,8 @@ def _asked(m: Trace, value: Choice) -> Value | None:
 def _unknown_attribute(m: Trace, value: Unknown, name: str, site: Site) -> Value:
     if value.default is not None and isinstance(m.see(value.default), (Class, Ref, Object)):
         return attribute(m, value.default, name, site)
+    if value.scalar and value in m.tensors:
+        return Method(value, name, site.node)  # an element of an array, if it is no row
     if value.scalar:
         return m.symbol(value, name, scalar=True)
     if (value, name) in m.state.store:

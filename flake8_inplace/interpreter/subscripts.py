@@ -6,7 +6,7 @@ import libcst as cst
 
 from ..heap.regions import items_of
 from ..heap.values import ITEMS, NONE, Array, Choice, Const, Object, Ref, Slice, Tensor, Tuple, Unknown, Value
-from ..models import containers, indexing, lineage, records
+from ..models import arrays, containers, indexing, lineage, numpy, records
 from ..program.site import Site
 from ..trace.frames import Class, Frame, Function
 from ..trace.log import WRITES
@@ -58,7 +58,9 @@ def subscript(m: Trace, value: Value, index: Value, site: Site) -> Value:
     if isinstance(value, (Ref, Class)):
         return value
     if isinstance(value, Array):
-        return Unknown(scalar=True) if indexing.is_advanced(m, index) else Array(value.storage)
+        return arrays.subscript(m, value, index, site)
+    if isinstance(value, Unknown) and value in m.tensors and value.scalar:
+        return numpy.index_array(m, value, index, site)
     return containers.get_item(m, value, index)
 
 

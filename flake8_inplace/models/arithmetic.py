@@ -23,10 +23,8 @@ from ..heap.values import (
 )
 from ..program.site import Site
 from ..torchfacts import ops as facts
-from ..trace import events
-from ..trace.log import Written
 from ..trace.trace import Trace
-from . import classes, overloads, tensors
+from . import arrays, classes, overloads, tensors
 from .containers import bounded, extend, update
 from .iteration import LONGEST, elements_all
 
@@ -73,12 +71,8 @@ def augment(m: Trace, name: str, old: Value, value: Value, site: Site, form: str
     if isinstance(old, Dict) and name == "or":
         update(m, old, value, {})
         return old
-    if isinstance(old, Array):
-        events.write(m, old.storage, "numpy", site)
-        events.write_array(m, old, site, Written(name, (value,)))
-        return old
-    if isinstance(old, Unknown) and (shared := tensors.made_of(m, old)):
-        events.write(m, shared.storage, "numpy", site)
+    if (array := arrays.known(m, old)) is not None:
+        arrays.write(m, array, "augmented", site, name, value)
         return old
     made = classes.special(m, old, f"__i{name}__", [value], site)
     return made if made is not None else operator(m, name, old, value, site)
@@ -87,6 +81,8 @@ def augment(m: Trace, name: str, old: Value, value: Value, site: Site, form: str
 def operator(m: Trace, name: str, left: Value, right: Value, site: Site) -> Value:
     """A binary operator, on tensors or on Python's values."""
     left, right = m.see(left), m.see(right)
+    if (array := arrays.operator(m, name, left, right)) is not None:
+        return array
     left, right = (Unknown(scalar=True) if isinstance(v, Array) else v for v in (left, right))
     if isinstance(left, Choice) or isinstance(right, Choice):
         return m.split([left, right], lambda v: operator(m, name, v[0], v[1], site))

@@ -154,7 +154,9 @@ def call_method(m: Trace, bound: Method, args: list[Value], kwargs: dict[str, Va
             return numpy.array_method(given, receiver)
         case Const(str() as text):
             return strings.string_method(given, text)
-        case Const() | Unknown():
+        case Unknown():
+            return numpy.method_of_number(given, receiver)
+        case Const():
             return Unknown(scalar=True)
     if hasattr(receiver, "options"):
         return m.split([receiver], lambda v: call_method(m, Method(v[0], bound.name, bound.node), args, kwargs, site))

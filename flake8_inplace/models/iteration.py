@@ -8,6 +8,7 @@ from contextlib import suppress
 from ..heap.join import choose
 from ..heap.values import (
     ITEMS,
+    Array,
     Cell,
     Choice,
     Const,
@@ -28,7 +29,7 @@ from ..trace import events
 from ..trace.frames import Class
 from ..trace.log import STORED
 from ..trace.trace import Trace
-from . import classes, lazy, records, tensors
+from . import arrays, classes, lazy, records, tensors
 
 UNROLL = 4
 """Loops over this many known numbers or fewer are read once a number; all others twice."""
@@ -68,6 +69,8 @@ def elements(m: Trace, value: Value) -> tuple[list[Value], bool]:
         return keys[:ELEMENTS], len(keys) <= ELEMENTS
     if isinstance(value, Tensor):
         return [tensors.element(m, value), tensors.element(m, value)], False
+    if isinstance(value, Array):
+        return arrays.rows(m, value), False
     if isinstance(value, Const) and isinstance(value.value, (range, str)):
         return [Const(item) for item in value.value[:ELEMENTS]], not value.value[ELEMENTS:]
     if isinstance(value, Object):
@@ -162,6 +165,8 @@ def unpack(m: Trace, value: Value, count: int, star: int | None = None) -> list[
         return unpack(m, List(found, not exact), count, star)
     if isinstance(value, Tensor):
         return [tensors.element(m, value) for _ in range(count)]
+    if isinstance(value, Array):
+        return arrays.rows(m, value, count)
     if isinstance(value, Unknown) and not value.scalar:
         return [m.symbol(value, "[]", index, grad=part_grad(value)) for index in range(count)]
     return [Unknown(scalar=isinstance(value, Unknown)) for _ in range(count)]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..heap.values import NONE, Array, Bindings, CellState, Const, DType, Grad, Tensor, Unknown, Value, View, constant
+from ..heap.values import NONE, Bindings, CellState, Const, DType, Grad, Tensor, Unknown, Value, View, constant
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace.callables import Method
 from ..trace.holdings import depth_of
 from ..trace.trace import Trace
-from . import registry
+from . import arrays, registry
 from .overloads import apply
 from .tensors import SAME_METADATA, VIEWS, backward, data, require_grad, unknown_call
 
@@ -79,12 +79,12 @@ def _is_floating_point_of(call: registry.Call) -> Value | None:
     return _is_floating_point(call, tensor) if isinstance(tensor, Tensor) else None
 
 
-@registry.method(TENSOR, "numpy")
+@registry.method(TENSOR, "numpy", "__array__")
 def _numpy(call: registry.Call, tensor: Tensor) -> Value:
-    return Array(tensor.storage, tensor)
+    return arrays.of_tensor(call.m, tensor)
 
 
-@registry.method(TENSOR, "__array__", "tolist")
+@registry.method(TENSOR, "tolist")
 def _no_tensor(call: registry.Call, tensor: Tensor) -> Value:
     return Unknown(scalar=True)
 

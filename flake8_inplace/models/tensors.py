@@ -76,12 +76,6 @@ def data(m: Trace, base: Tensor) -> Tensor:
     return result
 
 
-def made_of(m: Trace, array: Unknown) -> Tensor | None:
-    """The tensor over the memory of an array that something else made: ``torch.from_numpy(array)``."""
-    found = m.see(m.symbols.get(("memory", array), NONE))
-    return found if isinstance(found, Tensor) else None
-
-
 def hooked(m: Trace, value: Value) -> Value:
     """What goes into, or comes out of, a module with a full backward hook: a view that may not be written in place."""
     value = m.see(value)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from ..torchfacts import arrays
 from ..torchfacts import ops as facts
 from .locals import Bindings, is_container, is_new, is_self, is_text, numeric, only_filled, says_number, variable
 from .units import Group, Triggers, Unit
@@ -198,6 +199,10 @@ def _attribute(r: _Reading, node: ast.Attribute) -> None:
         r.begins = True
     elif owner == "operator" and name[:1] == "i":  # operator.iadd
         r.writes = True
+    elif name in arrays.writing_methods() and node in r.at_once and not is_container(node.value):
+        owned = variable(node.value)
+        r.written |= {owned} if owned else set()
+        r.writes = r.writes or not owned
     elif name in r.triggers.names or (type(node.ctx) is ast.Store and f"{name}=" in r.triggers.names):
         r.writes = r.writes or (name, owner) != ("data", "utils")  # torch.utils.data is a module
     elif name.endswith("_") and not name.endswith("__") and name not in _HARMLESS and not is_new(node.value):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import libcst as cst
 
+from ..torchfacts import arrays
 from .nodes import parts
 
 _IDENTITIES = (cst.Is, cst.IsNot, cst.Equal, cst.NotEqual)
@@ -57,7 +58,8 @@ def _is_function(called: cst.Attribute, is_module: Callable[[str], bool]) -> boo
     owner = called.value
     while isinstance(owner, cst.Attribute):
         owner = owner.value
-    return not called.attr.value.endswith("_") or (isinstance(owner, cst.Name) and is_module(owner.value))
+    overwrites = called.attr.value.endswith("_") or called.attr.value in arrays.writing_methods()
+    return not overwrites or (isinstance(owner, cst.Name) and is_module(owner.value))
 
 
 def called_name(node: cst.CSTNode) -> str:

@@ -44,12 +44,14 @@ attempt: Event[[Tensor, str, Site]] = Event()
 """An in-place write is about to run, which PyTorch may refuse: tensor, form, place."""
 overwrite: Event[[Tensor, str, Site, Written]] = Event()
 """A tensor is overwritten in place: tensor, form, place, new values. `write` was emitted for its storage before."""
-write_array: Event[[Array, Site, Written]] = Event()
-"""A numpy array is overwritten."""
+write_array: Event[[Array, str, Site, Written]] = Event()
+"""A numpy array is overwritten: array, form, place, new values. `write` was emitted for its storage before."""
 operate: Event[[str, Tensor, list[Tensor], Value, Site]] = Event()
 """An in-place operator is about to overwrite a tensor: operator, tensor, other operands, their factor ``alpha``."""
 assign_part: Event[[Tensor, tuple[Value, ...], Value, Site]] = Event()
 """``tensor[index] = value`` is about to run."""
+assign_in_array: Event[[Array, tuple[Value, ...], Value, Site]] = Event()
+"""``array[index] = value`` is about to run, for an array of numpy."""
 copy: Event[[Tensor, Tensor]] = Event()
 """``tensor.copy_(source)``."""
 replace_data: Event[[Tensor, Value]] = Event()

@@ -43,11 +43,15 @@ class Change(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The new values of a write: the operator, its other operands, and the index if it writes only a part."""
+    """The new values of a write: the operator, its other operands, and the index if it writes only a part.
+
+    ``array``: it was written through an array of numpy.
+    """
 
     op: str = ""
     values: tuple[Value, ...] = ()
     index: tuple[Value, ...] | None = None
+    array: bool = False
 
 
 PLAIN = Written()
@@ -138,12 +142,14 @@ def again(m: Trace, event: Overwrite, time: int) -> bool:
 def whole(value: Tensor, event: Overwrite) -> bool:
     """Return whether a tensor certainly has exactly the elements of the tensor that was overwritten."""
     both = (value, event.tensor)
+    if value.region is not None and value.region is event.tensor.region:  # an array, and a tensor over it
+        return all(tensor.contiguous for tensor in both)
     return value is event.tensor or all(tensor.view is View.NONE and tensor.origin not in UNCERTAIN for tensor in both)
 
 
 def array_backing(value: Value) -> Value:
     """Return the tensor with the elements of a numpy array. Return any other value unchanged."""
-    return value.whole if isinstance(value, Array) and value.whole is not None else value
+    return value.tensor if isinstance(value, Array) else value
 
 
 def given_tensors(m: Trace, value: Value, result: Value, depth: int = PLACES) -> list[Tensor]:
@@ -159,8 +165,9 @@ def given_tensors(m: Trace, value: Value, result: Value, depth: int = PLACES) ->
 
 
 def direct_tensors(m: Trace, value: Value) -> list[Tensor]:
+    """Return the tensors that a value, or an element of a tuple, is or may be; an array counts as one."""
     value = m.see(value)
     if isinstance(value, Choice):
         return [found for _, option in value.options for found in direct_tensors(m, option)]
     items = value.items if isinstance(value, Tuple) else (value,)
-    return [item for item in map(m.see, items) if isinstance(item, Tensor)]
+    return [item for item in map(array_backing, map(m.see, items)) if isinstance(item, Tensor)]
