@@ -43,7 +43,9 @@ def _comprehension(m: Trace, node: _Comprehension, frame: Frame) -> Value:
     exact = _rounds(m, node, node.for_in, frame, inner, made)
     for source in made.sources if not isinstance(node, cst.GeneratorExp) else ():
         events.collect(m, source, [*made.rows, *made.pairs.values()])
-    return Dict(made.pairs, not exact) if isinstance(node, cst.DictComp) else List(made.rows, not exact, m.clock)
+    if isinstance(node, cst.DictComp):
+        return Dict(made.pairs, not exact, m.clock)
+    return List(made.rows, not exact, m.clock)
 
 
 def _rounds(m: Trace, node: _Comprehension, part: cst.CompFor, frame: Frame, inner: Frame, made: _Made) -> bool:

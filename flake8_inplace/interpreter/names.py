@@ -57,7 +57,7 @@ def _name(m: Trace, node: cst.Name, frame: Frame) -> Value:
 
 def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...] = ()) -> None:
     """Emit the read of a variable, or of its elements at ``index``, if any checker can have a use for it."""
-    if (type(value) is Tensor and len(m.state[WRITES])) or len(m.state[STALE_SNAPSHOTS]):
+    if (type(value) in (Tensor, Choice) and len(m.state[WRITES])) or len(m.state[STALE_SNAPSHOTS]):
         scope: Frame | None = frame
         while scope is not None and name not in scope.vars:
             scope = scope.parent
