@@ -2,7 +2,8 @@
 
 Both are executed. In a program of a pair, lines that end in `#-` stand in the wrong version only, lines that end in
 `#+` in the right one only, and what follows `#?` has to be false of the one and true of the other.
-A line `Known limit: ...` above a program says why the linter doesn't tell the two apart; as soon as it does, it has to go.
+A line `Known limit: ...` above a program says why the linter doesn't tell the two apart; as soon as it does, the line
+has to go.
 """
 
 import contextlib
