@@ -19,7 +19,8 @@ class Rule:
     summary: str
     kind: str = ""  # the form of writing, or the kind of misuse, that it reports
     message: str = ""  # what a finding says of a misuse: "`x.add_(1)` <message>"
-    advice: str = ""  # what to write instead of overwriting a saved tensor; ends the message of such a finding
+    advice: str = ""  # what to write instead of overwriting a saved tensor; ends the message of such a finding.
+    # Of a misuse: what a finding says where the values that are written have a gradient, if that is something else
     family: str = ""  # what has to be switched on for it; on by default where this is empty
     fix: str = "unsafe"  # the best grade that `flake8-inplace fix` gives: "safe", "unsafe" or "never"
     silent: bool = False  # torch says nothing: it gives way to an error that the same write leads to

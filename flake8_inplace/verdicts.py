@@ -165,7 +165,8 @@ def report_refusal(refusal: Refusal, files: Files = Files()) -> tuple[str, Findi
     if site is None:
         return None
     there = f" ({in_file(write, files)}), reached from here," if site is not write else ""
-    found = Finding(rule.code, site.piece.tree.place(site.node), f"`{excerpt(write)}`{there} {rule.message}")
+    said = rule.advice if refusal.carries and rule.advice else rule.message
+    found = Finding(rule.code, site.piece.tree.place(site.node), f"`{excerpt(write)}`{there} {said}")
     return site.piece.path, found
 
 

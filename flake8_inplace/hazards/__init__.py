@@ -8,9 +8,23 @@ from functools import reduce
 from operator import or_
 
 from ..program.units import Triggers
-from . import arguments, custom, data, discarded, origins, overlap, refused, replay, saved, snapshots, stale, style
+from . import (
+    arguments,
+    custom,
+    data,
+    discarded,
+    itself,
+    origins,
+    overlap,
+    refused,
+    replay,
+    saved,
+    snapshots,
+    stale,
+    style,
+)
 
 _ = origins  # imported for its listeners, which log the writes
-CHECKERS = (saved, refused, overlap, data, stale, arguments, discarded, snapshots, replay, custom, style)
+CHECKERS = (saved, refused, overlap, data, stale, arguments, discarded, itself, snapshots, replay, custom, style)
 TRIGGERS = reduce(or_, (getattr(checker, "TRIGGERS", Triggers()) for checker in CHECKERS))
 """What makes a function worth reading for any checker."""

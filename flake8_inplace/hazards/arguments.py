@@ -40,10 +40,14 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
     """
     if not m.state[WRITES]:
         return
-    results = direct_tensors(m, result)
+    outcome = m.see(result)
+    whole = outcome if any(m.see(arg) is outcome for arg in args) else NONE
+    inside = given_tensors(m, outcome, NONE, 1) if whole is NONE and isinstance(outcome, (List, Dict)) else []
+    results = [*direct_tensors(m, result), *inside]
     answers = bool(results) or isinstance(m.see(result), (Object, Dict, List, Unknown, Array))
-    given = {tensor.storage: tensor for arg in args for tensor in given_tensors(m, arg, m.see(result))}
+    given = {tensor.storage: tensor for arg in args for tensor in given_tensors(m, arg, whole)}
     returned = {tensor.storage for tensor in results}
+    direct = {tensor.storage for arg in args for tensor in direct_tensors(m, arg)}
     for storage, tensor in given.items() if answers else ():
         writes = since(m, tensor, born)
         if tensor.view is not View.NONE:
@@ -55,6 +59,8 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
         for event in writes:
             if (back or converted) and not event.filled:
                 m.state.set(m.state[RETURNED], event, tensor)
+            if back and storage not in direct:
+                m.state.set(m.state[RETURNED], (Change.OTHER, event), tensor)
             if converted or (changes == {Change.MARKED} and not back):
                 m.state.set(m.state[RETURNED], (event.change, event), tensor)
 
@@ -85,5 +91,5 @@ def on_announce(m: Trace, args: Iterable[Value], begin: int) -> None:
     """Forget the writes to these arguments since ``begin``: the call declares that it works in place."""
     for tensor in [found for arg in args for found in direct_tensors(m, arg)] if m.state[WRITES] else ():
         for event in since(m, tensor, begin):
-            for key in (event, (Change.CONVERTED, event), (Change.MARKED, event)):
+            for key in (event, (Change.CONVERTED, event), (Change.MARKED, event), (Change.OTHER, event)):
                 m.state.set(m.state[RETURNED], key, None)

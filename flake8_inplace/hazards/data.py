@@ -10,7 +10,7 @@ from ..rule import Rule
 from ..trace import events
 from ..trace.log import STORED, WRITES, Written, since
 from ..trace.trace import Trace
-from .snapshots import updates
+from .snapshots import updates_of
 
 RULES = (
     Rule(
@@ -90,7 +90,7 @@ def on_compare(m: Trace, one: Tensor, other: Tensor) -> None:
     begin, end = sorted(tensor.time for tensor in both)
     if begin == 0:  # the parameter itself, as it is now
         begin, end = end, m.tick()
-    for update in updates(m):
+    for update in updates_of(m, memory.pop(), begin):
         if 0 < begin < update.time < end and update.site is not None:
             m.refuse("read", update.site)
 
@@ -99,17 +99,45 @@ def on_compare(m: Trace, one: Tensor, other: Tensor) -> None:
 def judge_restore(m: Trace, tensor: Tensor, old: Tensor) -> None:
     """Report ``x.data = old`` or ``x.copy_(old)`` if ``old`` is ``x.data`` or ``x.detach()``: it has the new values.
 
-    Writes through ``old`` are intended. Writes to other memory that ``x`` got since by ``x.data = ...`` don't change
-    ``old``.
+    So has what is computed from it after the write: ``x.copy_(old * mask)``.
+    """
+    _judge_restore(m, tensor, old, m.tick())
+    for part in old.made.values if old.made is not None else ():
+        if isinstance(part := m.see(part), Tensor) and part.time and old.made is not None:
+            _judge_restore(m, tensor, part, old.made.time)
+
+
+def _judge_restore(m: Trace, tensor: Tensor, old: Tensor, used: int) -> None:
+    """Report the writes to ``tensor`` since ``old`` was taken, before it was ``used``.
+
+    Writes through ``old`` are intended. Writes to other memory that ``tensor`` got since by ``tensor.data = ...`` don't
+    change ``old``.
     """
     memory = tensor.storage.hidden or tensor.storage
+    _judge_swap(m, tensor, old, used)
     sure = old.view is tensor.view is View.NONE and old.origin not in UNCERTAIN
     detached = sure and old.storage is memory and 0 < old.time != tensor.time
-    same = (detached or old.storage.hidden is memory) and m.state[STORED].get(("data", memory), 0) <= old.time
-    for storage in list(m.state[WRITES]) if same else ():
+    if not (detached or old.storage.hidden is memory) or m.state[STORED].get(("data", memory), 0) > old.time:
+        return
+    for storage in list(m.state[WRITES]):
         if memory in (storage, storage.hidden):
             for event in since(m, Tensor(storage), old.time):
-                if event.tensor is not old and (detached or storage is not old.storage):
+                if event.time < used and event.tensor is not old and (detached or storage is not old.storage):
+                    m.refuse("read", event.site, event.calls)
+    for update in updates_of(m, memory, old.time):
+        if update.time < used and update.site is not None:
+            m.refuse("read", update.site)
+
+
+def _judge_swap(m: Trace, tensor: Tensor, old: Tensor, used: int) -> None:
+    """Report ``x.copy_(tensor)`` between ``old = x.data`` and ``tensor.copy_(old)``: both have the values of one."""
+    memory = old.storage.hidden
+    for storage in list(m.state[WRITES]) if memory is not None and tensor.view is View.NONE else ():
+        if memory in (storage, storage.hidden) and storage is not old.storage:
+            for event in since(m, Tensor(storage), old.time):
+                given = [value for value in map(m.see, event.written.values) if isinstance(value, Tensor)]
+                taken = event.written.op == "copy_" and any(value.storage is tensor.storage for value in given)
+                if taken and event.time < used:
                     m.refuse("read", event.site, event.calls)
 
 

@@ -49,6 +49,19 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
     m.state.set(m.state[WRITES], tensor.storage, (*before[1 - EVENTS :], event))
 
 
+@events.accumulate.listen
+def log_accumulation(m: Trace, gradient: Tensor, op: str, site: Site) -> None:
+    """Log that autograd overwrites a gradient."""
+    if m.stack.frames:
+        before, inner = m.state[WRITES].get(gradient.storage, ()), m.stack.frames[-1]
+        frames, calls, guard = tuple(m.stack.frames), tuple(m.stack.calls), m.state.guard()
+        written, now, line = Written(op), m.tick(), inner.line
+        event = Overwrite(
+            gradient, "accumulate", site, now, frames, calls, "", line, guard, False, Change.OTHER, written
+        )
+        m.state.set(m.state[WRITES], gradient.storage, (*before[1 - EVENTS :], event))
+
+
 @events.write_array.listen
 def log_array_write(m: Trace, array: Array, form: str, site: Site, written: Written) -> None:
     """Log a write to a numpy array."""

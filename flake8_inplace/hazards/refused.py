@@ -20,6 +20,8 @@ RULES = (
         "an in-place write to a leaf that requires grad",
         "leaf",
         "is an in-place write to a leaf that requires grad, which torch refuses; do it under `torch.no_grad()`",
+        "is an in-place write to a leaf that requires grad, which torch refuses; write to a `clone()`, through which "
+        "the gradient of what is written flows too",
     ),
     Rule(
         "TIP202",
@@ -27,6 +29,8 @@ RULES = (
         "an in-place write to a view of a leaf that requires grad",
         "leaf view",
         "writes to a view of a leaf that requires grad, which torch refuses; do it under `torch.no_grad()`",
+        "writes to a view of a leaf that requires grad, which torch refuses; write to a `clone()`, or build the tensor "
+        "of its parts: under `no_grad` the gradient of what is written would be lost",
     ),
     Rule(
         "TIP203",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..heap.state import Declared, in_order, same_or_none
-from ..heap.values import Choice, Object, Tensor, Value
+from ..heap.values import Object, Storage, Tensor, Value
 from ..program.sealed import sealed
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
-from ..trace import events
+from ..trace import events, holdings
 from ..trace.frames import Frame
 from ..trace.log import EVENTS, since
 from ..trace.trace import Trace
@@ -31,10 +31,11 @@ RULES = (
 
 @sealed(frozen=True, slots=True, eq=False)
 class Update:
-    """An update of parameters: when, and the optimizer step, or None for one in unknown code."""
+    """An update of parameters: when, the optimizer step, or None for one in unknown code, and the memory, if known."""
 
     time: int
     site: Site | None
+    memory: frozenset[Storage] = frozenset()
 
 
 @sealed(frozen=True, slots=True, eq=False)
@@ -50,8 +51,8 @@ UPDATES: Declared[str, tuple[Update, ...]] = Declared(in_order)
 """The updates of parameters, under the only key ``_ALL``."""
 _ALL = "all"
 TRIGGERS = Triggers(names=frozenset({"load_state_dict"}))
-SNAPSHOTS: Declared[Value, Snapshot | None] = Declared(same_or_none)
-"""The snapshots, by the value of the state dict."""
+SNAPSHOTS: Declared[Tensor, Snapshot | None] = Declared(same_or_none)
+"""The snapshots, by the tensors in the state dict: it may be copied, or its values put into another dictionary."""
 STALE_SNAPSHOTS: Declared[tuple[Frame | Object, str], Site | None] = Declared(same_or_none)
 """Variables and attributes that should be a snapshot of a module and are the module: the update since then."""
 
@@ -61,16 +62,29 @@ def updates(m: Trace) -> tuple[Update, ...]:
     return m.state[UPDATES].get(_ALL, ())
 
 
+def updates_of(m: Trace, memory: Storage, time: int) -> list[Update]:
+    """Return the updates after ``time`` that may be of a parameter.
+
+    An update in unknown code, after a backward, is none if an optimizer step of this file follows.
+    """
+    found = [update for update in updates(m) if update.time > time]
+    stepped = [update.site is not None for update in found][1:]
+    mine = [one for one, next_steps in zip(found, [*stepped, False], strict=False) if one.site or not next_steps]
+    return [update for update in mine if not update.memory or memory in update.memory]
+
+
 @events.state_dict.listen
-def on_state_dict(m: Trace, module: Value, states: Value, site: Site) -> None:
+def on_state_dict(m: Trace, module: Value, states: Sequence[Tensor], site: Site) -> None:
     """Note ``module.state_dict()``, which returns the parameters themselves, not copies."""
-    m.state.set(m.state[SNAPSHOTS], states, Snapshot(module, site, m.tick()))
+    taken = Snapshot(module, site, m.tick())
+    for tensor in states:
+        m.state.set(m.state[SNAPSHOTS], tensor, taken)
 
 
 @events.update.listen
-def on_update(m: Trace, site: Site | None) -> None:
+def on_update(m: Trace, site: Site | None, memory: frozenset[Storage]) -> None:
     """Note an update of parameters: the optimizer step at ``site``, or one in unknown code after a backward."""
-    m.state.set(m.state[UPDATES], _ALL, (*updates(m)[1 - EVENTS :], Update(m.tick(), site)))
+    m.state.set(m.state[UPDATES], _ALL, (*updates(m)[1 - EVENTS :], Update(m.tick(), site, memory)))
 
 
 def update_since(m: Trace, time: int) -> Site | None:
@@ -111,14 +125,16 @@ def _judge_read(m: Trace, owner: Frame | Object, name: str) -> None:
 @events.load_state_dict.listen
 def on_load_state_dict(m: Trace, module: Value, states: Value, parameters: Sequence[Tensor]) -> None:
     """Report ``module.load_state_dict(states)`` if the states alias the parameters: nothing is restored."""
-    states = m.see(states)
-    for option in [option for _, option in states.options] if isinstance(states, Choice) else [states]:
-        taken = m.state[SNAPSHOTS].get(option)
-        if taken is None or taken.module is not module:
+    memory = {tensor.storage for tensor in parameters}
+    for tensor in holdings.held(m, states, set()):
+        taken = m.state[SNAPSHOTS].get(tensor)
+        stands_for_all = taken is not None and taken.module is module and tensor.storage not in memory
+        if taken is None or not (stands_for_all or tensor.storage in memory):
             continue
-        since_then = [update.site for update in updates(m) if update.time > taken.time]
-        if since_then:
-            written = dict.fromkeys(event.site for tensor in parameters for event in since(m, tensor, taken.time))
-            known = [where for where in since_then if where is not None][:1] or list(written) or [taken.site]
-            for where in known:
-                m.refuse("snapshot", where)
+        every = updates(m) if stands_for_all else updates_of(m, tensor.storage, taken.time)
+        since_then = [update for update in every if update.time > taken.time]
+        written = [event.site for event in since(m, tensor, taken.time) if event.tensor is not tensor]
+        if since_then or written:
+            known = [update.site for update in since_then if update.site is not None][:1]
+            m.refuse("snapshot", (known or written or [taken.site])[0])
+            return

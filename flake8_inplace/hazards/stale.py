@@ -8,8 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 
+from ..heap.autograd import compatible
 from ..heap.regions import plain, same_tensor
-from ..heap.values import NONE, UNCERTAIN, Array, Choice, Dict, Grad, List, Object, Source, Tensor, Tuple, Value, View
+from ..heap.values import (
+    ALWAYS,
+    NONE,
+    UNCERTAIN,
+    Array,
+    Choice,
+    Dict,
+    Grad,
+    Guard,
+    List,
+    Object,
+    Source,
+    Tensor,
+    Tuple,
+    Value,
+    View,
+)
 from ..rule import Rule
 from ..trace import events, holdings
 from ..trace.frames import Frame
@@ -26,13 +43,14 @@ from ..trace.log import (
     again,
     array_backing,
     direct_tensors,
+    is_record,
     since,
     whole,
 )
 from ..trace.trace import Trace
 from .intent import is_meant, writes_to_attribute
 from .overlap import untouched, written_region
-from .snapshots import UPDATES
+from .snapshots import UPDATES, updates_of
 
 RULES = (
     Rule(
@@ -51,10 +69,20 @@ RULES = (
 @events.read_variable.listen
 def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...]) -> None:
     """Report the read of a variable, or of its elements at ``index``, if they were overwritten since it was bound."""
-    reader, value = value, array_backing(value)
-    if not isinstance(value, Tensor):
-        return
+    options = value.options if isinstance(value, Choice) else ((ALWAYS, value),)
+    for guard, option in options:
+        reader = m.see(option)
+        tensor = array_backing(reader)
+        if isinstance(tensor, Tensor):
+            _read_name(m, name, reader, tensor, frame, index, guard)
+
+
+def _read_name(
+    m: Trace, name: str, reader: Value, value: Tensor, frame: Frame, index: tuple[Value, ...], guard: Guard
+) -> None:
     for event in since(m, value, frame.times.get(name, frame.born)):
+        if not compatible(event.guard, guard):
+            continue
         if frame is event.frames[-1]:
             if _is_filled_through(reader, value, event) or (index and untouched(m, value, index, event)):
                 continue
@@ -116,7 +144,10 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     After ``self.features = x``, a following ``x = relu_(x)`` is hardly meant to change the attribute. But the method
     that bound it may fill parts of it, and code that has read it has a name for it and may change it on purpose.
     """
-    value, time = array_backing(value), m.state[STORED].get((instance, name), 0) if m.state[STORED] else 0
+    value = array_backing(value)
+    if is_record(instance):
+        _read_part(m, value, None)
+    time = m.state[STORED].get((instance, name), 0) if m.state[STORED] else 0
     if not time or m.unread or not isinstance(value, Tensor):
         return
     keeper, state = m.state[ATTRIBUTE_WRITERS].get((instance, name)), m.cell(value)
@@ -195,12 +226,23 @@ def on_append(m: Trace, container: List, value: Value) -> None:
             if any(_is_same(m, other.get(key, NONE), part) for other in others):
                 for event in writes:
                     m.refuse("read", event.site, event.calls)
+        _judge_snapshots(m, container, key, part)
         on_store(m, container, part)
 
 
 def _is_same(m: Trace, value: Value, part: Tensor) -> bool:
     value = array_backing(m.see(value))
     return isinstance(value, Tensor) and same_tensor(value, part)
+def _judge_snapshots(m: Trace, container: List, key: tuple[Hashable, ...], part: Value) -> None:
+    """Report ``history.append(w.detach())``, or a ``state_dict()``, appended again after an update of the memory."""
+    if not isinstance(part, Tensor) or not part.time or part.view is not View.NONE or part.origin in UNCERTAIN:
+        return
+    for other in m.state.get(container).items:
+        before = _entries(m, m.see(other)).get(key)
+        if isinstance(before, Tensor) and before.storage is part.storage and 0 < before.time < part.time:
+            for update in updates_of(m, part.storage, before.time):
+                if update.site is not None and update.time < part.time:
+                    m.refuse("read", update.site)
 
 
 def _entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[tuple[Hashable, ...], Value]:
@@ -209,7 +251,7 @@ def _entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[t
     if len(place) < PLACES:
         if isinstance(value, Tuple):
             inside = enumerate(value.items)
-        elif isinstance(value, Dict) or (isinstance(value, Object) and bool(getattr(value.cls, "fields", False))):
+        elif isinstance(value, (Dict, Object)) and (isinstance(value, Dict) or is_record(value)):
             inside = m.state.get(value).items.items()
     if not isinstance(value, (Tuple, Dict, Object)):
         return {place: value}
@@ -255,13 +297,17 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
         return
     _read_part(m, value, container)
     options = [array_backing(option) for _, option in value.options] if isinstance(value, Choice) else [value]
-    for option in options if m.state[STORED] else ():
+    for option in options if len(m.state[STORED]) or len(m.state[WRITES]) else ():
         if not isinstance(option, Tensor):
             continue
         time = m.state[STORED].get((container, option.storage), 0)
-        for event in since(m, option, time) if option is value else ():
-            if time and was_given(m, option, event):
+        made = time or container.time
+        for event in since(m, option, made) if option is value else ():
+            taken_out = m.state[RETURNED].get((Change.OTHER, event)) is not None and bool(made)
+            if (time and was_given(m, option, event)) or taken_out:
                 m.refuse("argument", event.site, event.calls)
+            elif m.see(event.frames[-1].vars.get(event.name, NONE)) is container:
+                continue  # what a write to the elements of a list is for: ``torch._foreach_add_(totals, values)``
             elif known and time and (_same_part(m, option, event, time) or _as_it_was(m, option, event, time)):
                 m.refuse("read", event.site, event.calls)
         if time and known:

@@ -162,12 +162,16 @@ class List:
 
 
 class Dict:
-    """A dictionary. Keys that are not constants make it open. ``factory`` is that of a defaultdict."""
+    """A dictionary. Keys that are not constants make it open.
 
-    __slots__ = ("factory", "initial")
+    ``factory`` is that of a defaultdict. ``time`` is when a display or comprehension created it, or 0.
+    """
 
-    def __init__(self, items: Mapping[Any, Value] | None = None, open: bool = False) -> None:
+    __slots__ = ("factory", "initial", "time")
+
+    def __init__(self, items: Mapping[Any, Value] | None = None, open: bool = False, time: int = 0) -> None:
         self.initial = Attributes(dict(items or {}), open)
+        self.time = time
         self.factory: Value | None = None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from ..heap.values import ITEMS, NONE, Array, Choice, Object, Tensor, Unknown, Value
-from ..models import arrays, classes, containers, indexing, iteration, lineage, tensors
+from ..models import arrays, classes, containers, gradients, indexing, iteration, lineage, tensors
 from ..program.site import Site
 from ..trace import events
 from ..trace.frames import Class, Frame, Function
@@ -52,6 +52,8 @@ def set_attribute(m: Trace, owner: Value, name: str, value: Value, site: Site) -
         tensors.require_grad(m, owner, test is not False, site)
     elif isinstance(owner, Tensor) and name == "data":
         events.replace_data(m, owner, m.see(value))
+    elif isinstance(owner, Tensor) and name == "grad":
+        gradients.assign(m, owner, value)
     elif isinstance(owner, Class):
         m.state.set(owner.members, name, value)
     elif isinstance(owner, Unknown) and not owner.scalar:

@@ -50,7 +50,7 @@ def _comprehension(m: Trace, node: _Comprehension, frame: Frame) -> Value:
     for source in made.sources:
         events.collect(m, source, [*made.rows, *made.pairs.values()])
     if isinstance(node, cst.DictComp):
-        return Dict(made.pairs, not exact)
+        return Dict(made.pairs, not exact, m.clock)
     if not isinstance(node, cst.ListComp):
         return List(made.rows, not exact, m.clock)
     m.state.put(made.result, Items(tuple(made.rows), not exact))

@@ -45,6 +45,8 @@ def module_name(m: Trace, name: str, module: Frame) -> Value | None:
     return Ref(f"builtins.{name}") if hasattr(builtins, name) else None
 
 
+_HOLDING = frozenset({Tensor, Array, Choice})
+"""Types of values that a variable may hold a tensor by."""
 _CONSTANTS: dict[str, Value] = {"True": Const(True), "False": Const(False), "None": NONE}
 
 
@@ -57,7 +59,7 @@ def _name(m: Trace, node: cst.Name, frame: Frame) -> Value:
 
 def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...] = ()) -> None:
     """Emit the read of a variable, or of its elements at ``index``, if any checker can have a use for it."""
-    if ((type(value) is Tensor or type(value) is Array) and len(m.state[WRITES])) or len(m.state[STALE_SNAPSHOTS]):
+    if (type(value) in _HOLDING and len(m.state[WRITES])) or len(m.state[STALE_SNAPSHOTS]):
         scope: Frame | None = frame
         while scope is not None and name not in scope.vars:
             scope = scope.parent

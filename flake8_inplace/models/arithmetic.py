@@ -137,7 +137,7 @@ def _repeated(m: Trace, left: List, right: Value) -> List:
     times = constant(right)
     contents = m.state.get(left)
     known = isinstance(times, int) and not isinstance(right, Unknown) and 0 <= times <= 16
-    items = contents.items if known and times == 1 else tuple(_one_of_many(m, item) for item in contents.items)
+    items = contents.items if known and times == 1 else tuple(one_of_many(m, item) for item in contents.items)
     return bounded(items * (times if known else 2), not known)
 
 
@@ -161,7 +161,7 @@ def is_small(constant: object) -> bool:
     return not isinstance(constant, int) or constant.bit_length() <= SIZE
 
 
-def _one_of_many(m: Trace, item: Value) -> Value:
+def one_of_many(m: Trace, item: Value) -> Value:
     """An element that a repeated list has several times: ``[x] * n``."""
     item = m.see(item)
     if not isinstance(item, Tensor):

@@ -8,7 +8,7 @@ from ..trace import events, holdings
 from ..trace.callables import Bound, GradMode, Packing
 from ..trace.frames import Function
 from ..trace.trace import Trace
-from . import tensors
+from . import gradients, tensors
 from .registry import Call, model, package
 
 _MODES = {
@@ -85,6 +85,7 @@ def _parameter(call: Call) -> Value:
 @model("torch.autograd.backward")
 def _backward(call: Call) -> Value:
     tensors.backward(call.m, call.args, call.kwargs)
+    gradients.accumulate(call.m, call.site)
     return NONE
 
 

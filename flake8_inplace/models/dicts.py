@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..heap.values import NONE, Attributes, Dict, List, Tuple, Unknown, Value
 from ..trace import events
-from ..trace.log import STORED
+from ..trace.log import STORED, WRITES
 from . import containers, records
 from .iteration import key_of, spelled
 from .registry import Call, call_method, method
@@ -80,7 +80,7 @@ def _values(call: Call, value: Dict) -> Value:
 def _values_taken(call: Call, value: Dict) -> Attributes:
     """What a dictionary holds, when the program reads all of it."""
     contents: Attributes = call.m.state.get(value)
-    for item in contents.items.values() if call.m.state[STORED] else ():
+    for item in contents.items.values() if len(call.m.state[STORED]) or len(call.m.state[WRITES]) else ():
         events.load(call.m, value, call.m.see(item), True)
     return contents
 

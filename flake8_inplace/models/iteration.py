@@ -27,7 +27,7 @@ from ..heap.values import (
 from ..program.site import Site
 from ..trace import events
 from ..trace.frames import Class
-from ..trace.log import STORED
+from ..trace.log import STORED, WRITES
 from ..trace.trace import Trace
 from . import arrays, classes, lazy, records, tensors
 
@@ -53,7 +53,7 @@ def elements(m: Trace, value: Value) -> tuple[list[Value], bool]:
         return list(value.items[:ELEMENTS]), len(value.items) <= ELEMENTS
     if isinstance(value, List):
         contents = m.state.get(value)
-        for item in contents.items if m.state[STORED] else ():
+        for item in contents.items if len(m.state[STORED]) or len(m.state[WRITES]) else ():
             events.load(m, value, m.see(item), True)
         if contents.open:
             items = list(contents.items[:ELEMENTS])

@@ -8,7 +8,7 @@ from ..torchfacts import ops as facts
 from ..trace.callables import Method
 from ..trace.holdings import depth_of
 from ..trace.trace import Trace
-from . import arrays, registry
+from . import arrays, gradients, registry
 from .overloads import apply
 from .tensors import SAME_METADATA, VIEWS, backward, data, require_grad, unknown_call
 
@@ -43,6 +43,7 @@ def method(m: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: Bindi
 @registry.method(TENSOR, "backward")
 def _backward(call: registry.Call, tensor: Tensor) -> Value:
     backward(call.m, [tensor], call.kwargs)
+    gradients.accumulate(call.m, call.site)
     return NONE
 
 
@@ -109,7 +110,7 @@ def attribute(m: Trace, tensor: Tensor, name: str, site: Site) -> Value:
     if name == "data":
         return data(m, tensor)
     if name == "grad":
-        return m.promote(m.symbol(tensor.cell, "grad"))
+        return gradients.gradient(m, tensor)
     if name == "is_leaf" and m.grad(tensor) is Grad.YES:
         return Const(m.cell(tensor).leaf)
     if name == "dtype":

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..heap.values import ITEMS, NONE, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value, constant
+from ..heap.values import ITEMS, NONE, Const, Dict, List, Object, Ref, Tensor, Tuple, Value, constant
 from ..program.pieces import Piece
+from ..program.site import Site
 from ..trace import events, holdings
 from ..trace.callables import Bound, Partial
 from ..trace.frames import Class, Function
+from ..trace.trace import Trace
 from . import autograd, classes, containers, custom, dicts, handed, lineage, lists, optim, records, tensors
 from .registry import Call, call_method, method, model
 from .unknowns import parameter_of
@@ -152,9 +154,14 @@ def _register_parametrization(call: Call) -> Value | None:
 
 @method(MODULE, "state_dict")
 def _state_dict(call: Call, instance: Object) -> Value:
-    states = Unknown()
-    events.state_dict(call.m, instance, states, call.site)
-    return states
+    return states_of(call.m, instance, holdings.named(call.m, instance), call.site)
+
+
+def states_of(m: Trace, module: Value, named: list[tuple[str, Tensor]], site: Site) -> Value:
+    """The state of a module: the memory of its parameters under other names. Without any, one tensor stands for all."""
+    made = {name: tensors.detached(m, tensor) for name, tensor in named} or {"*": Tensor()}
+    events.state_dict(m, module, list(made.values()), site)
+    return Dict(made, open=not named)
 
 
 @method(MODULE, "load_state_dict")
@@ -196,7 +203,13 @@ def _requires_grad(call: Call, instance: Object) -> Value:
     return instance
 
 
-@method(MODULE, "zero_grad", "share_memory")
+@method(MODULE, "zero_grad")
+def _zero_grad(call: Call, instance: Object) -> Value:
+    optim.zero_grad(call, holdings.parameters(call.m, instance))
+    return NONE
+
+
+@method(MODULE, "share_memory")
 def _nothing(call: Call, instance: Object) -> Value:
     return NONE
 

@@ -26,6 +26,7 @@ from ..torchfacts import modules
 from ..torchfacts import ops as facts
 from ..trace import events
 from ..trace.frames import Function
+from ..trace.log import Written
 from ..trace.trace import Trace
 from . import overloads, tensors
 from .lineage import DICTS, LISTS, MODULE, OPTIMIZERS, PACKED, is_module, lineage, member
@@ -139,7 +140,12 @@ def call_fact(
         events.write(m, weight.storage, "renorm", site)
     inputs = [p.name for p in op.params if not p.name.startswith("self.")]
     named = {name: value for name, value in kwargs.items() if name in inputs}
-    return overloads.apply(m, (_lenient(op),), args[: len(inputs)], named | own, site, form)
+    result = overloads.apply(m, (_lenient(op),), args[: len(inputs)], named | own, site, form)
+    if constant(contents.get("training", NONE)) is not False:
+        for statistic in [contents.get(name) for name in ("running_mean", "running_var")]:
+            if isinstance(statistic, Tensor):  # past the version counter
+                events.overwrite(m, statistic, "op_", site, Written("batch_norm", tuple(args)))
+    return result
 
 
 @cache

@@ -50,6 +50,11 @@ _INDICES = frozenset({"index", "indices", "mask", "condition"})
 _BITWISE = frozenset({"and", "or", "xor", "not"})
 _COMPARING = frozenset({"sub", "rsub", "eq", "ne", "equal", "allclose", "isclose", "dist", "mse_loss", "l1_loss"})
 """Operators that ask how two tensors differ."""
+_RELATING = frozenset(
+    "sub rsub dist mse_loss l1_loss smooth_l1_loss huber_loss kl_div mul dot vdot matmul mm cosine_similarity "
+    "pairwise_distance add_ sub_ mul_".split()
+)
+"""Operators that say nothing, or little, of a tensor and itself."""
 
 
 @dataclass(slots=True, eq=False)
@@ -119,10 +124,12 @@ _ANY = "*unknown"
 
 
 def _compare(m: Trace, call: _Call) -> None:
-    if call.op.name in _COMPARING:
-        both = [tensor for name in ("self", "input", "other", "target") for tensor in call.operands.get(name, ())]
-        if len(both) == 2:
+    if call.op.name in _COMPARING or call.op.name in _RELATING:
+        both = call.given
+        if len(both) == 2 and call.op.name in _COMPARING:
             events.compare(m, both[0], both[1])
+        if len(both) == 2 and call.op.name in _RELATING:
+            events.relate(m, both[0], both[1], call.site)
 
 
 def _save_operands(m: Trace, call: _Call) -> list[Saved]:
@@ -323,9 +330,24 @@ def write(
     events.attempt(m, tensor, form, site)
     overlapping = tensor.lead is Dimension.OVERLAPPING and adds_up(form, written.op)
     if refused or tensor.lead is Dimension.ROW or overlapping:
-        m.refuse(refused or "expanded", site, depth=depth_of(m, tensor))
+        carries = any(_carries(m, tensor, value) for value in written.values)
+        m.refuse(refused or "expanded", site, depth=depth_of(m, tensor), carries=carries)
     if not refused:
         if tensor.origin is not Source.MAYBE_CAST or tensor.storage not in m.backward.readonly:
             events.write(m, tensor.storage, form, site)
         events.overwrite(m, tensor, form, site, written)
     return bool(refused)
+
+
+def _carries(m: Trace, leaf: Tensor, value: Value, depth: int = 6) -> bool:
+    """Whether a value has a gradient of more than the leaf that it is written to: not so ``w -= decay * w``."""
+    value = m.see(value)
+    if m.grad(value) is not Grad.YES or not depth:
+        return False
+    if not isinstance(value, Tensor):
+        return True
+    if value.storage is leaf.storage:
+        return False
+    given = value.made.values if value.made is not None else ()
+    operands = [operand for operand in map(m.see, given) if m.grad(operand)]
+    return not operands or any(_carries(m, leaf, operand, depth - 1) for operand in operands)

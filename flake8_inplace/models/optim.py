@@ -9,13 +9,14 @@ from ..trace import events, holdings
 from ..trace.callables import Bound
 from ..trace.frames import Function
 from ..trace.trace import Trace
-from . import overloads
+from . import gradients, lineage, overloads
 from .registry import Call, method, model
 
 OPTIMIZER = "torch.optim.Optimizer"
 GRAD_SCALER = "torch.amp.GradScaler"
 SCALER = Ref("torch.optim.GradScaler")
 """The class of gradient scalers. It stands beside the optimizers, as it has a ``step`` too."""
+_SGD = Ref("torch.optim.SGD")
 _LBFGS = Ref("torch.optim.LBFGS")
 
 
@@ -25,6 +26,7 @@ def optimizer(m: Trace, name: str, params: Value, options: dict[str, Value]) -> 
     given = m.state.get(params).items if isinstance(params, List) else ()
     groups = list(given) if given and isinstance(m.see(given[0]), Dict) else [Dict({"params": params, **options})]
     attributes: dict[str, Value] = {"params": params, "fused": options.get("fused", NONE)}
+    attributes["init.momentum"] = options.get("momentum", NONE)
     return Object(Ref(name), {**attributes, "param_groups": List(groups), "state": Unknown()})
 
 
@@ -32,6 +34,41 @@ def optimizer(m: Trace, name: str, params: Value, options: dict[str, Value]) -> 
 def _step(call: Call, instance: Object) -> Value:
     _optimizer_step(call.m, instance, call.args, call.site)
     return NONE
+
+
+@method(OPTIMIZER, "state_dict")
+def _state_dict(call: Call, instance: Object) -> Value | None:
+    """What an optimizer keeps of its gradients, by reference. One tensor stands for all of it."""
+    if not lineage.optimizes(instance.cls):
+        return None
+    kept = Tensor()
+    if instance.cls != _SGD or constant(call.m.state.get(instance).items.get("init.momentum", NONE)):
+        events.state_dict(call.m, instance, [kept], call.site)
+    return Dict({"state": Dict({0: kept}, open=True)}, open=True)
+
+
+@method(OPTIMIZER, "load_state_dict")
+def _load_state_dict(call: Call, instance: Object) -> Value | None:
+    if not lineage.optimizes(instance.cls):
+        return None
+    events.load_state_dict(call.m, instance, call.argument(0), ())
+    return NONE
+
+
+@method(OPTIMIZER, "zero_grad")
+def _zero_grad(call: Call, instance: Object) -> Value | None:
+    if not lineage.optimizes(instance.cls):
+        return None
+    zero_grad(call, holdings.parameters(call.m, call.m.state.get(instance).items.get("params", NONE)))
+    return NONE
+
+
+def zero_grad(call: Call, parameters: list[Tensor]) -> None:
+    """``zero_grad()``, of a module or an optimizer."""
+    if constant(call.argument(0, "set_to_none")) is False:
+        gradients.zero(call.m, parameters, call.site)
+    else:
+        gradients.forget(call.m, parameters)
 
 
 def _optimizer_step(m: Trace, optimizer: Object, args: list[Value], site: Site) -> None:
@@ -45,9 +82,10 @@ def _optimizer_step(m: Trace, optimizer: Object, args: list[Value], site: Site) 
         return
     stepping = m.state.modes.get("backward", False)  # without gradients a step leaves every parameter alone
     if stepping and "params" in contents:
-        events.update(m, site)
         form = "fused" if constant(contents.get("fused", NONE)) is True else "step"
-        for tensor in holdings.parameters(m, contents["params"]):
+        stepped = holdings.parameters(m, contents["params"])
+        events.update(m, site, frozenset(tensor.storage for tensor in stepped))
+        for tensor in stepped:
             _update(m, tensor, form, site)
     if isinstance(closure, (Function, Bound)) and optimizer.cls == _LBFGS:
         m.call(closure, [], {}, site)  # once more, with the parameters that it has moved to

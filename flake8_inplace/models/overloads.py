@@ -7,6 +7,7 @@ from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace import events
 from ..trace.holdings import depth_of, tensors_in
+from ..trace.log import Written
 from ..trace.trace import Trace
 from .operators import holds, run
 from .refusals import MIXING, in_its_way
@@ -77,6 +78,7 @@ def _into(m: Trace, out: Value, result: Value, site: Site) -> Value:
                 m.refuse("out grad", site, depth=depth_of(m, target))
             else:
                 events.write(m, target.storage, "out", site)
+                events.overwrite(m, target, "out", site, Written("copy_", (result,)))
     return out
 
 

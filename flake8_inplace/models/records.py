@@ -82,9 +82,9 @@ def as_list(m: Trace, value: Value) -> Value:
     value = m.see(value)
     lazy.read(m, value)
     if isinstance(value, List):
-        return List(m.state.get(value).items, m.state.get(value).open)
+        return List(m.state.get(value).items, m.state.get(value).open, m.clock)
     if isinstance(value, Tuple):
-        return List(value.items)
+        return List(value.items, time=m.clock)
     if isinstance(value, Dict):
         contents = m.state.get(value)
         return List(contents.items.values(), contents.open)
@@ -126,7 +126,7 @@ def shallow(m: Trace, value: Value) -> Value:
         events.pass_on(m, value, made, contents.items)
         return made
     if isinstance(value, (Dict, Object)):
-        twin = Dict() if isinstance(value, Dict) else Object(value.cls)
+        twin = Dict(time=value.time) if isinstance(value, Dict) else Object(value.cls)
         twin.initial = m.state.get(value)
         if isinstance(twin, Dict):
             events.pass_on(m, value, twin, twin.initial.items.values())

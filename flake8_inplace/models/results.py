@@ -89,6 +89,8 @@ def _view_or_copy(m: Trace, op: facts.Op, out: facts.Out, base: Tensor, bound: B
         copy = fresh()
         copy.dtype = dtype
         return copy
+    if _changes_nothing(m, op, base, bound):
+        return base
     same = view(m, base, base.view)
     same.dtype = dtype
     if dtype is DType.INTEGRAL:
@@ -212,3 +214,32 @@ def _by_name(m: Trace, bound: Bindings) -> bool:
     """Whether a conversion names another type than the one that tensors have from the start."""
     names = [value.name if isinstance(value, Ref) else constant(value) for value in map(m.see, bound.values())]
     return any(isinstance(name, str) and name.startswith("torch.") and name not in _FLOAT for name in names)
+def _changes_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> bool:
+    """Whether a conversion surely returns the tensor itself: ``contiguous()`` or ``float()`` of what is so already."""
+    if op.name == "contiguous":
+        return _is_plain(m, base) and len([value for value in bound.values() if m.see(value) != NONE]) == 1
+    if op.name not in ("to", "float"):
+        return False
+    given = [m.see(value) for name, value in bound.items() if name != "self"]
+    named = [value for value in given if isinstance(value, Ref)]
+    return _is_plain(m, base) and len(named) == len(given) and all(value.name in _FLOAT for value in named)
+
+
+def _is_plain(m: Trace, tensor: Tensor, depth: int = 4) -> bool:
+    """Whether a tensor surely is contiguous and of the default type: random numbers, and what is computed from such."""
+    made = tensor.made
+    if made is None or tensor.view is not View.NONE or not depth:
+        return False
+    if made.op in _RANDOM:
+        return not any(isinstance(m.see(value), Ref) for value in made.values)
+    operands = [operand for operand in map(m.see, made.values) if not isinstance(operand, (Const, List, Tuple, Slice))]
+    tensors = [operand for operand in operands if isinstance(operand, Tensor)]
+    return (
+        made.op in _ELEMENTWISE
+        and bool(tensors)
+        and all(isinstance(operand, Tensor) and _is_plain(m, operand, depth - 1) for operand in operands)
+    )
+
+
+_RANDOM = frozenset({"rand", "randn", "linspace"})
+_ELEMENTWISE = frozenset("clone add sub mul div sigmoid tanh relu exp softmax log_softmax sqrt neg pow".split())

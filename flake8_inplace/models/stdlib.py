@@ -19,9 +19,12 @@ def _dictionary(call: Call) -> Value:
 def _from_keys(call: Call) -> Value | None:
     if not call.args:
         return None
-    made = Dict()
-    for key in iteration.elements(call.m, call.args[0])[0]:
-        containers.set_item(call.m, made, key, call.argument(1))
+    made, keys = Dict(), iteration.elements(call.m, call.args[0])[0]
+    value = call.argument(1)
+    if len(keys) > 1 and not call.m.grad(value):
+        value = arithmetic.one_of_many(call.m, value)
+    for key in keys:
+        containers.set_item(call.m, made, key, value)
     return made
 
 

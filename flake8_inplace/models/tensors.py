@@ -99,7 +99,7 @@ def unknown_call(m: Trace, *values: Value, grad: Grad = Grad.NO) -> Unknown:
 def backward(m: Trace, outputs: list[Value], kwargs: Bindings) -> None:
     """A backward pass runs from ``outputs``, and frees what their graph had saved unless it is asked to keep it."""
     events.reach(m, outputs)
-    events.update(m, None)
+    events.update(m, None, frozenset())
     m.state.set(m.state.modes, "backward", True)
     if any(constant(kwargs.get(name, NONE)) is True for name in ("retain_graph", "create_graph")):
         events.retain_graph(m, outputs)

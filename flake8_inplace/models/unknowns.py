@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..heap.values import NONE, Cell, Const, Grad, List, Node, Tensor, Unknown, Value, is_number
+from ..heap.values import NONE, Cell, Const, Dict, Grad, List, Node, Tensor, Unknown, Value, is_number
 from ..torchfacts import ops as facts
 from ..trace import events, holdings
 from ..trace.trace import MODULES, Trace
-from . import handed, methods, operators, tensors
+from . import gradients, handed, methods, operators, tensors
 from .registry import Call
 
 
@@ -33,15 +33,16 @@ def unknown_method(call: Call, receiver: Unknown) -> Value:
     m, name = call.m, call.name
     if name == "backward":
         tensors.backward(m, [receiver], call.kwargs)
+        gradients.accumulate(m, call.site)
         return NONE
     if name in facts.tensor_only_methods() or (receiver.likely and name in facts.tensor_methods()):
         tensor = m.promote(receiver)
         if isinstance(tensor, Tensor):
             return methods.method(m, tensor, name, call.args, call.kwargs, call.site)
     if name == "state_dict":
-        states = Unknown()
-        events.state_dict(m, receiver, states, call.site)
-        return states
+        stands_for_all = Tensor()
+        events.state_dict(m, receiver, [stands_for_all], call.site)
+        return Dict({"*": stands_for_all}, open=True)
     if name == "load_state_dict":
         if receiver in m.state[MODULES]:
             events.load_state_dict(m, receiver, call.argument(0), holdings.parameters(m, receiver))

@@ -62,6 +62,53 @@ def _is_function(called: cst.Attribute, is_module: Callable[[str], bool]) -> boo
     return not overwrites or (isinstance(owner, cst.Name) and is_module(owner.value))
 
 
+def operands(node: cst.CSTNode) -> list[tuple[str, bool, bool]] | None:
+    """The variables that two operands are spelled with, and whether each stands alone: ``new`` in ``new - self.old``.
+
+    The third part is whether a method is called, whose result is made here.
+
+    A method of a variable is one of it: ``new.flatten()``. None if the operands are spelled alike, or with none.
+    """
+    if isinstance(node, cst.BinaryOperation):
+        both: Sequence[cst.CSTNode] = (node.left, node.right)
+    elif isinstance(node, cst.Call):
+        both = [arg.value for arg in node.args if not arg.star and arg.keyword is None][:2]
+        if isinstance(node.func, cst.Attribute) and len(both) == 1:
+            both = (node.func.value, *both)
+    else:
+        return None
+    if len(both) != 2 or list(_words(both[0])) == list(_words(both[1])):
+        return None
+    found = [_holder(operand) for operand in both]
+    same = found[0][0] == found[1][0] and not any(_picks(operand) for operand in both)
+    return found if all(name for name, _, _ in found) and not same else None
+
+
+def _picks(node: cst.CSTNode) -> bool:
+    """Whether an expression takes an element out of something."""
+    return isinstance(node, cst.Subscript) or any(map(_picks, parts(node)))
+
+
+def _holder(node: cst.CSTNode) -> tuple[str, bool, bool]:
+    alone, called = True, isinstance(node, cst.Call)
+    while not isinstance(node, cst.Name):
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+            node = node.func.value
+        elif isinstance(node, (cst.Subscript, cst.Attribute)):
+            node, alone = node.value, False
+        else:
+            return "", False, False
+    return node.value, alone, called
+
+
+def _words(node: cst.CSTNode) -> Iterator[str]:
+    """The names and literals in a piece of program text."""
+    if isinstance(node, (cst.Name, cst.Integer, cst.SimpleString)):
+        yield node.value
+    for child in parts(node):
+        yield from _words(child)
+
+
 def called_name(node: cst.CSTNode) -> str:
     """The last name of what a call calls: ``relu_`` in ``F.relu_(x)``."""
     func = node.func if isinstance(node, cst.Call) else None

@@ -56,8 +56,10 @@ copy: Event[[Tensor, Tensor]] = Event()
 """``tensor.copy_(source)``."""
 replace_data: Event[[Tensor, Value]] = Event()
 """``tensor.data = value``."""
-update: Event[[Site | None]] = Event()
-"""Parameters are updated: by an optimizer step, or (None) after a backward, by unknown code."""
+accumulate: Event[[Tensor, str, Site]] = Event()
+"""Autograd overwrites a gradient: ``zero_grad(set_to_none=False)``, a second backward. Gradient, operator, place."""
+update: Event[[Site | None, frozenset[Storage]]] = Event()
+"""Parameters are updated: by an optimizer step, or (None) after a backward, by unknown code; their memory, if known."""
 
 # Autograd
 
@@ -65,6 +67,8 @@ record: Event[[Tensor]] = Event()
 """Autograd records an operator with this operand."""
 compare: Event[[Tensor, Tensor]] = Event()
 """An operator compares two tensors: ``sub``, ``eq``, ``allclose``, ``mse_loss``."""
+relate: Event[[Tensor, Tensor, Site]] = Event()
+"""An operator relates two tensors of the same shape: ``sub``, ``mul``, ``dot``, ``cosine_similarity``."""
 reach: Event[[Sequence[Value]]] = Event()
 """A backward may start from these values, now or in unknown code."""
 retain_graph: Event[[Sequence[Value]]] = Event()
@@ -117,8 +121,8 @@ exhaust: Event[[Value, int]] = Event()
 """A loop over a generator ends: what it iterated over, when it began."""
 collect: Event[[Value, Sequence[Value]]] = Event()
 """All values of a generator are collected before the first one is used: what was iterated over, the values."""
-state_dict: Event[[Value, Value, Site]] = Event()
-"""``states = module.state_dict()``: module, states."""
+state_dict: Event[[Value, Sequence[Tensor], Site]] = Event()
+"""``module.state_dict()``, of a module or an optimizer: module, the tensors in the result."""
 load_state_dict: Event[[Value, Value, Sequence[Tensor]]] = Event()
 """``module.load_state_dict(states)``: module, states, the parameters of the module."""
 checkpoint: Event[[Sequence[Tensor], int]] = Event()

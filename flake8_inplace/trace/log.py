@@ -152,10 +152,15 @@ def array_backing(value: Value) -> Value:
     return value.tensor if isinstance(value, Array) else value
 
 
+def is_record(value: Value) -> bool:
+    """Whether a value is an instance of a dataclass or a named tuple of the program."""
+    return isinstance(value, Object) and bool(getattr(value.cls, "fields", False))
+
+
 def given_tensors(m: Trace, value: Value, result: Value, depth: int = PLACES) -> list[Tensor]:
-    """Return the tensors in an argument, also in lists and dictionaries, except in a container that is returned."""
+    """Return the tensors in an argument, also in lists, dictionaries and records, except in one that is returned."""
     value = m.see(value)
-    if isinstance(value, (List, Dict)):
+    if isinstance(value, (List, Dict)) or (isinstance(value, Object) and is_record(value)):
         if value is result or depth == 0:
             return []
         every = m.state.get(value).items if isinstance(value, List) else m.state.get(value).items.values()

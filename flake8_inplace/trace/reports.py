@@ -33,6 +33,7 @@ class Refusal:
     - ``calls``: the calls that led to the write.
     - ``beside``: the calls that led to where it goes wrong, or to where the written tensor comes from.
     - ``from_outside``: it is in a plain function that was read as an entry point.
+    - ``carries``: the values that are written have a gradient of their own.
     """
 
     kind: str
@@ -40,6 +41,7 @@ class Refusal:
     calls: tuple[Site, ...]
     beside: tuple[Site, ...]
     from_outside: bool = False
+    carries: bool = False
 
 
 @dataclass(slots=True, eq=False)

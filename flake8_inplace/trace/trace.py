@@ -112,15 +112,22 @@ class Trace(ABC):
         self.clock += 1
         return self.clock
 
-    def refuse(self, kind: str, site: Site, calls: tuple[Site, ...] | None = None, depth: int | None = None) -> None:
+    def refuse(
+        self,
+        kind: str,
+        site: Site,
+        calls: tuple[Site, ...] | None = None,
+        depth: int | None = None,
+        carries: bool = False,
+    ) -> None:
         """Report a write that PyTorch refuses, or that is wrong regardless of what was saved.
 
         ``calls`` led to a write that was made before. ``depth`` is the number of calls that led to the function which
-        the written tensor comes from: see `holdings.depth_of`.
+        the written tensor comes from: see `holdings.depth_of`. ``carries``: what is written has a gradient.
         """
         stack = self.stack
         here = tuple(stack.calls)
-        self.reports.misuses.append(Refusal(kind, site, calls or here, here[:depth], stack.from_outside()))
+        self.reports.misuses.append(Refusal(kind, site, calls or here, here[:depth], stack.from_outside(), carries))
 
     # -- values
 

@@ -1,0 +1,91 @@
+"""Programs that are silently wrong because memory has several names, and right ones that overwrite: tests/silent/*.md.
+
+Both are executed. In a program of a pair, lines that end in `#-` stand in the wrong version only, lines that end in
+`#+` in the right one only, and what follows `#?` has to be false of the one and true of the other.
+A line `Known limit: ...` above a program says why the linter doesn't tell the two apart; as soon as it does, the line
+has to go.
+"""
+
+import contextlib
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+from flake8_inplace.analysis import analyze
+
+PROGRAM = re.compile(r"^## ([^\n]+)\n\n(?:Known limit: ([^\n]+)\n\n)?```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FOLDER = Path(__file__).with_name("silent")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A wrong program and its right twin: the heading, why it is a known limit, the text, and what tells them apart."""
+
+    heading: str
+    limit: str
+    lines: tuple[str, ...]
+    truth: str
+
+    def text(self, mark: str) -> str:
+        """The version with the lines that end in a mark, without those that end in the other."""
+        other = "#-" if mark == "#+" else "#+"
+        return "\n".join(line.removesuffix(mark).rstrip() for line in self.lines if not line.endswith(other)) + "\n"
+
+
+def pairs() -> list[Pair]:
+    found = []
+    for path in sorted(FOLDER.glob("*.md")):
+        for heading, limit, text in PROGRAM.findall(path.read_text()):
+            truths = [line.removeprefix("#? ") for line in text.splitlines() if line.startswith("#? ")]
+            lines = tuple(line for line in text.splitlines() if not line.startswith("#? "))
+            found += [Pair(f"{path.stem}: {heading}", limit, lines, truth) for truth in truths]
+    return found
+
+
+def clean() -> list[tuple[str, str]]:
+    return [(heading, text) for heading, _, text in PROGRAM.findall((FOLDER / "clean.md").read_text())]
+
+
+def executed(text: str, name: str) -> dict[str, object]:
+    """Run a program, and return its variables."""
+    torch.manual_seed(0)
+    names: dict[str, object] = {"__name__": "__main__"}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(text, name, "exec"), names)
+    return names
+
+
+PAIRS = pairs()
+CLEAN = clean()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.heading)
+def test_the_two_versions_differ(pair: Pair) -> None:
+    wrong, right = pair.text("#-"), pair.text("#+")
+    assert not eval(pair.truth, executed(wrong, pair.heading))
+    assert eval(pair.truth, executed(right, pair.heading))
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.heading)
+def test_the_linter_tells_them_apart(pair: Pair, request: pytest.FixtureRequest) -> None:
+    if pair.limit:
+        request.applymarker(pytest.mark.xfail(reason=pair.limit, strict=True))
+    assert analyze(pair.text("#-")).findings
+    assert not analyze(pair.text("#+")).findings
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "text"), CLEAN, ids=[name for name, _ in CLEAN])
+def test_a_clean_program_runs_without_a_finding(name: str, text: str) -> None:
+    executed(text, name)
+    assert not analyze(text).findings
+
+
+def test_every_program_is_a_test() -> None:
+    blocks = sum(path.read_text().count("```py\n") for path in FOLDER.glob("*.md"))
+    assert len(PAIRS) + len(CLEAN) == blocks > 100
