@@ -126,7 +126,8 @@ def _read(
     if file is None:
         return _Read(readings=readings.nothing_read())
     from .interpreter.schedule import analyse
-    from .verdicts import Files, findings
+    from .sentences import ALONE, Files
+    from .verdicts import findings
 
     trace = analyse(file, extra, others)
     problem = None
@@ -135,7 +136,7 @@ def _read(
         piece, reason = min(own.items(), key=lambda item: item[0].line)
         problem = (Place(piece.line, 0), reason)
     reveals = tuple((site.piece.tree.place(site.node).line, text) for site, text in trace.reports.reveals)
-    files = Files(others.name_of, others.project.is_installed) if others is not None else Files()
+    files = Files(others.name_of, others.project.is_installed) if others is not None else ALONE
     found = findings(trace.reports.hazards.values(), trace.reports.misuses, files)
     said = readings.explain(file, trace) if os.environ.get(readings.VARIABLE) else ()
     trace.text.close()

@@ -151,7 +151,7 @@ def check(plugin: Checker | Extension, family: str) -> Iterator[Report]:
         settle()
     for finding in found:
         if RULES[finding.code].family == family:
-            yield finding.line, finding.column, f"{finding.code} {finding.message}", type(plugin)
+            yield finding.line, finding.column, f"{finding.code} {finding.text}", type(plugin)
 
 
 def findings(text: str, tree: ast.Module | None = None, filename: str = "") -> list[Finding]:
@@ -175,7 +175,7 @@ def short(error: Exception) -> str:
 
 
 def unreadable(place: Place, reason: str) -> Finding:
-    return Finding(UNREADABLE.code, place, f"{UNREADABLE.summary}: {reason}")
+    return Finding(UNREADABLE.code, place, (f"{UNREADABLE.summary}: {reason}",))
 
 
 def analysed(text: str, tree: ast.Module | None, filename: str) -> Result:

@@ -15,7 +15,9 @@ RULES = (
         "discarded-result",
         "the result of an out-of-place method is thrown away",
         "discarded",
-        "changes nothing, and its result is thrown away; use the in-place method, or the result",
+        "changes nothing, and its result is thrown away",
+        other="made",
+        advice="use the in-place method, or the result",
         silent=True,
         at_run_time=False,
     ),
@@ -28,4 +30,4 @@ def judge(m: Trace, receiver: Value, name: str, site: Site) -> None:
     if not isinstance(receiver, Tensor) or m.stack.frames[-1].tries or m.state.modes.get("expecting"):
         return
     if name != "requires_grad" and f"{name}_" in facts.inplace_methods() and name in facts.tensor_methods():
-        m.refuse("discarded", site)
+        m.refuse("discarded", site, other=receiver.place)

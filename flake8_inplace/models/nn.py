@@ -139,7 +139,10 @@ def call_fact(
         events.write(m, weight.storage, "renorm", site)
     inputs = [p.name for p in op.params if not p.name.startswith("self.")]
     named = {name: value for name, value in kwargs.items() if name in inputs}
-    return overloads.apply(m, (_lenient(op),), args[: len(inputs)], named | own, site, form)
+    outer, m.stack.module = m.stack.module, instance.place
+    result = overloads.apply(m, (_lenient(op),), args[: len(inputs)], named | own, site, form)
+    m.stack.module = outer
+    return result
 
 
 @cache

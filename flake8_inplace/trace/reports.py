@@ -33,6 +33,7 @@ class Refusal:
     - ``calls``: the calls that led to the write.
     - ``beside``: the calls that led to where it goes wrong, or to where the written tensor comes from.
     - ``from_outside``: it is in a plain function that was read as an entry point.
+    - ``other``: the other place that takes part: where the view was taken, or where the value is read.
     """
 
     kind: str
@@ -40,6 +41,7 @@ class Refusal:
     calls: tuple[Site, ...]
     beside: tuple[Site, ...]
     from_outside: bool = False
+    other: Site | None = None
 
 
 @dataclass(slots=True, eq=False)
