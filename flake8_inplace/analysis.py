@@ -59,7 +59,7 @@ class Program:
         source, tree = _parsed(source, tree)
         known = project.source(path)
         if not isinstance(known, Source) or known.text != source:
-            project.override(path, source)
+            self.override(path, source)
         own = self._read(source, tree, path)
         found = list(own.findings.get(path, ()))
         for importer in self.modules.importers(path):
@@ -67,6 +67,12 @@ class Program:
             shown = self._shown_by(importer).findings.get(path, ())
             found += [finding for finding in shown if finding.place not in places]
         return Result(_in_order(found), own.reveals, own.problem, own.readings)
+
+    def override(self, path: str, text: str | None) -> None:
+        """Let an unsaved text stand for a file; None: the file on disk counts. What followed from the old is lost."""
+        self.modules.project.override(path, text)
+        self.modules.forget(path)
+        self._known.clear()
 
     def _shown_by(self, path: str) -> _Read:
         """Read a file that imports another one. What is wrong with it is said where it is linted itself."""

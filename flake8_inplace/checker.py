@@ -14,13 +14,14 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from flake8.exceptions import ExecutionError
+from flake8.options.config import _find_config_file
 
 from . import __version__
 from .analysis import Program, Result, analyze
 from .finding import Finding, Place
 from .program.imports import Project
 from .program.scan import FRAMEWORKS
-from .rules import RULES, UNREADABLE
+from .rules import RULES, UNREADABLE, named
 from .torchfacts import ops
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class Checker:
     name = "flake8-inplace"
     version = __version__
     settings = Settings()
+    families: frozenset[str] = frozenset({""})
+    """The families that this plugin reports. ``--extend-select TIP9`` adds one, as ``enable-extensions`` would."""
     latest: tuple[str, str, Settings, Result] | None = None
 
     def __init__(self, tree: ast.Module, lines: list[str], filename: str = "") -> None:
@@ -94,18 +97,22 @@ class Checker:
         """Called by flake8 once in every process. Raises ExecutionError where the file of operators cannot be used."""
         if options.inplace_ops:
             try:
-                ops.extend(options.inplace_ops)
+                ops.extend(beside_configuration(options.inplace_ops, options.config))
             except ops.FactsError as error:
                 raise ExecutionError(f"inplace-ops: {error}") from error
         names = [name for name in options.inplace_follow if name]
         follow = None if names == ["off"] else tuple(name for name in names if name != "project")
         packages = FRAMEWORKS | frozenset(filter(None, options.inplace_frameworks))
         roots = tuple(filter(None, options.inplace_path))
-        Checker.settings = replace(Checker.settings, frameworks=packages, follow=follow, roots=roots)
+        chosen = named((*(options.select or ()), *(options.extend_select or ())))
+        chosen -= named(options.enable_extensions or ())  # which have a plugin of their own
+        Checker.families = frozenset({"", *chosen})
+        extra = Checker.settings.extra | chosen
+        Checker.settings = replace(Checker.settings, frameworks=packages, extra=extra, follow=follow, roots=roots)
 
     def run(self) -> Iterator[Report]:
         """Yield line, column from 0, text and type of every finding."""
-        yield from check(self, "")
+        yield from check(self, self.families)
 
 
 class Extension:
@@ -127,7 +134,7 @@ class Extension:
 
     def run(self) -> Iterator[Report]:
         """As `Checker.run`."""
-        yield from check(self, self.family)
+        yield from check(self, frozenset({self.family}))
 
 
 class Possible(Extension):
@@ -144,13 +151,23 @@ class Style(Extension):
     family = "style"
 
 
-def check(plugin: Checker | Extension, family: str) -> Iterator[Report]:
-    """The findings of one plugin in one file: those of a family, or those that are on by default."""
+def beside_configuration(path: str, config: str | None) -> str:
+    """Return a path from the configuration, relative to the file that it stands in, if there is such a file.
+
+    flake8 resolves values with a slash only; ``inplace-ops = own.json`` would be looked for where flake8 runs.
+    """
+    found = config or _find_config_file(os.getcwd())
+    beside = os.path.join(os.path.dirname(found), path) if found else path
+    return beside if os.path.exists(beside) else path
+
+
+def check(plugin: Checker | Extension, families: frozenset[str]) -> Iterator[Report]:
+    """The findings of one plugin in one file: those of its families. Rules that are on by default are of family ""."""
     found = findings("".join(plugin.lines), plugin.tree, plugin.filename)
     if "libcst" in sys.modules:
         settle()
     for finding in found:
-        if RULES[finding.code].family == family:
+        if RULES[finding.code].family in families:
             yield finding.line, finding.column, f"{finding.code} {finding.text}", type(plugin)
 
 
@@ -159,9 +176,9 @@ def findings(text: str, tree: ast.Module | None = None, filename: str = "") -> l
     try:
         result = analysed(text, tree, filename)
     except SyntaxError as error:  # flake8 never hands such a file over; the command line does
-        return [unreadable(Place(error.lineno or 1, max((error.offset or 1) - 1, 0)), f"SyntaxError: {error.msg}")]
+        return [unreadable(Place(error.lineno or 1, max((error.offset or 1) - 1, 0)), f"not valid Python: {error.msg}")]
     except Exception as error:  # whatever goes wrong here must not end the lint of all other files
-        return [unreadable(Place(1, 0), f"{type(error).__name__}: {short(error)}")]
+        return [unreadable(Place(1, 0), f"error in flake8-inplace: {short(error) or type(error).__name__}")]
     for row in result.readings:
         print(f"{filename or '-'}: {row}", file=sys.stderr)
     problems = [unreadable(*result.problem)] if result.problem is not None else []

@@ -170,15 +170,10 @@ _COLOURS = {"path": "1", "code": "1;31", "rule": "34", "write": "31", "save": "3
 
 def text(found: Sequence[Entry], colour: bool = False) -> str:
     """Each finding with all of its places, and the fix, or else what to write instead."""
-
-    def paint(part: str, kind: str) -> str:
-        return f"\033[{_COLOURS[kind]}m{part}\033[0m" if colour else part
-
+    paint = _painting(colour)
     blocks = []
     for entry in found:
-        place = f"{entry.at.line}:{entry.at.column}"
-        cell = "" if entry.at.cell is None else f"cell_{entry.at.cell}:"
-        rows = [f"{paint(entry.path, 'path')}:{cell}{place}: {paint(entry.code, 'code')} {entry.message}"]
+        rows = [_headline(entry, paint)]
         if entry.at.text:
             rows += excerpts(entry, paint)
         if entry.fix:
@@ -189,16 +184,33 @@ def text(found: Sequence[Entry], colour: bool = False) -> str:
     return "\n".join(blocks)
 
 
+def concise(found: Sequence[Entry], colour: bool = False) -> str:
+    """Each finding on one line."""
+    paint = _painting(colour)
+    return "".join(f"{_headline(entry, paint)}\n" for entry in found)
+
+
+def _painting(colour: bool) -> Callable[[str, str], str]:
+    return lambda part, kind: f"\033[{_COLOURS[kind]}m{part}\033[0m" if colour else part
+
+
+def _headline(entry: Entry, paint: Callable[[str, str], str]) -> str:
+    cell = "" if entry.at.cell is None else f"cell_{entry.at.cell}:"
+    place = f"{cell}{entry.at.line}:{entry.at.column}"
+    return f"{paint(entry.path, 'path')}:{place}: {paint(entry.code, 'code')} {entry.message}"
+
+
 def excerpts(entry: Entry, paint: Callable[[str, str], str]) -> list[str]:
     """The lines of a finding, in the order of the text; those of other files after them."""
-    shown = [replace(entry.at, note="overwritten here" if entry.related else "here")]
-    shown += [spot for spot in entry.related if spot.text]
-    shown.sort(key=lambda spot: (spot.path, spot.cell or 0, spot.line, spot.column))
+    own = "overwritten here" if entry.related else "here"
+    same = [spot for spot in entry.related if (spot.path, spot.cell, spot.line, spot.column) == _where(entry.at)]
+    shown = [replace(entry.at, note=", ".join([*(spot.note.removesuffix(" here") for spot in same), own]))]
+    shown += [spot for spot in entry.related if spot.text and spot not in same]
     width = max(len(str(spot.line)) for spot in shown)
     rows: list[str] = []
     previous = None
-    for spot in shown:
-        kind = "write" if spot.note == "overwritten here" else "save"
+    for spot in sorted(shown, key=lambda spot: (spot.path, spot.cell or 0, spot.line, spot.column)):
+        kind = "write" if spot is shown[0] else "save"
         pad = "".join(character if character == "\t" else " " * columns(character) for character in before(spot))
         bar, number = paint("|", "rule"), paint(f"{spot.line:>{width}}", "rule")
         place = (spot.path, spot.cell, spot.line)
@@ -211,6 +223,10 @@ def excerpts(entry: Entry, paint: Callable[[str, str], str]) -> list[str]:
         rows.append(f"{' ' * width} {bar} {pad}{paint(f'^ {spot.note}', kind)}")
         previous = place
     return rows
+
+
+def _where(spot: Spot) -> tuple[str, int | None, int, int]:
+    return spot.path, spot.cell, spot.line, spot.column
 
 
 def grade(fix: Fix) -> str:

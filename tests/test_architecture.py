@@ -71,6 +71,8 @@ OUTSIDE = {
     "torchgen": DEVELOPMENT,
     "flake8": {"checker", "files", "formatter"},
     "matplotlib": {"runtime.memory"},
+    "pygls": {"commands.server"},
+    "lsprotocol": {"commands.server"},
     "libcst": {"sentences", "program", "trace", "hazards", "models", "interpreter", "fix"},
     "numpy": {"runtime.arrays"},
     "pytest": {"runtime.pytest_plugin"},
