@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from multiprocessing import parent_process
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flake8.exceptions import ExecutionError
@@ -48,6 +50,8 @@ class Checker:
     settings = Settings()
     families: frozenset[str] = frozenset({""})
     """The families that this plugin reports. ``--extend-select TIP9`` adds one, as ``enable-extensions`` would."""
+    alone = True
+    """Whether flake8 runs it, and not the command ``flake8-inplace``, which reads pyproject.toml."""
     latest: tuple[str, str, Settings, Result] | None = None
 
     def __init__(self, tree: ast.Module, lines: list[str], filename: str = "") -> None:
@@ -100,6 +104,9 @@ class Checker:
                 ops.extend(beside_configuration(options.inplace_ops, options.config))
             except ops.FactsError as error:
                 raise ExecutionError(f"inplace-ops: {error}") from error
+        if Checker.alone and parent_process() is None and _is_configured_in_vain():
+            said = "pyproject.toml: flake8 does not read [tool.flake8-inplace]; `flake8-inplace check` does"
+            print(said, file=sys.stderr)
         names = [name for name in options.inplace_follow if name]
         follow = None if names == ["off"] else tuple(name for name in names if name != "project")
         packages = FRAMEWORKS | frozenset(filter(None, options.inplace_frameworks))
@@ -149,6 +156,14 @@ class Style(Extension):
 
     name = "flake8-inplace-style"
     family = "style"
+
+
+def _is_configured_in_vain() -> bool:
+    """Whether there is a pyproject.toml with a table that only the command reads."""
+    try:
+        return "[tool.flake8-inplace]" in Path("pyproject.toml").read_text("utf-8", "replace")
+    except OSError:
+        return False
 
 
 def beside_configuration(path: str, config: str | None) -> str:

@@ -72,6 +72,7 @@ class Project:
 
     def __init__(self, arguments: Sequence[str]) -> None:
         """Read flake8's configuration. ``arguments`` are those of flake8, paths included."""
+        Checker.alone = False
         try:
             _, self.options = parse_args(arguments)
         except (Flake8Exception, ValueError) as error:  # ValueError: a code that is none

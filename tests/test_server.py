@@ -81,9 +81,10 @@ class Editor:
         """The next diagnostics of a document."""
         while True:
             message = self.receive()
-            if message.get("method") == "textDocument/publishDiagnostics":
-                if message["params"]["uri"] == self.uri(name):
-                    return list(message["params"]["diagnostics"])
+            if message.get("method") != "textDocument/publishDiagnostics":
+                continue
+            if message["params"]["uri"] == self.uri(name):
+                return list(message["params"]["diagnostics"])
 
     def actions(self, name: str, diagnostics: list[dict[str, Any]], *only: str) -> list[dict[str, Any]]:
         span = {"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}}

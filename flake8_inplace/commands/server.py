@@ -23,7 +23,6 @@ from ..finding import Edit, Finding, Fix, Place
 from ..fix import Repair, mend
 from ..report import TOOL, Entry, Spot, entries, level
 from ..rule import PAGES
-from ..rules import RULES
 from ..trace.budget import Cancelled, Waiting
 from .common import project
 from .configuration import configured
