@@ -414,6 +414,24 @@ def test_what_is_safe_and_what_is_not(program: str) -> None:
     assert {found.line: found.code for found in analyze(program).findings} == wanted
 
 
+def test_the_first_screen_of_the_readme() -> None:
+    readme, path = (ROOT / "README.md").read_text(), ROOT / "docs" / "evidence" / "block.py"
+    assert fenced(readme, "python")[0] == path.read_text()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True, timeout=120)
+    assert fenced(readme, "text")[0].strip() in done.stderr
+
+
+def test_issue_forms_are_valid() -> None:
+    yaml = pytest.importorskip("yaml")
+    forms = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+    assert len(forms) == 3
+    for path in forms:
+        form = yaml.safe_load(path.read_text())
+        assert form["name"] and form["description"]
+        assert {field["type"] for field in form["body"]} <= {"textarea", "input"}
+
+
 # Configuration
 
 
