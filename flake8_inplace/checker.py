@@ -50,6 +50,8 @@ class Checker:
     settings = Settings()
     families: frozenset[str] = frozenset({""})
     """The families that this plugin reports. ``--extend-select TIP9`` adds one, as ``enable-extensions`` would."""
+    apart: frozenset[str] = frozenset()
+    """The families that a plugin of their own reports."""
     alone = True
     """Whether flake8 runs it, and not the command ``flake8-inplace``, which reads pyproject.toml."""
     latest: tuple[str, str, Settings, Result] | None = None
@@ -112,14 +114,13 @@ class Checker:
         packages = FRAMEWORKS | frozenset(filter(None, options.inplace_frameworks))
         roots = tuple(filter(None, options.inplace_path))
         chosen = named((*(options.select or ()), *(options.extend_select or ())))
-        chosen -= named(options.enable_extensions or ())  # which have a plugin of their own
         Checker.families = frozenset({"", *chosen})
         extra = Checker.settings.extra | chosen
         Checker.settings = replace(Checker.settings, frameworks=packages, extra=extra, follow=follow, roots=roots)
 
     def run(self) -> Iterator[Report]:
         """Yield line, column from 0, text and type of every finding."""
-        yield from check(self, self.families)
+        yield from check(self, self.families - Checker.apart)
 
 
 class Extension:
@@ -137,6 +138,7 @@ class Extension:
     @classmethod
     def parse_options(cls, options: argparse.Namespace) -> None:
         """Called by flake8 where this family is switched on, and only there."""
+        Checker.apart |= {cls.family}
         Checker.settings = replace(Checker.settings, extra=Checker.settings.extra | {cls.family})
 
     def run(self) -> Iterator[Report]:

@@ -24,11 +24,12 @@ from flake8.processor import FileProcessor
 from flake8.style_guide import StyleGuideManager
 from flake8.violation import Violation
 
-from .checker import Checker
+from .checker import Checker, Settings
 from .finding import Finding, Place
 from .rules import FAMILIES, PREFIX, RULES, named
 
 NOTEBOOK = ".ipynb"
+_SPACE = re.compile(r"[,\s]+")
 _CODE = re.compile(r"[A-Z]{1,3}[0-9]{0,3}")
 
 #: flake8's options that the command line hands on to it, with and without a value.
@@ -72,21 +73,24 @@ class Project:
 
     def __init__(self, arguments: Sequence[str]) -> None:
         """Read flake8's configuration. ``arguments`` are those of flake8, paths included."""
-        Checker.alone = False
+        Checker.alone, Checker.settings = False, Settings()
         try:
             _, self.options = parse_args(arguments)
         except (Flake8Exception, ValueError) as error:  # ValueError: a code that is none
             raise UsageError(" ".join(str(error).split())) from error
+        switches = [word.partition("=")[2] for word in arguments if word.startswith("--enable-extensions=")]
+        self.options.enable_extensions = ",".join(switches)  # flake8 keeps it to itself
         # Run from a checkout, the plugin is not registered, and flake8 would not know that the prefix is wanted.
         self.options.extended_default_select = [*self.options.extended_default_select, PREFIX]
         families = named(self._words("select", "extend_select", "enable_extensions"))
-        Checker.settings = replace(Checker.settings, extra=families)
+        Checker.settings = replace(Checker.settings, extra=Checker.settings.extra | families)
         ignored = self.options.extended_default_ignore or []
         self.options.extended_default_ignore = [word for word in ignored if FAMILIES.get(word) not in families]
         self._guides = StyleGuideManager(self.options, _Silent(self.options))
 
     def _words(self, *options: str) -> list[str]:
-        return [word for option in options for word in getattr(self.options, option, None) or ()]
+        given = [getattr(self.options, option, None) or () for option in options]
+        return [word for words in given for word in (_SPACE.split(words) if isinstance(words, str) else words) if word]
 
     def warnings(self) -> Iterator[str]:
         """Yield what is wrong with the selection of codes: a code of no rule selects, and silences, nothing."""

@@ -22,7 +22,7 @@ def read_baseline(path: str) -> Baseline:
     try:
         data = json.loads(Path(path).read_text("utf-8"))
         version = data.get("version", FORMAT)
-        rows: Baseline = {row["fingerprint"]: {"path": "", **row} for row in data["findings"]}
+        rows: Baseline = {row["fingerprint"]: {**row, "path": row.get("path", "")} for row in data["findings"]}
     except FileNotFoundError as error:
         raise UsageError(f"{path}: there is no such baseline; --write-baseline makes one") from error
     except OSError as error:
