@@ -35,12 +35,13 @@ def evaluate(m: Trace, node: cst.BaseExpression, frame: Frame) -> Value:
     before, frame.at = frame.at, node
     value = handler(m, node, frame)
     frame.at = before
-    if type(node) in _MAKING:
+    if type(value) in _PLACED and type(node) in _MAKING:
         locate(m, value, node, frame)
     return value
 
 
 _MAKING = frozenset({cst.Call, cst.Subscript, cst.Attribute, cst.BinaryOperation})
+_PLACED = frozenset({Tensor, Object, Tuple, List})
 
 
 def locate(m: Trace, value: Value, node: cst.CSTNode, frame: Frame) -> None:
