@@ -59,7 +59,7 @@ class Program:
         project = self.modules.project
         source, tree = _parsed(source, tree)
         if project.text(path) != source:
-            project.override(path, source)
+            self.override(path, source)
         own = self._read(source, tree, path)
         found = list(own.findings.get(path, ()))
         for importer in self.modules.importers(path):
@@ -67,6 +67,12 @@ class Program:
             shown = self._shown_by(importer).findings.get(path, ())
             found += [finding for finding in shown if finding.place not in places]
         return Result(_in_order(found), own.reveals, own.problem, own.readings)
+
+    def override(self, path: str, text: str | None) -> None:
+        """Let an unsaved text stand for a file; None: the file on disk counts. What followed from the old is lost."""
+        self.modules.project.override(path, text)
+        self.modules.forget(path)
+        self._known.clear()
 
     def _shown_by(self, path: str) -> _Read:
         """Read a file that imports another one. What is wrong with it is said where it is linted itself."""
@@ -128,7 +134,8 @@ def _read(
     if file is None:
         return _Read(readings=readings.nothing_read())
     from .interpreter.schedule import analyse
-    from .verdicts import Files, findings
+    from .sentences import ALONE, Files
+    from .verdicts import findings
 
     trace = analyse(file, extra, others)
     problem = None
@@ -137,7 +144,7 @@ def _read(
         piece, reason = min(own.items(), key=lambda item: item[0].line)
         problem = (Place(piece.line, 0), reason)
     reveals = tuple((site.piece.tree.place(site.node).line, text) for site, text in trace.reports.reveals)
-    files = Files(others.name_of, others.project.is_installed) if others is not None else Files()
+    files = Files(others.name_of, others.project.is_installed) if others is not None else ALONE
     found = findings(trace.reports.hazards.values(), trace.reports.misuses, files)
     said = readings.explain(file, trace) if os.environ.get(readings.VARIABLE) else ()
     trace.text.close()

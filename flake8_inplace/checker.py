@@ -11,16 +11,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from multiprocessing import parent_process
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flake8.exceptions import ExecutionError
+from flake8.options.config import _find_config_file
 
 from . import __version__
 from .analysis import Program, Result, analyze
 from .finding import Finding, Place
 from .program.imports import Project
 from .program.scan import FRAMEWORKS
-from .rules import RULES, UNREADABLE
+from .rules import RULES, UNREADABLE, named
 from .torchfacts import ops
 
 if TYPE_CHECKING:
@@ -45,6 +48,12 @@ class Checker:
     name = "flake8-inplace"
     version = __version__
     settings = Settings()
+    families: frozenset[str] = frozenset({""})
+    """The families that this plugin reports. ``--extend-select TIP9`` adds one, as ``enable-extensions`` would."""
+    apart: frozenset[str] = frozenset()
+    """The families that a plugin of their own reports."""
+    alone = True
+    """Whether flake8 runs it, and not the command ``flake8-inplace``, which reads pyproject.toml."""
     latest: tuple[str, str, Settings, Result] | None = None
 
     def __init__(self, tree: ast.Module, lines: list[str], filename: str = "") -> None:
@@ -94,18 +103,24 @@ class Checker:
         """Called by flake8 once in every process. Raises ExecutionError where the file of operators cannot be used."""
         if options.inplace_ops:
             try:
-                ops.extend(options.inplace_ops)
+                ops.extend(beside_configuration(options.inplace_ops, options.config))
             except ops.FactsError as error:
                 raise ExecutionError(f"inplace-ops: {error}") from error
+        if Checker.alone and parent_process() is None and _is_configured_in_vain():
+            said = "pyproject.toml: flake8 does not read [tool.flake8-inplace]; `flake8-inplace check` does"
+            print(said, file=sys.stderr)
         names = [name for name in options.inplace_follow if name]
         follow = None if names == ["off"] else tuple(name for name in names if name != "project")
         packages = FRAMEWORKS | frozenset(filter(None, options.inplace_frameworks))
         roots = tuple(filter(None, options.inplace_path))
-        Checker.settings = replace(Checker.settings, frameworks=packages, follow=follow, roots=roots)
+        chosen = named((*(options.select or ()), *(options.extend_select or ())))
+        Checker.families = frozenset({"", *chosen})
+        extra = Checker.settings.extra | chosen
+        Checker.settings = replace(Checker.settings, frameworks=packages, extra=extra, follow=follow, roots=roots)
 
     def run(self) -> Iterator[Report]:
         """Yield line, column from 0, text and type of every finding."""
-        yield from check(self, "")
+        yield from check(self, self.families - Checker.apart)
 
 
 class Extension:
@@ -123,11 +138,12 @@ class Extension:
     @classmethod
     def parse_options(cls, options: argparse.Namespace) -> None:
         """Called by flake8 where this family is switched on, and only there."""
+        Checker.apart |= {cls.family}
         Checker.settings = replace(Checker.settings, extra=Checker.settings.extra | {cls.family})
 
     def run(self) -> Iterator[Report]:
         """As `Checker.run`."""
-        yield from check(self, self.family)
+        yield from check(self, frozenset({self.family}))
 
 
 class Possible(Extension):
@@ -144,14 +160,32 @@ class Style(Extension):
     family = "style"
 
 
-def check(plugin: Checker | Extension, family: str) -> Iterator[Report]:
-    """The findings of one plugin in one file: those of a family, or those that are on by default."""
+def _is_configured_in_vain() -> bool:
+    """Whether there is a pyproject.toml with a table that only the command reads."""
+    try:
+        return "[tool.flake8-inplace]" in Path("pyproject.toml").read_text("utf-8", "replace")
+    except OSError:
+        return False
+
+
+def beside_configuration(path: str, config: str | None) -> str:
+    """Return a path from the configuration, relative to the file that it stands in, if there is such a file.
+
+    flake8 resolves values with a slash only; ``inplace-ops = own.json`` would be looked for where flake8 runs.
+    """
+    found = config or _find_config_file(os.getcwd())
+    beside = os.path.join(os.path.dirname(found), path) if found else path
+    return beside if os.path.exists(beside) else path
+
+
+def check(plugin: Checker | Extension, families: frozenset[str]) -> Iterator[Report]:
+    """The findings of one plugin in one file: those of its families. Rules that are on by default are of family ""."""
     found = findings("".join(plugin.lines), plugin.tree, plugin.filename)
     if "libcst" in sys.modules:
         settle()
     for finding in found:
-        if RULES[finding.code].family == family:
-            yield finding.line, finding.column, f"{finding.code} {finding.message}", type(plugin)
+        if RULES[finding.code].family in families:
+            yield finding.line, finding.column, f"{finding.code} {finding.text}", type(plugin)
 
 
 def findings(text: str, tree: ast.Module | None = None, filename: str = "") -> list[Finding]:
@@ -159,9 +193,9 @@ def findings(text: str, tree: ast.Module | None = None, filename: str = "") -> l
     try:
         result = analysed(text, tree, filename)
     except SyntaxError as error:  # flake8 never hands such a file over; the command line does
-        return [unreadable(Place(error.lineno or 1, max((error.offset or 1) - 1, 0)), f"SyntaxError: {error.msg}")]
+        return [unreadable(Place(error.lineno or 1, max((error.offset or 1) - 1, 0)), f"not valid Python: {error.msg}")]
     except Exception as error:  # whatever goes wrong here must not end the lint of all other files
-        return [unreadable(Place(1, 0), f"{type(error).__name__}: {short(error)}")]
+        return [unreadable(Place(1, 0), f"error in flake8-inplace: {short(error) or type(error).__name__}")]
     for row in result.readings:
         print(f"{filename or '-'}: {row}", file=sys.stderr)
     problems = [unreadable(*result.problem)] if result.problem is not None else []
@@ -175,7 +209,7 @@ def short(error: Exception) -> str:
 
 
 def unreadable(place: Place, reason: str) -> Finding:
-    return Finding(UNREADABLE.code, place, f"{UNREADABLE.summary}: {reason}")
+    return Finding(UNREADABLE.code, place, (f"{UNREADABLE.summary}: {reason}",))
 
 
 def analysed(text: str, tree: ast.Module | None, filename: str) -> Result:

@@ -14,16 +14,34 @@ from . import __version__
 COMMANDS = {
     "check": ("flake8_inplace.commands.check:main", "lint files, notebooks or standard input"),
     "fix": ("flake8_inplace.commands.fix:main", "show or write what to do about the findings"),
+    "server": ("flake8_inplace.commands.server:main", "serve editors by the language server protocol"),
     "explain": ("flake8_inplace.commands.explain:main", "show the page of a rule"),
     "verify": ("flake8_inplace.runtime.verify:main", "run a program and say which findings the run confirms"),
     "ops": ("flake8_inplace.runtime.conformance:main", "execute the facts and the rules' examples on a device"),
     "memory": ("flake8_inplace.runtime.memory:main", "measure what in-place operations really save"),
 }
+#: Packages that a command may lack, and the extra that brings each.
+EXTRAS = {"torch": "runtime", "pygls": "server", "lsprotocol": "server"}
 USAGE_ERROR = 2
+INTERRUPTED = 130
+"""The status after Ctrl-C, as shells have it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. The status is 0 where nothing is found, 1 where something is, 2 where it cannot run."""
+    """Run one command. The status is 0 (nothing found), 1 (something found), 2 (it cannot run) or 130 (Ctrl-C)."""
+    try:
+        status = run(*chosen(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:
+        print("flake8-inplace: stopped", file=sys.stderr)
+        status = INTERRUPTED
+    if status == INTERRUPTED and arguments is None:  # at once, whatever its processes still hold
+        sys.stdout.flush()
+        os._exit(status)
+    return status
+
+
+def chosen(arguments: Sequence[str]) -> tuple[str, list[str]]:
+    """The command that the arguments name, and the arguments behind it."""
     parser = argparse.ArgumentParser(
         prog="flake8-inplace",
         description="Find and mend in-place operations that break PyTorch's autograd.",
@@ -32,21 +50,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"flake8-inplace {__version__}")
     parser.add_argument("command", choices=COMMANDS, metavar="command", help="one of those below; each has --help")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    given = parser.parse_args(arguments)
-    module, _, function = COMMANDS[given.command][0].partition(":")
+    words = [number for number, word in enumerate(arguments) if not word.startswith("-")]
+    end = words[0] + 1 if words else len(arguments)
+    return parser.parse_args(arguments[:end]).command, [*arguments[end:]]
+
+
+def run(command: str, arguments: Sequence[str]) -> int:
+    """Run a command of the table, and say in plain words why it cannot run."""
+    module, _, function = COMMANDS[command][0].partition(":")
     try:
-        return int(getattr(importlib.import_module(module), function)(given.arguments))
+        return int(getattr(importlib.import_module(module), function)(arguments))
     except BrokenPipeError:  # `flake8-inplace check | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except KeyboardInterrupt:
-        print("flake8-inplace: stopped", file=sys.stderr)
-        return USAGE_ERROR
-    except ModuleNotFoundError as error:  # torch is no dependency of the linter
-        if error.name != "torch":
+    except ModuleNotFoundError as error:  # neither is a dependency of the linter
+        extra = EXTRAS.get(error.name or "")
+        if extra is None:
             raise
-        print(f"flake8-inplace {given.command}: needs PyTorch: pip install flake8-inplace[runtime]", file=sys.stderr)
+        if {"-h", "--help"} & set(arguments):
+            print(f"usage: flake8-inplace {command} [options] ...\n\n{COMMANDS[command][1]}\n")
+            print(f"The options are listed where it can run: pip install 'flake8-inplace[{extra}]'")
+            return 0
+        print(f"flake8-inplace {command}: needs {error.name}: pip install 'flake8-inplace[{extra}]'", file=sys.stderr)
         return USAGE_ERROR
 
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import ast
 import json
+import os
+import re
 import tokenize
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 from pathlib import Path
 
 from flake8.discover_files import expand_paths
@@ -21,15 +24,19 @@ from flake8.processor import FileProcessor
 from flake8.style_guide import StyleGuideManager
 from flake8.violation import Violation
 
+from .checker import Checker, Settings
 from .finding import Finding, Place
-from .rules import PREFIX
+from .rules import FAMILIES, PREFIX, RULES, named
 
 NOTEBOOK = ".ipynb"
+_SPACE = re.compile(r"[,\s]+")
+_CODE = re.compile(r"[A-Z]{1,3}[0-9]{0,3}")
 
 #: flake8's options that the command line hands on to it, with and without a value.
 WITH_VALUE = (
     *("select", "extend-select", "ignore", "extend-ignore", "per-file-ignores", "exclude", "extend-exclude"),
-    *("filename", "config", "append-config", "stdin-display-name"),
+    *("filename", "config", "append-config", "stdin-display-name", "enable-extensions"),
+    *("inplace-ops", "inplace-frameworks", "inplace-follow", "inplace-path"),
 )
 FLAGS = ("isolated", "disable-noqa")
 
@@ -66,13 +73,57 @@ class Project:
 
     def __init__(self, arguments: Sequence[str]) -> None:
         """Read flake8's configuration. ``arguments`` are those of flake8, paths included."""
+        Checker.alone, Checker.settings = False, Settings()
         try:
             _, self.options = parse_args(arguments)
         except (Flake8Exception, ValueError) as error:  # ValueError: a code that is none
             raise UsageError(" ".join(str(error).split())) from error
+        switches = [word.partition("=")[2] for word in arguments if word.startswith("--enable-extensions=")]
+        self.options.enable_extensions = ",".join(switches)  # flake8 keeps it to itself
         # Run from a checkout, the plugin is not registered, and flake8 would not know that the prefix is wanted.
         self.options.extended_default_select = [*self.options.extended_default_select, PREFIX]
+        families = named(self._words("select", "extend_select", "enable_extensions"))
+        Checker.settings = replace(Checker.settings, extra=Checker.settings.extra | families)
+        ignored = self.options.extended_default_ignore or []
+        self.options.extended_default_ignore = [word for word in ignored if FAMILIES.get(word) not in families]
         self._guides = StyleGuideManager(self.options, _Silent(self.options))
+
+    def _words(self, *options: str) -> list[str]:
+        given = [getattr(self.options, option, None) or () for option in options]
+        return [word for words in given for word in (_SPACE.split(words) if isinstance(words, str) else words) if word]
+
+    def warnings(self) -> Iterator[str]:
+        """Yield what is wrong with the selection of codes: a code of no rule selects, and silences, nothing."""
+        for option in ("select", "extend_select", "ignore", "extend_ignore", "enable_extensions"):
+            for word in self._words(option):
+                name = option.replace("_", "-")
+                if not _CODE.fullmatch(word):
+                    yield f"{name}: {word!r} is no code"
+                elif word.startswith(PREFIX) and not any(code.startswith(word) for code in RULES):
+                    yield f"{name}: no rule has the code {word}; `flake8-inplace explain --list` shows all"
+                elif option == "enable_extensions" and word.startswith(PREFIX) and word not in FAMILIES:
+                    yield f"{name}: {word} is no family that is off by default; those are {', '.join(FAMILIES)}"
+
+    def unreadable(self) -> Iterator[str]:
+        """Yield the folders that cannot be read. flake8 passes over them without a word."""
+        problems: list[OSError] = []
+        for given in self.options.filenames or (".",):
+            for folder, inner, _ in os.walk(given, onerror=problems.append):
+                inner[:] = [name for name in inner if not self._excluded(os.path.join(folder, name))]
+        yield from (str(problem.filename) for problem in problems if isinstance(problem, PermissionError))
+
+    def _excluded(self, path: str) -> bool:
+        names = (os.path.basename(path), os.path.abspath(path))
+        return any(fnmatch(name, pattern) for name in names for pattern in self.options.exclude)
+
+    def last_line(self, path: str, line: int) -> int:
+        """Return the line that a ``noqa`` comment for a line goes on: the last one of what flake8 takes as one."""
+        processor = self._processor(path, None)
+        joined = processor.noqa_line_for(line) or ""
+        last = len(processor.lines) if "\n" in joined.rstrip("\n") else line
+        while line < last and processor.noqa_line_for(line + 1) == joined:
+            line += 1
+        return line
 
     def paths(self) -> list[str]:
         """Every file to lint, in the order of their names."""
@@ -89,7 +140,8 @@ class Project:
         if path.endswith(NOTEBOOK):
             return read_notebook(path, Path(path).read_bytes())
         name = self.options.stdin_display_name if path == "-" else path
-        return Source(name, "".join(self._processor(path, None).lines))
+        text = "".join(self._processor(path, None).lines)
+        return Source(name, text, problems=_encoding_problems(path) if path != "-" else ())
 
     def counts(self, source: Source, findings: Sequence[Finding]) -> list[bool]:
         """For each finding, whether neither the configuration nor a comment silences it."""
@@ -115,6 +167,16 @@ class Project:
         return FileProcessor(path, self.options, lines)
 
 
+def _encoding_problems(path: str) -> tuple[tuple[Place, str], ...]:
+    """What Python says to the encoding that a file declares; flake8 reads it all the same."""
+    with open(path, "rb") as file:
+        try:
+            tokenize.detect_encoding(file.readline)
+        except SyntaxError as error:
+            return ((Place(1, 0), error.msg),)
+    return ()
+
+
 class _Silent(BaseFormatter):
     """Writes nothing: reports are made later, of findings and not of lines."""
 
@@ -136,7 +198,7 @@ def read_notebook(path: str, content: bytes) -> Source:
         cells = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
         texts = [cell if isinstance(cell, str) else "".join(cell) for cell in cells]
     except (ValueError, LookupError, TypeError) as error:
-        raise ValueError(f"not a notebook of version 4: {type(error).__name__}: {error}") from error
+        raise ValueError("not a notebook of version 4") from error
     lines: list[str] = []
     origins: list[tuple[int, int]] = []
     problems: list[tuple[Place, str]] = []
@@ -174,5 +236,5 @@ def _problem(lines: list[str]) -> str:
     try:
         ast.parse("".join(lines))
     except (SyntaxError, ValueError) as error:
-        return f"{type(error).__name__}: {getattr(error, 'msg', error)}"
+        return f"not valid Python: {getattr(error, 'msg', error)}"
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -14,17 +15,49 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that takes part in a hazard: where a tensor was saved, where a stale value is read.
+
+    ``note`` says what happens there. ``path`` is its file, and ``name`` what to call it, if it is not in the file of
+    the finding.
+    """
+
+    place: Place
+    note: str
+    path: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        line = f"line {self.place.line}"
+        return f"{self.name}, {line}" if self.path else line
+
+
+Words = tuple[str | Related, ...]
+"""A sentence with places in it, which each output format writes in its own way."""
+
+
+def said(words: Words, where: Callable[[Related], str] = str) -> str:
+    """Return a sentence as text. ``where`` writes a place; the default is "line 17"."""
+    return "".join(part if isinstance(part, str) else where(part) for part in words)
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One hazard.
 
-    ``place`` is the token of the mutation (``noqa`` is matched on its physical line); ``saved_at`` is where the
-    operator that needs the old values was called, or None when the rule has no such place.
+    - ``place``: the token of the mutation; ``noqa`` is matched on its physical line.
+    - ``words``: the headline: what happens, where, and what goes wrong.
+    - ``saved_at``: where the operator that needs the old values was called, if that is in the same file.
+    - ``remedy``: what to write instead.
+    - ``others``: more places that take part.
     """
 
     code: str
     place: Place
-    message: str
+    words: Words
     saved_at: Place | None = None
+    remedy: Words = ()
+    others: tuple[Related, ...] = ()
 
     @property
     def line(self) -> int:
@@ -33,6 +66,27 @@ class Finding:
     @property
     def column(self) -> int:
         return self.place.column
+
+    @property
+    def message(self) -> str:
+        """The headline."""
+        return said(self.words)
+
+    @property
+    def help(self) -> str:
+        """What to write instead, or an empty string."""
+        return said(self.remedy)
+
+    @property
+    def text(self) -> str:
+        """All that flake8 shows, on one line."""
+        return f"{self.message}; {self.help}" if self.remedy else self.message
+
+    @property
+    def related(self) -> tuple[Related, ...]:
+        """Every other place that takes part, each once."""
+        parts = (*self.words, *self.remedy, *self.others)
+        return tuple(dict.fromkeys(part for part in parts if isinstance(part, Related)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +100,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """Edits that remove one finding. ``safe``: nothing but the finding can tell the difference."""
+    """Edits that remove one finding. ``safe``: they change nothing except that the error goes away."""
 
     title: str
     safe: bool

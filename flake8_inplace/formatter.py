@@ -36,13 +36,13 @@ class SarifFormatter(BaseFormatter):
         found = []
         for path, errors in self.rows.items():
             text = self.text(path)
-            saves = {(finding.code, finding.place): finding.saved_at for finding in findings(text)}
+            known = {(finding.code, finding.place): finding for finding in findings(text)}
             kept = []
             for error in errors:
                 place = Place(error.line_number, error.column_number - 1)
-                kept.append(Finding(error.code, place, error.text, saves.get((error.code, place))))
+                kept.append(known.get((error.code, place)) or Finding(error.code, place, (error.text,)))
             found += entries(path, text, kept)
-        self._write(sarif(found).rstrip("\n"))
+        self._write(sarif(found, tool="flake8").rstrip("\n"))
         super().stop()
 
     def text(self, path: str) -> str:

@@ -6,17 +6,19 @@ import ast
 import hashlib
 import json
 import re
+import tokenize
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
 from itertools import zip_longest
 from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
 
 from . import __version__
-from .finding import Finding, Fix, Place
+from .finding import Finding, Fix, Place, Related, said
 from .rules import RULES, UNREADABLE
 
 TOOL = "flake8-inplace"
@@ -24,23 +26,42 @@ TOOL = "flake8-inplace"
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A position as it is shown: line and column from 1, in a notebook the cell as well, and the text of the line."""
+    """A position as it is shown: line and column from 1, in a notebook the cell as well, and the text of the line.
+
+    ``note`` says what happens there. ``path`` is the file, if it is another than that of the finding.
+    """
 
     line: int
     column: int
     text: str = ""
     cell: int | None = None
+    note: str = ""
+    path: str = ""
+
+    @property
+    def end(self) -> int:
+        """The column after the name or operator that stands there."""
+        found = _TOKEN.match(self.text, self.column - 1)
+        return found.end() + 1 if found else self.column
+
+
+_TOKEN = re.compile(r"\w+|[\[(]|[^\w\s\[(]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One finding in one file. ``fingerprint`` stays the same while the lines around it come and go."""
+    """One finding in one file. ``fingerprint`` stays the same while the lines around it come and go.
+
+    ``linked`` is the message with links to the ``related`` places, as SARIF writes them: ``[line 17](1)``.
+    """
 
     path: str
     code: str
     message: str
     at: Spot
-    saved: Spot | None = None
+    help: str = ""
+    linked: str = ""
+    related: tuple[Spot, ...] = ()
     fingerprint: str = ""
     fix: Fix | None = None
 
@@ -55,19 +76,43 @@ def entries(
     """The entries of one file; ``fixes`` run along with the findings, ``origins`` (of a notebook) with the lines."""
     lines = source.split("\n")
 
-    def spot(place: Place) -> Spot:
-        text = lines[place.line - 1] if place.line <= len(lines) else ""
-        cell, line = origins[place.line - 1] if place.line <= len(origins) else (None, place.line)
-        return Spot(line, place.column + 1, text, cell)
+    def spot(place: Place, note: str = "", other: str = "") -> Spot:
+        rows = _lines_of(other) if other else lines
+        text = rows[place.line - 1] if place.line <= len(rows) else ""
+        known = not other and place.line <= len(origins)
+        cell, line = origins[place.line - 1] if known else (None, place.line)
+        return Spot(line, place.column + 1, text, cell, note, relative_path(other) if other else "")
+
+    def where(related: Related) -> str:
+        shown = spot(related.place)
+        return str(related) if shown.cell is None else f"cell {shown.cell}, line {shown.line}"
 
     relative = relative_path(path)
     result = []
     for finding, scope, fix in zip_longest(findings, scopes(source, findings), fixes):
         at = spot(finding.place)
-        saved = spot(finding.saved_at) if finding.saved_at else None
+        others = finding.related
+        linked = said(finding.words, partial(link, others, where))
+        related = tuple(spot(other.place, other.note, other.path) for other in others)
         mark = fingerprint(relative, finding.code, scope, at.text)
-        result.append(Entry(relative, finding.code, finding.message, at, saved, mark, fix))
+        message, remedy = said(finding.words, where), said(finding.remedy, where)
+        result.append(Entry(relative, finding.code, message, at, remedy, linked, related, mark, fix))
     return numbered(result)
+
+
+def link(others: Sequence[Related], where: Callable[[Related], str], other: Related) -> str:
+    """A place as SARIF links it: by its number among the related locations."""
+    return f"[{where(other)}]({others.index(other) + 1})"
+
+
+@cache
+def _lines_of(path: str) -> Sequence[str]:
+    """The lines of another file, which only the excerpts need; none if it cannot be read."""
+    try:
+        with tokenize.open(path) as file:
+            return file.read().split("\n")
+    except (OSError, SyntaxError, ValueError):
+        return ()
 
 
 def scopes(text: str, found: Sequence[Finding]) -> Iterator[str]:
@@ -124,40 +169,64 @@ _COLOURS = {"path": "1", "code": "1;31", "rule": "34", "write": "31", "save": "3
 
 
 def text(found: Sequence[Entry], colour: bool = False) -> str:
-    """Each finding with the overwriting line, the line that saved, and the fix if there is one."""
-
-    def paint(part: str, kind: str) -> str:
-        return f"\033[{_COLOURS[kind]}m{part}\033[0m" if colour else part
-
-    def excerpt(spot: Spot, note: str, kind: str, width: int) -> list[str]:
-        pad = "".join(character if character == "\t" else " " * columns(character) for character in before(spot))
-        bar = paint("|", "rule")
-        number = paint(f"{spot.line:>{width}}", "rule")
-        return [f"{number} {bar} {spot.text}", f"{' ' * width} {bar} {pad}{paint(f'^ {note}', kind)}"]
-
+    """Each finding with all of its places, and the fix, or else what to write instead."""
+    paint = _painting(colour)
     blocks = []
     for entry in found:
-        place = f"{entry.at.line}:{entry.at.column}"
-        cell = "" if entry.at.cell is None else f"cell_{entry.at.cell}:"
-        rows = [f"{paint(entry.path, 'path')}:{cell}{place}: {paint(entry.code, 'code')} {entry.message}"]
+        rows = [_headline(entry, paint)]
         if entry.at.text:
-            shown = [(entry.at, "overwritten here" if entry.saved else "here", "write")]
-            if entry.saved and entry.saved.text:
-                shown.append((entry.saved, "saved here", "save"))
-                shown.sort(key=lambda item: (item[0].cell or 0, item[0].line, item[0].column))
-            width = max(len(str(spot.line)) for spot, _, _ in shown)
-            previous = None
-            for spot, note, kind in shown:
-                if previous is not None and (previous.cell, previous.line + 1) < (spot.cell, spot.line):
-                    rows.append(paint("...", "rule"))
-                lines = excerpt(spot, note, kind, width)
-                same = previous is not None and (previous.cell, previous.line) == (spot.cell, spot.line)
-                rows += lines[1:] if same else lines
-                previous = spot
+            rows += excerpts(entry, paint)
         if entry.fix:
             rows.append(f"{paint('fix', 'fix')} ({grade(entry.fix)}): {entry.fix.title}")
+        elif entry.help:
+            rows.append(f"{paint('help', 'fix')}: {entry.help}")
         blocks.append("\n".join(rows) + "\n")
     return "\n".join(blocks)
+
+
+def concise(found: Sequence[Entry], colour: bool = False) -> str:
+    """Each finding on one line."""
+    paint = _painting(colour)
+    return "".join(f"{_headline(entry, paint)}\n" for entry in found)
+
+
+def _painting(colour: bool) -> Callable[[str, str], str]:
+    return lambda part, kind: f"\033[{_COLOURS[kind]}m{part}\033[0m" if colour else part
+
+
+def _headline(entry: Entry, paint: Callable[[str, str], str]) -> str:
+    cell = "" if entry.at.cell is None else f"cell_{entry.at.cell}:"
+    place = f"{cell}{entry.at.line}:{entry.at.column}"
+    return f"{paint(entry.path, 'path')}:{place}: {paint(entry.code, 'code')} {entry.message}"
+
+
+def excerpts(entry: Entry, paint: Callable[[str, str], str]) -> list[str]:
+    """The lines of a finding, in the order of the text; those of other files after them."""
+    own = "overwritten here" if entry.related else "here"
+    same = [spot for spot in entry.related if (spot.path, spot.cell, spot.line, spot.column) == _where(entry.at)]
+    shown = [replace(entry.at, note=", ".join([*(spot.note.removesuffix(" here") for spot in same), own]))]
+    shown += [spot for spot in entry.related if spot.text and spot not in same]
+    width = max(len(str(spot.line)) for spot in shown)
+    rows: list[str] = []
+    previous = None
+    for spot in sorted(shown, key=lambda spot: (spot.path, spot.cell or 0, spot.line, spot.column)):
+        kind = "write" if spot is shown[0] else "save"
+        pad = "".join(character if character == "\t" else " " * columns(character) for character in before(spot))
+        bar, number = paint("|", "rule"), paint(f"{spot.line:>{width}}", "rule")
+        place = (spot.path, spot.cell, spot.line)
+        if previous is not None and spot.path != previous[0]:
+            rows.append(paint(f"{spot.path}:", "rule"))
+        elif previous is not None and place[:2] == previous[:2] and spot.line > previous[2] + 1:
+            rows.append(paint("...", "rule"))
+        if place != previous:
+            rows.append(f"{number} {bar} {spot.text}")
+        rows.append(f"{' ' * width} {bar} {pad}{paint(f'^ {spot.note}', kind)}")
+        previous = place
+    return rows
+
+
+def _where(spot: Spot) -> tuple[str, int | None, int, int]:
+    return spot.path, spot.cell, spot.line, spot.column
 
 
 def grade(fix: Fix) -> str:
@@ -183,11 +252,15 @@ def as_json(found: Sequence[Entry], colour: bool = False) -> str:
     rows = []
     for entry in found:
         row: dict[str, Any] = {"path": entry.path, "code": entry.code, "name": rule_name(entry.code)}
-        row |= {"message": entry.message, **position(entry.at), "fingerprint": entry.fingerprint}
-        row["saved"] = position(entry.saved) if entry.saved else None
+        row |= {"message": entry.message, "help": entry.help, **position(entry.at), "end_column": entry.at.end}
+        row["fingerprint"] = entry.fingerprint
+        row["related"] = [
+            {"path": spot.path or entry.path, **position(spot), "end_column": spot.end, "note": spot.note}
+            for spot in entry.related
+        ]
         row["fix"] = asdict(entry.fix) if entry.fix else None
         rows.append(row)
-    return dump({"version": 1, "tool": {"name": TOOL, "version": __version__}, "findings": rows})
+    return dump({"version": 2, "tool": {"name": TOOL, "version": __version__}, "findings": rows})
 
 
 def position(spot: Spot) -> dict[str, int]:
@@ -199,14 +272,14 @@ def rule_name(code: str) -> str:
     return RULES[code].name if code in RULES else code
 
 
-def sarif(found: Sequence[Entry], colour: bool = False) -> str:
+def sarif(found: Sequence[Entry], colour: bool = False, tool: str = TOOL) -> str:
     """SARIF 2.1.0, as code scanning services read it."""
     reported = {entry.code for entry in found}
     codes = sorted(reported | set(RULES))
     run = {
         "tool": {
             "driver": {
-                "name": TOOL,
+                "name": tool,
                 "version": __version__,
                 "rules": [sarif_rule(code, code in reported) for code in codes],
             }
@@ -235,10 +308,17 @@ def sarif_rule(code: str, reported: bool) -> dict[str, Any]:
     }
     if reported:
         page = rule.page()
+        described["fullDescription"] = {"text": explanation(page)}
         described["help"] = {"text": page, "markdown": page}
         if address := re.search(r"^## References\n.*?\((https://[^)\s]+)\)", page, re.DOTALL | re.MULTILINE):
             described["helpUri"] = address[1]
     return described
+
+
+def explanation(page: str) -> str:
+    """The first paragraph of a page, without its Markdown."""
+    body = re.search(r"^## What it does\n+(.+?)\n\n", page, re.DOTALL | re.MULTILINE)
+    return " ".join(body[1].replace("`", "").split()) if body else ""
 
 
 def level(code: str) -> str:
@@ -251,13 +331,15 @@ def sarif_result(entry: Entry, index: int) -> dict[str, Any]:
         "ruleId": entry.code,
         "ruleIndex": index,
         "level": level(entry.code),
-        "message": {"text": cell + entry.message},
+        "message": {"text": cell + "; ".join(filter(None, (entry.linked, entry.help)))},
         "locations": [sarif_location(entry.path, entry.at)],
         "partialFingerprints": {"inplace/v1": entry.fingerprint},
     }
-    if entry.saved:
-        saved = sarif_location(entry.path, entry.saved)
-        result["relatedLocations"] = [{"id": 1, **saved, "message": {"text": "saved here"}}]
+    if entry.related:
+        result["relatedLocations"] = [
+            {"id": number, **sarif_location(spot.path or entry.path, spot), "message": {"text": spot.note}}
+            for number, spot in enumerate(entry.related, 1)
+        ]
     if entry.fix and entry.at.cell is None:
         replacements = [
             {
@@ -282,7 +364,8 @@ def sarif_location(path: str, spot: Spot) -> dict[str, Any]:
     physical: dict[str, Any] = {"artifactLocation": artifact(path)}
     if spot.cell is not None:
         return {"physicalLocation": physical, "logicalLocations": [{"name": f"cell {spot.cell}, line {spot.line}"}]}
-    physical["region"] = {"startLine": spot.line, "startColumn": spot.column}
+    physical["region"] = {"startLine": spot.line, "startColumn": spot.column, "endLine": spot.line}
+    physical["region"]["endColumn"] = spot.end
     if spot.text:
         physical["region"]["snippet"] = {"text": spot.text}
     return {"physicalLocation": physical}
@@ -304,6 +387,8 @@ def github(found: Sequence[Entry], colour: bool = False) -> str:
             values |= {"line": str(entry.at.line), "col": str(entry.at.column)}
         else:
             message = f"cell {entry.at.cell}, line {entry.at.line}: {message}"
+        if entry.help:
+            message = f"{message}\n{entry.help}"
         properties = ",".join(f"{key}={escaped(value, ':,')}" for key, value in values.items())
         kind = level(entry.code)
         rows.append(f"::{kind} {properties}::{escaped(message)}\n")
@@ -321,15 +406,25 @@ def gitlab(found: Sequence[Entry], colour: bool = False) -> str:
     return dump(
         [
             {
-                "description": f"{entry.code} {entry.message}",
+                "description": described(entry),
                 "check_name": entry.code,
                 "fingerprint": entry.fingerprint,
                 "severity": "minor" if level(entry.code) == "warning" else "major",
-                "location": {"path": entry.path.removeprefix("./"), "lines": {"begin": entry.at.line}},
+                "location": {
+                    "path": entry.path.removeprefix("./"),
+                    # in a notebook, no line of the file
+                    "lines": {"begin": entry.at.line if entry.at.cell is None else 1},
+                },
             }
             for entry in found
         ]
     )
+
+
+def described(entry: Entry) -> str:
+    """A finding on one line, with its cell if it is in a notebook."""
+    cell = "" if entry.at.cell is None else f"cell {entry.at.cell}, line {entry.at.line}: "
+    return f"{entry.code} {cell}" + "; ".join(filter(None, (entry.message, entry.help)))
 
 
 def dump(value: object) -> str:

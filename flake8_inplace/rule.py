@@ -18,9 +18,11 @@ class Rule:
     name: str
     summary: str
     kind: str = ""  # the form of writing, or the kind of misuse, that it reports
-    message: str = ""  # what a finding says of a misuse: "`x.add_(1)` <message>"
-    advice: str = ""  # what to write instead of overwriting a saved tensor; ends the message of such a finding.
-    # Of a misuse: what a finding says where the values that are written have a gradient, if that is something else
+    message: str = ""  # what a misuse does: "`x.add_(1)` <message>"
+    other: str = ""  # what happens at the other place: "expanded", or "read as {name}"
+    effect: str = ""  # what goes wrong: "PyTorch raises"
+    advice: str = ""  # what to write instead
+    carrying: str = ""  # what to write instead where the values that are written have a gradient, if something else
     family: str = ""  # what has to be switched on for it; on by default where this is empty
     fix: str = "unsafe"  # the best grade that `flake8-inplace fix` gives: "safe", "unsafe" or "never"
     silent: bool = False  # torch says nothing: it gives way to an error that the same write leads to

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from .finding import Finding, Place
-from .hazards.saved import RENORM, UPDATES
+from .hazards.saved import UPDATES
 from .hazards.style import FAMILY as STYLE
 from .placing import stand
 from .rule import Rule
 from .rules import RULES
+from .sentences import ALONE, Files, of_hazard, of_refusal
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -20,26 +20,14 @@ if TYPE_CHECKING:
     from .program.site import Site
     from .trace.reports import Hazard, Refusal
 
-_BY_KIND = {rule.kind: rule for rule in RULES.values()}
+_BY_KIND: dict[str, Rule] = {rule.kind: rule for rule in RULES.values()}
 
 Where = tuple[str, Place]
 """A place in a file of the project."""
 
 
-def _not_installed(path: str) -> bool:
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class Files:
-    """The files of the project: what to call one by its path, and which belong to installed packages."""
-
-    name_of: Callable[[str], str] = str
-    is_installed: Callable[[str], bool] = _not_installed
-
-
 def findings(
-    hazards: Iterable[Hazard], refusals: Iterable[Refusal] = (), files: Files = Files()
+    hazards: Iterable[Hazard], refusals: Iterable[Refusal] = (), files: Files = ALONE
 ) -> dict[str, list[Finding]]:
     """One finding for every overwriting place, by the file that it stands in; the nearest save speaks for it.
 
@@ -90,45 +78,29 @@ def _one_each(hazards: list[Hazard], refusals: list[Refusal], files: Files) -> d
     return {where: finding for where, (_, finding) in best.items()}
 
 
-def report(hazard: Hazard, files: Files = Files()) -> tuple[str, Finding] | None:
+def report(hazard: Hazard, files: Files = ALONE) -> tuple[str, Finding] | None:
     """The finding for a stale save, and the file that it stands in; None if that is none of the project."""
     write: Site = _step_around(hazard) or hazard.write.place
-    origin: Site = hazard.saved.place
     calls = [*takewhile(lambda call: call is not write, hazard.write.calls)]
-    site = stand(write, calls, (*hazard.saved.calls, origin), files.is_installed)
+    site = stand(write, calls, (*hazard.saved.calls, hazard.saved.place), files.is_installed)
     if site is None:
         return None
-    place = site.piece.tree.place(site.node)
-    saved_at = origin.piece.tree.place(origin.node) if origin.piece.path == site.piece.path else None
-    form, call = hazard.write.form, hazard.callee()
-    rule = _BY_KIND["op_" if form == "renorm" else form]
-    where = above(place, saved_at) if saved_at is not None else in_file(origin, files)
-    slot = "its result" if hazard.saved.slot == "result" else f"`{hazard.saved.slot}`"
-    advice = RENORM if form == "renorm" else rule.advice
-    if form == "augmented":
-        target = getattr(write.expression, "target", write.expression)
-        advice = advice.format(target=code(write, target), operator=code(write, write.node)[:-1])
-    text = f"`{excerpt(write)}`"
-    if site is not write:
-        rule, text = _elsewhere(rule, site, write, files)
-    elif call is not None and form not in (*UPDATES, "data", "numpy"):
-        rule, text = _BY_KIND["callee"], f"{text}, reached by `{excerpt(call)}`,"
+    form = _BY_KIND["op_" if hazard.write.form == "renorm" else hazard.write.form]
+    return site.piece.path, of_hazard(hazard, _rule(hazard, form, write, site), form, write, site, files)
+
+
+def _rule(hazard: Hazard, form: Rule, write: Site, site: Site) -> Rule:
+    """The rule that a stale save breaks, of which the form of the write is one sign."""
+    kind = form.kind
     if hazard.saved.slot.startswith("ctx."):
-        rule = _BY_KIND["ctx"]
-        message = f"{text} overwrites what {hazard.saved.op} keeps as `{hazard.saved.slot}` ({where}); {rule.advice}"
+        kind = "ctx"
     elif hazard.saved.hooked:
-        rule = _BY_KIND["hooked"]
-        message = f"{text} overwrites a tensor that {hazard.saved.op} saved ({slot}, {where}) through hooks"
-        message = f"{message}; {rule.advice}"
+        kind = "hooked"
     elif hazard.saved.possible:
-        rule, message = _BY_KIND["argument of"], f"{text} overwrites what a call ({where}) may have saved; {advice}"
-    elif form == "possible":
-        message = f"{text} may overwrite a tensor that {hazard.saved.op} saved ({slot}, {where}); {advice}"
-    elif form in UPDATES:
-        message = f"{text} updates a parameter that {hazard.saved.op} saved ({where}) for a later backward; {advice}"
-    else:
-        message = f"{text} overwrites a tensor that {hazard.saved.op} saved ({slot}, {where}); {advice}"
-    return site.piece.path, Finding(rule.code, place, message, saved_at)
+        kind = "argument of"
+    elif kind not in (*UPDATES, "data", "numpy") and (site is not write or hazard.callee() is not None):
+        kind = "callee"
+    return _BY_KIND[kind]
 
 
 def _step_around(hazard: Hazard) -> Site | None:
@@ -141,50 +113,16 @@ def _step_around(hazard: Hazard) -> Site | None:
     return call if getattr(name, "value", "") == "step" and not again else None
 
 
-def _elsewhere(rule: Rule, site: Site, write: Site, files: Files) -> tuple[Rule, str]:
-    """The rule and the words for a write that another file makes, seen from a call of this one."""
-    text = f"`{excerpt(write)}` ({in_file(write, files)}), reached from here,"
-    return rule if rule.kind in (*UPDATES, "data", "numpy") else _BY_KIND["callee"], text
-
-
-def in_file(site: Site, files: Files) -> str:
-    """A place of another file, in words."""
-    return f"{files.name_of(site.piece.path)}, line {site.piece.tree.place(site.node).line}"
-
-
 def continues(site: Site, written: set[cst.CSTNode]) -> bool:
     """Whether a write is the next link of a chain whose link before is a finding already: ``x.mul_(2).add_(1)``."""
     function = getattr(site.expression, "func", None)
     return getattr(function, "value", None) in written
 
 
-def report_refusal(refusal: Refusal, files: Files = Files()) -> tuple[str, Finding] | None:
+def report_refusal(refusal: Refusal, files: Files = ALONE) -> tuple[str, Finding] | None:
     """The finding for a write that is wrong in itself, and the file that it stands in."""
     rule, write = _BY_KIND[refusal.kind], refusal.write
     site = stand(write, refusal.calls, refusal.beside, files.is_installed)
     if site is None:
         return None
-    there = f" ({in_file(write, files)}), reached from here," if site is not write else ""
-    said = rule.advice if refusal.carries and rule.advice else rule.message
-    found = Finding(rule.code, site.piece.tree.place(site.node), f"`{excerpt(write)}`{there} {said}")
-    return site.piece.path, found
-
-
-def above(place: Place, saved: Place) -> str:
-    """Where the save stands, seen from the write."""
-    lines = place.line - saved.line
-    if lines == 0:
-        return "on this line"
-    word = "line" if abs(lines) == 1 else "lines"
-    return f"{lines} {word} above" if lines > 0 else f"{-lines} {word} below, but earlier in the run"
-
-
-def excerpt(site: Site) -> str:
-    """The overwriting expression in one short line."""
-    text = code(site, site.expression)
-    return text if len(text) <= 44 else text[:41] + "..."
-
-
-def code(site: Site, node: cst.CSTNode) -> str:
-    """The text of a node on one line."""
-    return " ".join(site.piece.tree.text(node).split()).replace("`", "'")
+    return site.piece.path, of_refusal(refusal, rule, site, files)

@@ -32,6 +32,7 @@ ORDER = [
     "interpreter",
     "rules",
     "placing",
+    "sentences",
     "verdicts",
     "readings",
     "analysis",
@@ -50,7 +51,8 @@ ORDER = [
 KNOWS_ONLY = {
     "rules": {"rule", "hazards"},
     "placing": {"program"},
-    "verdicts": {"finding", "rule", "rules", "placing", "hazards"},
+    "sentences": {"finding", "rule", "hazards", "torchfacts"},
+    "verdicts": {"finding", "rule", "rules", "placing", "sentences", "hazards"},
     "program": {"finding", "torchfacts"},
     "heap": {"program"},
     "trace": {"program", "heap"},
@@ -69,7 +71,9 @@ OUTSIDE = {
     "torchgen": DEVELOPMENT,
     "flake8": {"checker", "files", "formatter"},
     "matplotlib": {"runtime.memory"},
-    "libcst": {"program", "trace", "hazards", "models", "interpreter", "fix"},
+    "pygls": {"commands.server"},
+    "lsprotocol": {"commands.server"},
+    "libcst": {"sentences", "program", "trace", "hazards", "models", "interpreter", "fix"},
     "numpy": {"runtime.arrays"},
     "pytest": {"runtime.pytest_plugin"},
 }

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from flake8_inplace.cli import COMMANDS, USAGE_ERROR, main
-from flake8_inplace.commands import check
+from flake8_inplace.commands import workers
 from flake8_inplace.report import FORMATS, fingerprint
 from flake8_inplace.rules import RULES
 
@@ -80,7 +80,8 @@ def test_the_findings_of_the_plugin(path: str) -> None:
     assert plugin.stdout
     done = run("check", "--isolated", "--format=json", path, cwd=ROOT, status=1)
     found = json.loads(done.stdout)["findings"]
-    lines = [f"{f['path']}:{f['line']}:{f['column']}: {f['code']} {f['message']}" for f in found]
+    texts = ["; ".join(filter(None, (f["message"], f["help"]))) for f in found]
+    lines = [f"{f['path']}:{f['line']}:{f['column']}: {f['code']} {text}" for f, text in zip(found, texts, strict=True)]
     assert sorted(lines) == sorted(plugin.stdout.splitlines())
 
 
@@ -148,7 +149,7 @@ def test_trouble_with_a_file_is_one_line_and_the_run_goes_on(tmp_path: Path) -> 
     done = run("check", "a.py", "b.ipynb", "missing.py", "net.py", cwd=tmp_path, status=2)
     assert rows(done) == ["a.py:1:5 TIP000", *FOUND]
     assert done.stderr.splitlines() == [
-        "flake8-inplace: b.ipynb: not a notebook of version 4: KeyError: 'cells'",
+        "flake8-inplace: b.ipynb: not a notebook of version 4",
         "flake8-inplace: missing.py: No such file or directory",
     ]
 
@@ -196,13 +197,14 @@ def documents(tmp_path: Path, form: str, *more: str) -> str:
 
 def test_text(tmp_path: Path) -> None:
     assert documents(tmp_path, "text") == (
-        "net.py:6:7: TIP103 `h += 1` overwrites a tensor that sigmoid saved (its result, 1 line above); "
-        "write `h = h + ...` instead\n"
+        "net.py:6:7: TIP103 `h += 1` overwrites sigmoid's saved result (line 5): backward raises\n"
         "5 |     h = torch.sigmoid(w)\n"
-        "  |               ^ saved here\n"
+        "  |               ^ saved by sigmoid here\n"
         "6 |     h += 1\n"
         "  |       ^ overwritten here\n"
         "fix (safe): write `h = h + ...`\n"
+        "\n"
+        "1 finding in 2 files\n"
     )
 
 
@@ -221,7 +223,9 @@ def test_colour(tmp_path: Path) -> None:
 def test_json(tmp_path: Path) -> None:
     [found] = json.loads(documents(tmp_path, "json"))["findings"]
     assert (found["path"], found["code"], found["line"], found["column"]) == ("net.py", "TIP103", 6, 7)
-    assert found["saved"] == {"line": 5, "column": 15}
+    note = "saved by sigmoid here"
+    assert found["related"] == [{"path": "net.py", "line": 5, "column": 15, "end_column": 22, "note": note}]
+    assert (found["end_column"], found["help"]) == (9, "write `h = h + ...`")
     assert found["fix"]["safe"] is True
     assert found["fix"]["edits"][0]["text"] == "h = h + 1"
 
@@ -304,8 +308,8 @@ def test_progress(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
     """Counted on a terminal once a run takes long, and wiped away at its end."""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     seconds = iter([0.0, 1.0, 3.0, 4.0])
-    monkeypatch.setattr(check.time, "monotonic", lambda: next(seconds))
-    assert list(check.progress([1, 2, 3], 3)) == [1, 2, 3]
+    monkeypatch.setattr(workers.time, "monotonic", lambda: next(seconds))
+    assert list(workers.progress([1, 2, 3], 3)) == [1, 2, 3]
     assert capsys.readouterr().err == "\r2/3 files\r3/3 files\r\033[K"
 
 
@@ -340,7 +344,7 @@ def test_baseline(tmp_path: Path) -> None:
     project(tmp_path, more=HAZARD)
     assert rows(run("check", "--baseline=known.json", cwd=tmp_path, status=1)) == ["more.py:6:7 TIP103"]
     project(tmp_path, net=CLEAN, more=CLEAN)
-    assert "1 of its findings are gone" in run("check", "--baseline=known.json", cwd=tmp_path, status=0).stderr
+    assert "1 entry no longer matches" in run("check", "--baseline=known.json", cwd=tmp_path, status=0).stderr
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"findings": [1]}', "{}"])
@@ -367,7 +371,8 @@ def test_notebook(tmp_path: Path) -> None:
     assert rows(done) == ["n.ipynb:cell_4:2:3 TIP103"]
     [found] = json.loads(run("check", "--format=json", cwd=tmp_path, status=1).stdout)["findings"]
     assert (found["cell"], found["line"]) == (4, 2)
-    assert found["saved"] == {"cell": 2, "line": 5, "column": 11}
+    [related] = found["related"]
+    assert (related["cell"], related["line"], related["column"]) == (2, 5, 11)
     assert found["fix"] is None
     project(tmp_path, net=HAZARD)
     both = json.loads(run("check", "--format=json", cwd=tmp_path, status=1).stdout)["findings"]
@@ -480,7 +485,7 @@ def test_fix_of_a_file_that_cannot_be_written(
 
     monkeypatch.setattr(Path, "write_bytes", write_bytes)
     assert main(["fix", "--isolated", "--fix", *paths]) == 2
-    assert f"flake8-inplace: {paths[0]}: PermissionError: Permission denied" in capsys.readouterr().err
+    assert f"flake8-inplace: {paths[0]}: cannot be written: Permission denied" in capsys.readouterr().err
     assert [Path(path).read_text() for path in paths] == [HAZARD, CLEAN]
 
 

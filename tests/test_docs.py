@@ -202,7 +202,7 @@ def test_adopting_works_as_it_says(tmp_path: Path) -> None:
     assert (tmp_path / "code" / "silu_recipe.py").rename(tmp_path / "code" / "moved.py")
     done = command(check, tmp_path)
     assert (done.returncode, done.stdout.count(": TIP")) == (1, 2)
-    assert "1 of its findings are gone" in done.stderr
+    assert "1 entry no longer matches" in done.stderr
 
 
 def command(line: str, folder: Path) -> "subprocess.CompletedProcess[str]":

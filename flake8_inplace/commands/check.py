@@ -4,100 +4,169 @@ from __future__ import annotations
 
 import argparse
 import ast
-import json
 import os
-import signal
 import sys
-import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 
 from ..checker import Checker, findings, program, unreadable
-from ..cli import USAGE_ERROR
+from ..cli import INTERRUPTED, USAGE_ERROR
 from ..files import Project, Source, UsageError
 from ..finding import Finding, Fix, Place
 from ..program.imports import imported
-from ..report import FORMATS, Entry, entries
+from ..report import FORMATS, Entry, concise, entries, relative_path
 from ..rules import RULES, UNREADABLE
-from .common import add_files, complain, project, read, reason, show, write
+from . import workers
+from .baseline import Baseline, gone, merged, read_baseline
+from .changed import concerns, read_diff
+from .common import add_files, add_jobs, begin, coloured, complain, count, flake8_arguments, read, reason, show, start
+from .common import write as write_file
+from .configuration import configured
+from .noqa import add_noqa
 
-#: Formats that show what to write instead.
 WITH_FIXES = frozenset({"text", "json", "sarif"})
-
-#: Below this many files, starting processes costs more than it gains.
-SEVERAL = 8
+"""Formats that show what to write instead."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Lint, report, and return 0, 1 (something was found) or 2 (something could not be read)."""
+    """Lint, report, and return 0, 1 (something was found), 2 (something could not be read) or 130 (Ctrl-C)."""
     parser = parsed()
-    given = parser.parse_args(arguments)
-    if given.write_baseline and not given.baseline:
-        parser.error("--write-baseline needs --baseline FILE")
     try:
+        given = parser.parse_args([*configured(), *arguments])
+        if given.write_baseline and not given.baseline:
+            parser.error("--write-baseline needs --baseline FILE")
         return report(given)
     except UsageError as error:
         complain(str(error))
     return USAGE_ERROR
 
 
-def report(given: argparse.Namespace) -> int:
-    """Lint and write what was asked for. Raises UsageError."""
-    files = project(given)
-    if given.explain_imports:
-        show("".join(f"{row}\n" for path in files.paths() for row in explained(files, path)))
-        return 0
-    known = read_baseline(given.baseline) if given.baseline and not given.write_baseline else {}
-    found, complete = lint(files, given.jobs, given.format in WITH_FIXES and not given.write_baseline)
-    if given.write_baseline:
-        write(given.baseline, baseline(found))
-        complain(f"{given.baseline}: {len(found)} findings written; they are not reported as long as they stand there")
-        return 0 if complete else USAGE_ERROR
-    fresh = [entry for entry in found if entry.fingerprint not in known]
-    gone = len(known.keys() - {entry.fingerprint for entry in found})
-    text = FORMATS[given.format](fresh, coloured(given.color, given.output_file))
-    if given.output_file:
-        write(given.output_file, text)
-    else:
-        show(text)
-    if gone:
-        complain(f"{given.baseline}: {gone} of its findings are gone; write it again to keep them from coming back")
-    if given.statistics:
-        print(statistics(fresh), end="", file=sys.stderr)
-    return USAGE_ERROR if not complete else int(bool(fresh))
-
-
 def parsed() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("flake8-inplace check", description="Lint files, notebooks or standard input.")
-    parser.add_argument("--format", choices=FORMATS, default="text")
-    parser.add_argument("--output-file", metavar="FILE", help="write the report there, over what it held")
-    parser.add_argument("--baseline", metavar="FILE", help="report only what does not stand in this file")
-    parser.add_argument("--write-baseline", action="store_true", help="write the findings to the file of --baseline")
-    parser.add_argument(
-        "--jobs", "-j", type=positive, default=os.cpu_count() or 1, help="processes; default: all cores"
-    )
-    parser.add_argument("--statistics", action="store_true", help="count the findings of each rule on standard error")
-    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    parser.add_argument(
-        "--explain-imports", action="store_true", help="print what each import of the files came to, and lint nothing"
-    )
+    add = parser.add_argument
+    add("--format", "--output-format", choices=FORMATS, default="text", help="format of the report; default: text")
+    add("--output-file", metavar="FILE", help="write the report there, over what it held")
+    add("--quiet", "-q", action="store_true", help="one line for each finding, and nothing else")
+    add("--exit-zero", action="store_true", help="exit with status 0 even if something is found")
+    add("--diff", metavar="FILE", help="report only what concerns the lines changed by this diff; - is standard input")
+    add_jobs(parser)
+    add("--write-baseline", action="store_true", help="write the findings to the file of --baseline")
+    add("--add-noqa", action="store_true", help="add a noqa comment to each line with a finding")
+    add("--statistics", action="store_true", help="count the findings of each rule on standard error")
+    add("--color", choices=("auto", "always", "never"), default="auto", help="default: auto, on a terminal only")
+    add("--explain-imports", action="store_true", help="print what each import of the files came to, and lint nothing")
     add_files(parser)
     return parser
 
 
-def positive(word: str) -> int:
-    number = int(word)
-    if number < 1:
-        raise ValueError(word)
-    return number
+@dataclass(slots=True)
+class Run:
+    """A run over the files: what was found so far, and in which files."""
+
+    found: list[Entry]
+    linted: set[str]
+    complete: bool = True
+    stopped: bool = False
+
+    @property
+    def files(self) -> str:
+        return count(len(self.linted), "file")
+
+
+def report(given: argparse.Namespace) -> int:
+    """Lint and write what was asked for. Raises UsageError."""
+    changed = read_diff(given.diff) if given.diff else None
+    if changed is not None and not given.paths:
+        given.paths = [path for path in changed if path.endswith((".py", ".ipynb")) and Path(path).is_file()]
+        if not given.paths:
+            return 0
+    files, complete = begin(given)
+    if given.explain_imports:
+        show("".join(f"{row}\n" for path in files.paths() for row in explained(files, path)))
+        return 0
+    known = known_findings(given)
+    run = Run([], set(), complete)
+    lint(files, given, run)
+    if given.write_baseline:
+        return write_baseline(given.baseline, known, run)
+    fresh = [entry for entry in run.found if entry.fingerprint not in known]
+    if changed is not None:
+        fresh = [entry for entry in fresh if concerns(entry, changed)]
+    if given.add_noqa and not run.stopped:
+        complain(f"added noqa comments to {count(add_noqa(files, fresh), 'line')}")
+        return 0 if run.complete else USAGE_ERROR
+    publish(given, fresh, run)
+    if old := gone(known, run.found, run.linted) if not run.stopped else {}:
+        matches = "entry no longer matches" if len(old) == 1 else "entries no longer match"
+        complain(f"{given.baseline}: {len(old)} {matches}; remove with --write-baseline")
+    if run.stopped:
+        return INTERRUPTED
+    return USAGE_ERROR if not run.complete else int(bool(fresh) and not given.exit_zero)
+
+
+def publish(given: argparse.Namespace, fresh: Sequence[Entry], run: Run) -> None:
+    """Write the report. Raises UsageError."""
+    colour = coloured(given.color, given.output_file)
+    brief = given.quiet and given.format == "text"
+    text = concise(fresh, colour) if brief else FORMATS[given.format](fresh, colour)
+    if given.format == "text" and not given.quiet and not run.stopped:
+        text += ("\n" if fresh else "") + f"{closing(fresh, run)}\n"
+    if given.output_file:
+        write_file(given.output_file, text)
+    else:
+        show(text)
+    if run.stopped:
+        complain(f"stopped after {run.files}")
+    if given.statistics:
+        print(statistics(fresh), end="", file=sys.stderr)
+
+
+def closing(fresh: Sequence[Entry], run: Run) -> str:
+    """The last line of a report."""
+    if fresh:
+        return f"{count(len(fresh), 'finding')} in {run.files}"
+    if not run.linted:
+        return "No files"
+    number = len(run.linted)
+    return f"All {number} files clean" if number > 1 else "1 file clean"
+
+
+def statistics(found: Sequence[Entry]) -> str:
+    """How often each rule was found, the most frequent first."""
+    counts = Counter(entry.code for entry in found)
+    return "".join(f"{number:>5} {code} {RULES[code].summary}\n" for code, number in counts.most_common())
+
+
+def known_findings(given: argparse.Namespace) -> Baseline:
+    """The findings of the baseline. One that is to be written need not be there yet. Raises UsageError."""
+    if not given.baseline or (given.write_baseline and not os.path.exists(given.baseline)):
+        return {}
+    return read_baseline(given.baseline)
+
+
+def write_baseline(path: str, known: Baseline, run: Run) -> int:
+    """Write the findings of the linted files over those that the baseline has of them. Raises UsageError."""
+    if run.stopped or not run.complete:
+        complain(f"{path}: not written, because not every file was read")
+        return INTERRUPTED if run.stopped else USAGE_ERROR
+    write_file(path, merged(known, run.found, run.linted))
+    complain(f"wrote {count(len(run.found), 'finding')} to {path}; future runs ignore them")
+    return 0
 
 
 # Linting
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One text to examine, with its path."""
+
+    text: str
+    path: str
+    fixes: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,63 +177,51 @@ class Examined:
     fixes: tuple[Fix | None, ...]
 
 
-def lint(files: Project, jobs: int, fixes: bool) -> tuple[list[Entry], bool]:
-    """The entries that count, and whether every file could be read."""
-    paths = files.paths()
-    sources = [source for path in paths if (source := read(files, path)) is not None]
-    found: list[Entry] = []
-    for source, examined in zip(sources, examine_all(sources, jobs, fixes), strict=True):
-        problems = [unreadable(place, reason) for place, reason in source.problems]
-        both = [*problems, *examined.findings]
-        offers: list[Fix | None] = [*(None for _ in problems), *examined.fixes]
-        rows = list(compress(zip(both, offers, strict=True), files.counts(source, both)))
-        if rows:
-            chosen, repairs = zip(*rows, strict=True)
-            found += entries(source.path, source.text, chosen, source.origins, repairs)
-    return found, len(sources) == len(paths)
-
-
-def examine_all(sources: Sequence[Source], jobs: int, fixes: bool) -> Iterator[Examined]:
-    """Every source examined, in order, by as many processes as are worth starting."""
-    texts = [(source.text, "" if source.origins else source.path) for source in sources]
-    asked = [fixes and not source.origins for source in sources]  # the edits would not be of the notebook's own lines
-    if jobs == 1 or len(texts) < SEVERAL:
-        yield from progress(map(examine, texts, asked), len(texts))
-        return
-    yield from progress(in_processes(texts, asked, min(jobs, len(texts))), len(texts))
-
-
-def in_processes(texts: Sequence[tuple[str, str]], asked: Sequence[bool], jobs: int) -> Iterator[Examined]:
-    """Every text examined. Where one brings its process down, those that are left get a process each."""
-    done = 0
+def lint(files: Project, given: argparse.Namespace, run: Run) -> None:
+    """Lint every file, and note what counts. Ctrl-C ends it early."""
+    fixes = given.format in WITH_FIXES and not given.write_baseline
     try:
-        # Ctrl-C is for this process to answer, not for each of them.
-        with ProcessPoolExecutor(jobs, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)) as pool:
-            for examined in pool.map(examine, texts, asked, chunksize=4):
-                yield examined
-                done += 1
-    except BrokenProcessPool:
-        for text, fixes in zip(texts[done:], asked[done:], strict=True):
-            yield alone(text, fixes)
+        paths = files.paths()
+        sources = [source for path in paths if (source := read(files, path)) is not None]
+        run.complete = run.complete and len(sources) == len(paths)
+        tasks = [task(source, fixes) for source in sources]
+        results = workers.each(examine, tasks, given.jobs, died, start, (flake8_arguments(given),))
+        for source, examined in zip(sources, workers.progress(results, len(tasks)), strict=True):
+            run.found += counted(files, source, examined)
+            run.linted.add(relative_path(source.path))
+    except KeyboardInterrupt:
+        run.stopped = True
 
 
-def alone(text: tuple[str, str], fixes: bool) -> Examined:
-    """One text examined by a process of its own."""
-    with ProcessPoolExecutor(1) as pool:
-        try:
-            return pool.submit(examine, text, fixes).result()
-        except BrokenProcessPool:
-            died = unreadable(Place(1, 0), "the process that read it died, perhaps for want of memory")
-            return Examined((died,), (None,))
+def task(source: Source, fixes: bool) -> Task:
+    """What to examine of a source. Fixes of a notebook would not be of its own lines."""
+    return Task(source.text, "" if source.origins else source.path, fixes and not source.origins)
 
 
-def examine(source: tuple[str, str], fixes: bool) -> Examined:
-    """Analyse one text, with its path. Runs in a process of its own; what it takes and gives can be pickled."""
-    text, path = source
-    found = tuple(findings(text, None, path))
+def counted(files: Project, source: Source, examined: Examined) -> list[Entry]:
+    """The entries of one file that neither the configuration nor a comment silences."""
+    problems = [unreadable(place, why) for place, why in source.problems]
+    both = [*problems, *examined.findings]
+    offers: list[Fix | None] = [*(None for _ in problems), *examined.fixes]
+    rows = list(compress(zip(both, offers, strict=True), files.counts(source, both)))
+    if not rows:
+        return []
+    chosen, repairs = zip(*rows, strict=True)
+    return entries(source.path, source.text, chosen, source.origins, repairs)
+
+
+def examine(task: Task) -> Examined:
+    """Analyse one text. Runs in a process of its own; what it takes and gives can be pickled."""
+    found = tuple(findings(task.text, None, task.path))
     if not found:
         return Examined((), ())
-    return Examined(found, tuple(proposals(text, found)) if fixes else (None,) * len(found))
+    return Examined(found, tuple(proposals(task.text, found)) if task.fixes else (None,) * len(found))
+
+
+def died(task: Task) -> Examined:
+    """The result for a text whose process died."""
+    problem = unreadable(Place(1, 0), "the process that read it died, perhaps for want of memory")
+    return Examined((problem,), (None,))
 
 
 def proposals(text: str, found: Sequence[Finding]) -> list[Fix | None]:
@@ -176,20 +233,8 @@ def proposals(text: str, found: Sequence[Finding]) -> list[Fix | None]:
         return [repair.propose(finding) for finding in found]
     except Exception as error:  # the findings stand, whatever goes wrong with what to do about them
         if any(finding.code != UNREADABLE.code for finding in found):
-            complain(f"no fixes are shown for one file: {type(error).__name__}: {reason(error)}")
+            complain(f"no fixes are shown for one file: {reason(error)}")
         return [None] * len(found)
-
-
-def progress(results: Iterable[Examined], total: int) -> Iterator[Examined]:
-    """The same results; a run of some length counts them on a terminal."""
-    start, shown = time.monotonic(), False
-    for number, result in enumerate(results, 1):
-        yield result
-        if sys.stderr.isatty() and time.monotonic() - start > 2:
-            shown = True
-            print(f"\r{number}/{total} files", end="", file=sys.stderr, flush=True)
-    if shown:
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 # Imports
@@ -203,7 +248,7 @@ def explained(files: Project, path: str) -> Iterator[str]:
     try:
         tree = ast.parse(source.text)
     except SyntaxError as error:
-        yield f"{path}:{error.lineno or 1}: SyntaxError: {error.msg}"
+        yield f"{path}:{error.lineno or 1}: not valid Python: {error.msg}"
         return
     others = program(Checker.settings).modules
     for node in ast.walk(tree):
@@ -211,43 +256,3 @@ def explained(files: Project, path: str) -> Iterator[str]:
             for variable, target in imported(node):
                 for result in others.project.follow(target, os.path.abspath(path)):
                     yield f"{path}:{node.lineno}: {variable}: {result.said(others.name_of)}"
-
-
-# Baselines
-
-
-def read_baseline(path: str) -> dict[str, object]:
-    """The entries of a baseline by their fingerprints. Raises UsageError where it is none."""
-    try:
-        data = json.loads(Path(path).read_text("utf-8"))
-        return {row["fingerprint"]: row for row in data["findings"]}
-    except FileNotFoundError as error:
-        raise UsageError(f"{path}: there is no such baseline; --write-baseline makes one") from error
-    except OSError as error:
-        raise UsageError(f"{path}: {reason(error)}") from error
-    except (ValueError, LookupError, TypeError) as error:
-        raise UsageError(f"{path}: not a baseline of flake8-inplace ({type(error).__name__})") from error
-
-
-def baseline(found: Sequence[Entry]) -> str:
-    """One line a finding, in order, so that a review shows what comes and goes."""
-    rows = [
-        json.dumps({"fingerprint": e.fingerprint, "path": e.path, "code": e.code, "text": e.at.text.strip()})
-        for e in found
-    ]
-    return '{"version": 1, "findings": [\n' + ",\n".join(rows) + "\n]}\n"
-
-
-# Showing
-
-
-def coloured(choice: str, path: str | None) -> bool:
-    if choice == "auto":
-        return path is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    return choice == "always"
-
-
-def statistics(found: Sequence[Entry]) -> str:
-    """How often each rule was found, the most frequent first."""
-    counts = Counter(entry.code for entry in found)
-    return "".join(f"{count:>5} {code} {RULES[code].summary}\n" for code, count in counts.most_common())

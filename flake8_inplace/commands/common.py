@@ -3,11 +3,34 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from functools import cache
 from pathlib import Path
 
 from ..checker import short
 from ..files import FLAGS, WITH_VALUE, Project, Source, UsageError
+
+_HELP = {
+    "select": "codes and prefixes to report",
+    "extend-select": "more codes to report; TIP5 and TIP9 switch those families on",
+    "ignore": "codes not to report",
+    "extend-ignore": "more codes not to report",
+    "per-file-ignores": "codes not to report in some files: pattern:code",
+    "exclude": "files and folders to leave out",
+    "extend-exclude": "more files and folders to leave out",
+    "filename": "patterns of the files to lint; default: *.py",
+    "config": "the only configuration file to read",
+    "append-config": "a configuration file to read as well",
+    "stdin-display-name": "what to call standard input",
+    "enable-extensions": "families to switch on: TIP5, TIP9",
+    "inplace-ops": "operators and modules of your own",
+    "inplace-frameworks": "packages over torch",
+    "inplace-follow": "which imports to follow: project, off, or names of packages",
+    "inplace-path": "more folders that imports are looked for in",
+    "isolated": "read no configuration",
+    "disable-noqa": "report what a noqa comment silences, too",
+}
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:
@@ -15,17 +38,56 @@ def add_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, or - for standard input; default: .")
     group = parser.add_argument_group("flake8's own options, as on its command line and in its configuration")
     for name in WITH_VALUE:
-        group.add_argument(f"--{name}", metavar="VALUE")
+        group.add_argument(f"--{name}", metavar="VALUE", help=_HELP[name])
     for name in FLAGS:
-        group.add_argument(f"--{name}", action="store_true")
+        group.add_argument(f"--{name}", action="store_true", help=_HELP[name])
 
 
-def project(given: argparse.Namespace) -> Project:
-    """The files that the command line and flake8's configuration name. Raises UsageError."""
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    cores = os.cpu_count() or 1
+    parser.add_argument("--jobs", "-j", type=positive, default=cores, help="processes; default: all cores")
+    parser.add_argument("--baseline", metavar="FILE", help="leave out the findings in this file")
+
+
+def positive(word: str) -> int:
+    number = int(word)
+    if number < 1:
+        raise ValueError(word)
+    return number
+
+
+def flake8_arguments(given: argparse.Namespace) -> tuple[str, ...]:
+    """The arguments that are flake8's, paths included."""
     values = vars(given)
     options = [f"--{name}={values[key]}" for name in WITH_VALUE if values[key := name.replace("-", "_")] is not None]
     options += [f"--{name}" for name in FLAGS if values[name.replace("-", "_")]]
-    return Project([*options, "--", *given.paths])
+    return (*options, "--", *given.paths)
+
+
+def project(arguments: tuple[str, ...]) -> Project:
+    """The files that the command line and flake8's configuration name, once a process. Raises UsageError."""
+    return _project(arguments, os.getcwd())
+
+
+@cache
+def _project(arguments: tuple[str, ...], folder: str) -> Project:
+    return Project(arguments)
+
+
+def begin(given: argparse.Namespace) -> tuple[Project, bool]:
+    """The files of a run, with warnings for what has no effect, and whether every folder can be read."""
+    files = project(flake8_arguments(given))
+    for warning in files.warnings():
+        complain(warning)
+    unreadable = list(files.unreadable())
+    for folder in unreadable:
+        complain(f"{folder}: Permission denied")
+    return files, not unreadable
+
+
+def start(arguments: tuple[str, ...]) -> None:
+    """Prepare a process of its own: read the configuration, which not every system hands on."""
+    project(arguments)
 
 
 def read(files: Project, path: str) -> Source | None:
@@ -40,15 +102,36 @@ def read(files: Project, path: str) -> Source | None:
 def write(path: str, text: str) -> None:
     """Over what the file held; folders that are missing are made. Raises UsageError."""
     try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(path).parent
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            complain(f"made the folder {folder}")
         Path(path).write_text(text, "utf-8", "backslashreplace")
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {reason(error)}") from error
 
 
 def reason(error: Exception) -> str:
-    """What went wrong, on one line."""
-    return getattr(error, "strerror", None) or short(error)
+    """What went wrong, on one line and in plain words."""
+    if isinstance(error, SyntaxError):
+        return error.msg
+    if isinstance(error, UnicodeDecodeError):
+        return f"not text in the encoding {error.encoding}"
+    return getattr(error, "strerror", None) or short(error) or "an error in flake8-inplace"
+
+
+def count(number: int, noun: str) -> str:
+    """A number of things: "1 finding", "2 findings"."""
+    return f"{number} {noun}" + ("" if number == 1 else "es" if noun.endswith("x") else "s")
+
+
+def coloured(choice: str, path: str | None = None) -> bool:
+    """Whether to colour what is written to a file, or without one to standard output."""
+    if choice != "auto":
+        return choice == "always"
+    if path is not None or os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def complain(message: str) -> None:

@@ -9,46 +9,60 @@ import sys
 import tokenize
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 
-from ..cli import USAGE_ERROR
+from ..checker import findings
+from ..cli import INTERRUPTED, USAGE_ERROR
 from ..files import NOTEBOOK, Project, Source, UsageError
-from ..finding import Finding
-from ..fix import Mended, mend
-from ..report import grade
-from .common import add_files, complain, project, reason, show
+from ..finding import Finding, Fix
+from ..fix import mend
+from ..report import entries, grade
+from . import workers
+from .baseline import read_baseline
+from .common import (
+    add_files,
+    add_jobs,
+    begin,
+    coloured,
+    complain,
+    count,
+    flake8_arguments,
+    project,
+    reason,
+    show,
+    start,
+)
+from .configuration import configured
 
 _COLOURS = {"+": "32", "-": "31", "@": "36"}
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Show or write the fixes. 0: nothing is left to do, 1: something is, 2: something could not be read."""
-    given = parsed().parse_args(arguments)
+    """Show or write the fixes. 0: nothing is left to do, 1: something is, 2: not every file could be read."""
     try:
-        files = project(given)
+        given = parsed().parse_args([*configured(("jobs", "baseline")), *arguments])
+        files, complete = begin(given)
+        known = frozenset(read_baseline(given.baseline)) if given.baseline else frozenset[str]()
         paths = files.paths()
     except UsageError as error:
         complain(str(error))
         return USAGE_ERROR
     writes = given.fix or given.unsafe_fixes
-    complete, offered, left = True, 0, 0
-    for path in paths:
-        if path.endswith(NOTEBOOK):
-            continue
-        try:
-            mended = treat(files, path, writes, unsafe=given.unsafe_fixes or not writes)
-        except Exception as error:  # whatever is wrong with one file must not keep the others from being mended
-            complain(f"{path}: {type(error).__name__}: {reason(error)}")
-            complete = False
-            continue
-        offered += len(mended.done)
-        left += len(mended.left)
-        for finding, fix in mended.done:
-            note(f"{path}:{finding.line}: {finding.code} ({grade(fix)}) {fix.title}")
-        for finding in mended.left:
-            note(f"{path}:{finding.line}: {finding.code} left as it is: {finding.message}")
+    words = flake8_arguments(given)
+    tasks = [Task(path, words, known, given.unsafe_fixes or not writes) for path in paths]
+    offered = left = 0
+    results = workers.each(treat, tasks, given.jobs, lost, start, (words,))
+    try:
+        for treated in workers.progress(results, len(tasks)):
+            complete = finish(treated, writes) and complete
+            offered += len(treated.done)
+            left += len(treated.left)
+    except KeyboardInterrupt:
+        note("flake8-inplace: stopped")
+        return INTERRUPTED
     verb = "made" if writes else "shown; --fix writes the safe ones, --unsafe-fixes all"
-    note(f"{offered} fixes {verb}; {left} findings left")
+    note(f"{count(offered, 'fix')} {verb}; {count(left, 'finding')} left")
     return USAGE_ERROR if not complete else int(bool(left if writes else left + offered))
 
 
@@ -58,6 +72,7 @@ def parsed() -> argparse.ArgumentParser:
     )
     parser.add_argument("--fix", action="store_true", help="write the safe fixes")
     parser.add_argument("--unsafe-fixes", action="store_true", help="write all fixes")
+    add_jobs(parser)
     add_files(parser)
     return parser
 
@@ -86,22 +101,97 @@ class Document:
         return text.encode(self.encoding)
 
 
-def treat(files: Project, path: str, writes: bool, unsafe: bool) -> Mended:
-    """Mend one file, or show how. What configuration or ``noqa`` silences stays."""
-    document = Document.read(path)
-    name = files.options.stdin_display_name if path == "-" else path
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A file to mend. ``known`` are the fingerprints of findings to leave alone."""
 
-    def wanted(text: str, findings: Sequence[Finding]) -> list[bool]:
-        return files.counts(Source(name, text), findings)
+    path: str
+    arguments: tuple[str, ...]
+    known: frozenset[str]
+    unsafe: bool
 
-    mended = mend(document.text, wanted, unsafe)
+
+@dataclass(frozen=True, slots=True)
+class Treated:
+    """What became of a file: its text before and after, what was fixed, and what is left, or the problem with it."""
+
+    path: str
+    name: str = ""
+    before: Document | None = None
+    after: str = ""
+    done: tuple[tuple[Finding, Fix], ...] = ()
+    left: tuple[Finding, ...] = ()
+    problem: str = ""
+
+
+def treat(task: Task) -> Treated:
+    """Mend one file. What configuration, ``noqa`` or the baseline silences stays. Runs in a process of its own."""
+    files = project(task.arguments)
+    try:
+        if task.path.endswith(NOTEBOOK):
+            return notebook(files, task)
+        document = Document.read(task.path)
+        name = files.options.stdin_display_name if task.path == "-" else task.path
+
+        def wanted(text: str, found: Sequence[Finding]) -> list[bool]:
+            return counting(files, Source(name, text), found, task.known)
+
+        mended = mend(document.text, wanted, task.unsafe)
+        rest = findings(mended.text, None, "" if task.path == "-" else task.path)  # and what other files show
+        left = tuple(compress(rest, wanted(mended.text, rest)))
+        return Treated(task.path, name, document, mended.text, mended.done, left)
+    except Exception as error:  # whatever is wrong with one file must not keep the others from being mended
+        return Treated(task.path, problem=reason(error))
+
+
+def notebook(files: Project, task: Task) -> Treated:
+    """Return the findings in a notebook, all of which are left."""
+    source = files.read(task.path)
+    found = findings(source.text)
+    return Treated(task.path, left=tuple(compress(found, counting(files, source, found, task.known))))
+
+
+def counting(files: Project, source: Source, found: Sequence[Finding], known: frozenset[str]) -> list[bool]:
+    """For each finding, whether nothing silences it."""
+    counts = files.counts(source, found)
+    if not known:
+        return counts
+    marks = (entry.fingerprint for entry in entries(source.path, source.text, found, source.origins))
+    return [yes and mark not in known for yes, mark in zip(counts, marks, strict=True)]
+
+
+def lost(task: Task) -> Treated:
+    return Treated(task.path, problem="the process that read it died, perhaps for want of memory")
+
+
+def finish(treated: Treated, writes: bool) -> bool:
+    """Show or write what became of a file, and return whether it could be read and written."""
+    path, document = treated.path, treated.before
+    if treated.problem:
+        complain(f"{path}: {treated.problem}")
+        return False
+    if document is not None:
+        try:
+            save(treated, document, writes)
+        except OSError as error:
+            complain(f"{path}: cannot be written: {reason(error)}")
+            return False
+    shown = treated.name or path
+    for finding, fix in treated.done:
+        note(f"{shown}:{finding.line}: {finding.code} ({grade(fix)}) {fix.title}")
+    for finding in treated.left:
+        why = "left as it is" if document is not None else "left as it is, for notebooks are not edited"
+        note(f"{shown}:{finding.line}: {finding.code} {why}: {finding.message}")
+    return True
+
+
+def save(treated: Treated, document: Document, writes: bool) -> None:
     if not writes:
-        show(diff(name, document.text, mended.text, sys.stdout.isatty()))
-    elif path == "-":
-        sys.stdout.buffer.write(document.encoded(mended.text))
-    elif mended.done:
-        Path(path).write_bytes(document.encoded(mended.text))
-    return mended
+        show(diff(treated.name, document.text, treated.after, coloured("auto")))
+    elif treated.path == "-":
+        sys.stdout.buffer.write(document.encoded(treated.after))
+    elif treated.done:
+        Path(treated.path).write_bytes(document.encoded(treated.after))
 
 
 def diff(path: str, before: str, after: str, colour: bool) -> str:

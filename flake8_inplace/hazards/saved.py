@@ -22,7 +22,7 @@ RULES = (
         "saved-tensor-method",
         "an in-place method overwrites a saved tensor",
         "op_",
-        advice="call the out-of-place form and use its result",
+        advice="use {function}",
         fix="safe",
     ),
     Rule(
@@ -30,7 +30,7 @@ RULES = (
         "saved-tensor-inplace-argument",
         "`inplace=True` overwrites a saved tensor",
         "inplace",
-        advice="drop `inplace=True` here",
+        advice="drop `inplace=True`",
         fix="safe",
     ),
     Rule(
@@ -38,7 +38,7 @@ RULES = (
         "saved-tensor-augmented",
         "an augmented assignment overwrites a saved tensor",
         "augmented",
-        advice="write `{target} = {target} {operator} ...` instead",
+        advice="write `{target} = {target} {operator} ...`",
         fix="safe",
     ),
     Rule(
@@ -46,7 +46,7 @@ RULES = (
         "saved-tensor-subscript",
         "an index or slice assignment overwrites a saved tensor",
         "subscript",
-        advice="write to a `clone()`, or build the tensor with `torch.where`, `torch.cat` or `torch.stack`",
+        advice="write to a `clone()`",
         fix="safe",
     ),
     Rule(
@@ -54,14 +54,14 @@ RULES = (
         "saved-tensor-out",
         "`out=` overwrites a saved tensor",
         "out",
-        advice="let the operator return a new tensor",
+        advice="drop `out=`",
     ),
     Rule(
         "TIP106",
         "parameter-update",
         "parameters are updated between a forward and its backward",
         "step",
-        advice="update after every backward that needs the old values, or run the forward again",
+        advice="update after that backward",
     ),
     Rule("TIP107", "saved-tensor-callee", "a called function overwrites a tensor that its caller had saved", "callee"),
     Rule(
@@ -69,35 +69,40 @@ RULES = (
         "saved-tensor-data",
         "`.data` overwrites a saved tensor without the version counter",
         "data",
-        advice="the gradient will be wrong without an error; use the out-of-place form",
+        effect="gradient silently wrong",
+        advice="use the out-of-place form",
     ),
     Rule(
         "TIP302",
         "saved-tensor-numpy",
         "a numpy array overwrites the memory of a saved tensor",
         "numpy",
-        advice="the gradient will be wrong without an error; copy the array first",
+        effect="gradient silently wrong",
+        advice="copy the array first",
     ),
     Rule(
         "TIP310",
         "fused-step",
         "a fused optimizer updates parameters between a forward and its backward",
         "fused",
-        advice="a fused step leaves the version counter as it is, and the gradient will be wrong without an error",
+        effect="gradient silently wrong",
+        advice="update after that backward",
     ),
     Rule(
         "TIP311",
         "hooked-save",
         "a saved tensor that hooks keep without a copy is overwritten",
         "hooked",
-        advice="the hooks do not copy, and hide the change; pack a `clone()`",
+        effect="gradient silently wrong",
+        advice="pack a `clone()` in the hooks",
     ),
     Rule(
         "TIP404",
         "context-attribute",
         "a tensor kept as an attribute of `ctx` is overwritten",
         "ctx",
-        advice="autograd does not watch it there; keep it with `ctx.save_for_backward`",
+        effect="gradient silently wrong",
+        advice="keep it with `ctx.save_for_backward`",
         at_run_time=False,
     ),
     Rule(
@@ -105,6 +110,7 @@ RULES = (
         "possibly-saved",
         "a tensor that code not shown here may have saved is overwritten",
         "argument of",
+        effect="backward may raise",
         family="possible",
         fix="never",
     ),
@@ -113,7 +119,8 @@ RULES = (
         "possibly-overwritten",
         "code not shown here may overwrite a saved tensor",
         "possible",
-        advice="call the out-of-place form, if it has one",
+        effect="backward may raise",
+        advice="use the out-of-place form, if it has one",
         family="possible",
         fix="never",
     ),
@@ -121,7 +128,7 @@ RULES = (
 TRIGGERS = Triggers(names=frozenset({"step", "data"}) | arrays.writers() - arrays.writing_methods())
 UPDATES = ("step", "fused")
 """The forms of the writes that optimizers make."""
-RENORM = "look the embedding up before its weight is used, or use a `clone()` of the weight"
+RENORM = "look the embedding up first, or use a `clone()` of the weight"
 """The advice if an embedding with ``max_norm`` overwrites its weight. The rule is that of an in-place method."""
 
 
@@ -138,7 +145,7 @@ def write(m: Trace, storage: Storage, form: str, site: Site) -> None:
     if m.stack.stepping is not None:
         form, site = "step", m.stack.stepping
     if storage in m.backward.readonly:
-        m.refuse(m.backward.readonly[storage], site)
+        m.refuse(m.backward.readonly[storage], site, other=m.backward.place)
         return
     if storage.hidden is not None:
         write(m, storage.hidden, "data", site)
@@ -152,7 +159,7 @@ def write(m: Trace, storage: Storage, form: str, site: Site) -> None:
         made: Write | None = None
         for saved in saves:
             if compatible(saved.guard, guard):
-                made = made or Write(form, site, guard, tuple(m.stack.calls))
+                made = made or Write(form, site, guard, tuple(m.stack.calls), m.stack.module)
                 m.state.set(pending, saved, (*pending.get(saved, ()), made))
 
 

@@ -21,8 +21,10 @@ RULES = (
         "state-by-reference",
         "a model or its `state_dict()` is kept without a copy while training goes on",
         "snapshot",
-        "leaves nothing to go back to: the model or `state_dict()` that is used later refers to the parameters "
-        "that training overwrites; keep a `copy.deepcopy`",
+        "overwrites the state that was kept",
+        other="used",
+        effect="nothing to restore, silently",
+        advice="keep a `copy.deepcopy`",
         silent=True,
         at_run_time=False,
     ),

@@ -58,8 +58,10 @@ RULES = (
         "stale-read",
         "a value is read after it was overwritten under another name",
         "read",
-        "overwrites a value that is read afterwards under another name, silently; use the out-of-place form, or "
-        "copy what is kept",
+        "overwrites a value in use",
+        other="read as {name}",
+        effect="silently wrong",
+        advice="keep a `clone()`",
         silent=True,
         at_run_time=False,
     ),

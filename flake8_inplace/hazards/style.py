@@ -11,8 +11,8 @@ from ..trace.trace import BATCHED, Trace
 FAMILY = "style"
 
 
-def _ban(code: str, name: str, summary: str, kind: str, message: str) -> Rule:
-    return Rule(code, name, summary, f"style {kind}", message, family=FAMILY, fix="never")
+def _ban(code: str, name: str, summary: str, kind: str, message: str, advice: str) -> Rule:
+    return Rule(code, name, summary, f"style {kind}", message, "made", advice=advice, family=FAMILY, fix="never")
 
 
 RULES = (
@@ -21,29 +21,33 @@ RULES = (
         "in-place-method",
         "an in-place method or function",
         "op_",
-        "writes in place; call the out-of-place form and use its result",
+        "writes in place",
+        "use {function}",
     ),
-    _ban("TIP902", "in-place-argument", "`inplace=True`", "inplace", "writes in place; drop `inplace=True`"),
+    _ban("TIP902", "in-place-argument", "`inplace=True`", "inplace", "writes in place", "drop `inplace=True`"),
     _ban(
         "TIP903",
         "in-place-augmented",
         "an augmented assignment to a tensor that may require grad",
         "augmented",
-        "writes in place to a tensor that may require grad; write `x = x + y`",
+        "writes in place to a tensor that may require grad",
+        "write `{target} = {target} {operator} ...`",
     ),
     _ban(
         "TIP904",
         "in-place-compiled",
         "an in-place write under vmap, torch.compile or jit.script",
         "compiled",
-        "writes in place under vmap, torch.compile or torch.jit.script; use the out-of-place form",
+        "writes in place under vmap, torch.compile or torch.jit.script",
+        "use the out-of-place form",
     ),
     _ban(
         "TIP905",
         "no-such-method",
         "an in-place method that tensors do not have",
         "missing",
-        "is no method of a tensor; use the out-of-place form",
+        "is no method of a tensor",
+        "use the out-of-place form",
     ),
 )
 
@@ -54,6 +58,6 @@ def ban(m: Trace, tensor: Tensor, form: str, site: Site) -> None:
     if FAMILY not in m.extra:
         return
     if m.state[BATCHED].get(tensor) or any(function.compiled for function in m.stack.functions):
-        m.refuse("style compiled", site)
+        m.refuse("style compiled", site, other=tensor.place)
     elif form in ("op_", "inplace") or (form == "augmented" and m.grad(tensor)):
-        m.refuse(f"style {form}", site)
+        m.refuse(f"style {form}", site, other=tensor.place)

@@ -14,12 +14,16 @@ ROUTES = 4
 
 @sealed(frozen=True, slots=True, eq=False)
 class Write:
-    """An in-place write to a storage: its form ("op_", "inplace", "augmented", ...), place, guard and call stack."""
+    """An in-place write to a storage: its form ("op_", "inplace", "augmented", ...), place, guard and call stack.
+
+    ``module`` is the call that made the nn.Module which writes, if one does.
+    """
 
     form: str
     place: Site
     guard: Guard
     calls: tuple[Site, ...] = ()
+    module: Site | None = None
 
 
 def graph(*nodes: Node | None) -> Iterator[Node]:

@@ -144,11 +144,12 @@ def part_grad(value: Unknown) -> Grad:
 class Object:
     """A Python object with attributes: an instance, a module, a namespace. ``cls`` is its class, if known."""
 
-    __slots__ = ("cls", "initial")
+    __slots__ = ("cls", "initial", "place")
 
     def __init__(self, cls: Value, initial: Mapping[Any, Value] | None = None) -> None:
         self.cls = cls
         self.initial = Attributes(dict(initial or {}))
+        self.place: Site | None = None  # the call that made it
 
 
 class List:
@@ -231,7 +232,8 @@ class Tensor:
     """A tensor object."""
 
     __slots__ = (
-        *("cell", "contiguous", "dims", "dtype", "lead", "made", "origin", "region", "storage", "tail", "time", "view"),
+        *("cell", "contiguous", "dims", "dtype", "lead", "made", "origin", "place", "region", "storage", "tail"),
+        *("time", "view"),
     )
 
     def __init__(
@@ -254,6 +256,7 @@ class Tensor:
         self.region: Region | None = None  # of a view
         self.time = 0  # when one of several outputs, ``.data`` or ``detach()`` was made
         self.lead = self.tail = Dimension.UNKNOWN  # the first and the last dimension
+        self.place: Site | None = None  # the expression that it first was the value of, or the parameter
 
 
 class Array:

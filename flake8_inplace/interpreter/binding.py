@@ -28,6 +28,8 @@ def bind(m: Trace, target: cst.BaseExpression, value: Value, frame: Frame) -> No
         events.bind(m, scope, target.value, value)
         m.state.set(scope.vars, target.value, value)
         m.state.set(scope.times, target.value, m.tick())
+        if type(value) is Tensor and value.place is None:
+            value.place = Site(frame.piece, target, target)
     elif type(target) is cst.Tuple or type(target) is cst.List:
         stars = [i for i, e in enumerate(target.elements) if type(e) is cst.StarredElement]
         values = iteration.unpack(m, value, len(target.elements), stars[0] if stars else None)

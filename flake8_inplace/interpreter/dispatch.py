@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import libcst as cst
 
-from ..heap.values import Unknown, Value
+from ..heap.values import List, Object, Tensor, Tuple, Unknown, Value, View
 from ..program import wording
 from ..program.nodes import parts
 from ..program.site import Site
@@ -30,7 +30,43 @@ def site_of(node: cst.CSTNode, frame: Frame) -> Site:
 def evaluate(m: Trace, node: cst.BaseExpression, frame: Frame) -> Value:
     """Return the value of an expression, with its side effects on the state."""
     handler = _HANDLERS.get(type(node))
-    return handler(m, node, frame) if handler is not None else Unknown()
+    if handler is None:
+        return Unknown()
+    before, frame.at = frame.at, node
+    value = handler(m, node, frame)
+    frame.at = before
+    if type(value) in _PLACED and type(node) in _MAKING:
+        locate(m, value, node, frame)
+    return value
+
+
+_MAKING = frozenset({cst.Call, cst.Subscript, cst.Attribute, cst.BinaryOperation})
+_PLACED = frozenset({Tensor, Object, Tuple, List})
+
+
+def locate(m: Trace, value: Value, node: cst.CSTNode, frame: Frame) -> None:
+    """Note the expression that a new tensor, or an instance, is first the value of.
+
+    An index or an attribute makes views only: any other value was there before.
+    """
+    new = type(node) is not cst.Subscript and type(node) is not cst.Attribute
+    if isinstance(value, Tensor):
+        if value.place is None and (new or value.view is not View.NONE):
+            value.place = site_of(node, frame)
+    elif isinstance(value, Object):
+        if value.place is None and new:
+            value.place = site_of(node, frame)
+            _locate_all(value.initial.items.values(), value.place)  # the parameters of a layer
+    elif isinstance(value, Tuple):
+        _locate_all(value.items, site_of(node, frame))
+    elif isinstance(value, List) and new:
+        _locate_all(m.state.get(value).items[:2], site_of(node, frame))
+
+
+def _locate_all(values: Iterable[Value], place: Site) -> None:
+    for value in values:
+        if type(value) is Tensor and value.place is None:
+            value.place = place
 
 
 _Evaluate = Callable[[Trace, Any, Frame], Value]  # the node is of the kinds that it is registered for

@@ -155,7 +155,7 @@ def backpropagate(m: Trace, hook: Value, before: list[Value], site: Site) -> Non
         return
     mark, grad = m.state.mark(), Tensor()
     m.state.set(m.state.modes, "grad", False)
-    m.backward.readonly = {grad.storage: "grad_output"}
+    m.backward.readonly, m.backward.place = {grad.storage: "grad_output"}, site
     m.call(hook, [*before, Tuple((grad,)) if before else grad], {}, site)
     m.backward.readonly = {}
     m.state.rollback(mark)

@@ -123,7 +123,8 @@ def _differentiate(m: Trace, cls: Class, context: Object, args: list[Value], res
     m.backward.readonly |= {tensor.storage: "grad_output" for tensor in grads}
     saved = [tensor.storage for tensor in _kept(m, context, "saved_tensors")]
     m.backward.saved = {storage: [] for storage in saved}
-    returned = m.see(m.run(backward, [context, *grads], {}, Site(backward.piece, backward.node, backward.node)))
+    place = m.backward.place = Site(backward.piece, backward.node, backward.node)
+    returned = m.see(m.run(backward, [context, *grads], {}, place))
     m.work.backwards[backward] = [(i, write) for i, storage in enumerate(saved) for write in m.backward.saved[storage]]
     m.backward.readonly, m.backward.saved = {}, {}
     m.state.rollback(mark)

@@ -115,12 +115,12 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
     inside = [other for other in tensors_in(m, index) if other.storage is tensor.storage]
     if inside:
         if all(one.origin not in UNCERTAIN for one in (tensor, *inside)):
-            m.refuse("overlap", site, depth=depth_of(m, tensor))
+            m.refuse("overlap", site, depth=depth_of(m, tensor), other=tensor.place)
         return
     expanded = tensor.view is View.EXPANDED
     lead = Dimension.UNKNOWN if copies else _lead_of_part(m, tensor, index)
     if expanded and not copies and (whole or Dimension.EXPANDED in (lead, _tail_of_part(m, tensor, index))):
-        m.refuse("expand", site, depth=depth_of(m, tensor))
+        m.refuse("expand", site, depth=depth_of(m, tensor), other=tensor.place)
         return
     for one in tensors_in(m, index) if copies else ():
         hold_whole_numbers(m, one)
@@ -129,7 +129,7 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
     written = Written("setitem", (value,), items_of(index))
     refused = unbatched(m, tensor, sources, site) or write(m, tensor, form, site, reach(m, value), whole, written)
     if not refused and ((copies and expanded) or lead is Dimension.ROW):
-        m.refuse("expanded", site, depth=depth_of(m, tensor))
+        m.refuse("expanded", site, depth=depth_of(m, tensor), other=tensor.place)
     if m.grad_mode and not refused:
         _record(m, tensor, index, value, site)
 

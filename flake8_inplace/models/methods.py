@@ -50,7 +50,7 @@ def _backward(call: registry.Call, tensor: Tensor) -> Value:
 @registry.method(TENSOR, "detach_")
 def _detach(call: registry.Call, tensor: Tensor) -> Value:
     if tensor.view is not View.NONE:
-        call.m.refuse("detach", call.site, depth=depth_of(call.m, tensor))
+        call.m.refuse("detach", call.site, depth=depth_of(call.m, tensor), other=tensor.place)
     call.m.state.put(tensor.cell, CellState(Grad.NO, None, True))
     return tensor
 
@@ -128,5 +128,5 @@ def attribute(m: Trace, tensor: Tensor, name: str, site: Site) -> Value:
             return m.symbol(tensor.cell, name, scalar=True)
         return Method(tensor, name, site.node)
     if "style" in m.extra and name[-1] == "_" != name[-2:-1]:
-        m.refuse("style missing", site)
+        m.refuse("style missing", site, other=tensor.place)
     return Unknown()

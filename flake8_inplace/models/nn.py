@@ -140,7 +140,9 @@ def call_fact(
         events.write(m, weight.storage, "renorm", site)
     inputs = [p.name for p in op.params if not p.name.startswith("self.")]
     named = {name: value for name, value in kwargs.items() if name in inputs}
+    outer, m.stack.module = m.stack.module, instance.place
     result = overloads.apply(m, (_lenient(op),), args[: len(inputs)], named | own, site, form)
+    m.stack.module = outer
     if constant(contents.get("training", NONE)) is not False:
         for statistic in [contents.get(name) for name in ("running_mean", "running_var")]:
             if isinstance(statistic, Tensor):  # past the version counter

@@ -175,10 +175,12 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
                     "expand" if Grad.YES in (m.grad(tensor), call.grad) else "expanded",
                     site,
                     depth=depth_of(m, tensor),
+                    other=tensor.place,
                 )
             continue
-        if any(overlaps(tensor, other) for other in call.given):
-            m.refuse("overlap", site)
+        over = next((other for other in call.given if overlaps(tensor, other)), None)
+        if over is not None:
+            m.refuse("overlap", site, other=over.place)
         else:
             events.operate(m, op.name, tensor, sources, m.see(call.bound.get("alpha", NONE)), site)
             refused = unbatched(m, tensor, sources, site) or _write_one(m, tensor, form, call, index) or refused
@@ -331,7 +333,7 @@ def write(
     overlapping = tensor.lead is Dimension.OVERLAPPING and adds_up(form, written.op)
     if refused or tensor.lead is Dimension.ROW or overlapping:
         carries = any(_carries(m, tensor, value) for value in written.values)
-        m.refuse(refused or "expanded", site, depth=depth_of(m, tensor), carries=carries)
+        m.refuse(refused or "expanded", site, depth=depth_of(m, tensor), carries=carries, other=tensor.place)
     if not refused:
         if tensor.origin is not Source.MAYBE_CAST or tensor.storage not in m.backward.readonly:
             events.write(m, tensor.storage, form, site)

@@ -75,7 +75,7 @@ def _into(m: Trace, out: Value, result: Value, site: Site) -> Value:
         target = m.promote(target)
         if isinstance(target, Tensor):
             if m.grad_mode and Grad.YES in (m.grad(target), *(m.grad(t) for t in tensors_in(m, result))):
-                m.refuse("out grad", site, depth=depth_of(m, target))
+                m.refuse("out grad", site, depth=depth_of(m, target), other=target.place)
             else:
                 events.write(m, target.storage, "out", site)
                 events.overwrite(m, target, "out", site, Written("copy_", (result,)))

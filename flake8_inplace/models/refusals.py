@@ -24,7 +24,7 @@ def in_its_way(m: Trace, op: facts.Op, out: Value, bound: Bindings, site: Site) 
     if isinstance(out, Tensor) and any(
         tensor is out or (tensor.storage is out.storage and View.NONE in (tensor.view, out.view)) for tensor in read
     ):
-        m.refuse("shift", site)
+        m.refuse("shift", site, other=out.place)
 
 
 def overlaps(tensor: Tensor, other: Tensor) -> bool:
@@ -46,7 +46,7 @@ def unbatched(m: Trace, tensor: Tensor, sources: Iterable[Tensor], site: Site) -
     batched = m.state[BATCHED]
     if not batched or batched.get(tensor) or not any(map(batched.get, sources)):
         return False
-    m.refuse("vmap", site)
+    m.refuse("vmap", site, other=tensor.place)
     return True
 
 

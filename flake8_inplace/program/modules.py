@@ -65,6 +65,16 @@ class Modules:
         self._indices: dict[str, Index] = {}
         self._uses: dict[str, set[str]] = {}  # the files that a file imports from
 
+    def forget(self, path: str) -> None:
+        """Forget what follows from the text of a file, which has changed: also for the files that import it."""
+        for summary in self._summaries.values():
+            if summary is not None:
+                summary.ways, summary.settled = NOWAY, False
+        for kept in (self._summaries, self._rows, self._scans):
+            kept.pop(path, None)
+        self._uses.clear()
+        self._indices.clear()
+
     def name_of(self, path: str) -> str:
         """Return what to call a file: its path from the folder that its topmost package is in."""
         name = self.project.module_of(path).replace(".", "/")

@@ -130,8 +130,12 @@ def extend(path: str) -> None:
         raise
     except OSError as error:
         raise FactsError(f"{path}: {error.strerror}") from error
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise FactsError(f"{path}: {type(error).__name__}: {error}") from error
+    except json.JSONDecodeError as error:
+        raise FactsError(f"{path}: not valid JSON: {error}") from error
+    except ValueError as error:
+        raise FactsError(f"{path}: not a table of operators: {error}") from error
+    except (AttributeError, LookupError, TypeError) as error:
+        raise FactsError(f"{path}: not a table of operators") from error
     known["rows"] += rows
     known["names"].update(names)
     known["modules"].update(modules)

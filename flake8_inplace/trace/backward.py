@@ -8,6 +8,7 @@ from ..heap.autograd import Write
 from ..heap.join import Options
 from ..heap.state import Declared
 from ..heap.values import Saved, Storage
+from ..program.site import Site
 
 
 @dataclass(slots=True, eq=False)
@@ -16,6 +17,7 @@ class BackwardRun:
 
     readonly: dict[Storage, str] = field(default_factory=dict)  # storages it must not write to, with the misuse
     saved: dict[Storage, list[Write]] = field(default_factory=dict)  # storages it may overwrite once, with the writes
+    place: Site | None = None  # its definition, or where the hook is registered
 
 
 def all_writes(options: Options[tuple[Write, ...]]) -> tuple[Write, ...]:

@@ -23,6 +23,19 @@ class Exhausted(Exception):
     """The file needs more work than a linter should spend on it."""
 
 
+class Cancelled(BaseException):
+    """Nobody waits for the analysis any more. No handler of errors is meant for it."""
+
+
+class Waiting:
+    """Whether anybody waits for the analysis. An editor whose text has changed does not."""
+
+    @staticmethod
+    def over() -> bool:
+        """Return whether to give up. A server replaces this."""
+        return False
+
+
 @dataclass(slots=True, eq=False)
 class Budget:
     """The work done for a file. Reading the processor time is a system call, so the wall clock is checked first."""
@@ -76,3 +89,5 @@ class Budget:
         late = time.perf_counter() > self.alarm and time.thread_time() > self.deadline
         if late or self.statements > FILE_STATEMENTS:
             raise Exhausted
+        if Waiting.over():
+            raise Cancelled

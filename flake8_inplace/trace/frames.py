@@ -35,6 +35,7 @@ class Frame:
     times: Table[str, int] = field(default_factory=moments)  # when each variable was last bound
     born: int = 0  # when it began
     line: cst.CSTNode | None = None  # the running simple statement
+    at: cst.CSTNode | None = None  # the innermost expression that is being evaluated
     discarded: cst.BaseExpression | None = None  # the expression whose value it discards
     last: cst.CSTNode | None = None  # the body's final statement
     ended: bool = False  # whether control reached it

@@ -34,6 +34,7 @@ class Refusal:
     - ``beside``: the calls that led to where it goes wrong, or to where the written tensor comes from.
     - ``from_outside``: it is in a plain function that was read as an entry point.
     - ``carries``: the values that are written have a gradient of their own.
+    - ``other``: the other place that takes part: where the view was taken, or where the value is read.
     """
 
     kind: str
@@ -42,6 +43,7 @@ class Refusal:
     beside: tuple[Site, ...]
     from_outside: bool = False
     carries: bool = False
+    other: Site | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -119,15 +119,25 @@ class Trace(ABC):
         calls: tuple[Site, ...] | None = None,
         depth: int | None = None,
         carries: bool = False,
+        other: Site | None = None,
     ) -> None:
         """Report a write that PyTorch refuses, or that is wrong regardless of what was saved.
 
         ``calls`` led to a write that was made before. ``depth`` is the number of calls that led to the function which
-        the written tensor comes from: see `holdings.depth_of`. ``carries``: what is written has a gradient.
+        the written tensor comes from: see `holdings.depth_of`. ``carries``: what is written has a gradient. ``other``
+        is the other place that takes part, such as where a view was taken; by default the expression that is being
+        evaluated, which reads what was written.
         """
         stack = self.stack
         here = tuple(stack.calls)
-        self.reports.misuses.append(Refusal(kind, site, calls or here, here[:depth], stack.from_outside(), carries))
+        outside, other = stack.from_outside(), other or self.here()
+        self.reports.misuses.append(Refusal(kind, site, calls or here, here[:depth], outside, carries, other))
+
+    def here(self) -> Site | None:
+        """Return the expression that is being evaluated, or the running statement."""
+        frame = self.stack.frames[-1] if self.stack.frames else None
+        node = (frame.at or frame.line) if frame is not None else None
+        return Site(frame.piece, node, node) if frame is not None and node is not None else None
 
     # -- values
 

@@ -1,0 +1,128 @@
+"""Processes that work on the files of a run. Ctrl-C ends them, whatever they do."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+SEVERAL = 8
+"""Below this many files, starting processes costs more than it gains."""
+PATIENCE = 0.1
+"""How long, in seconds, Ctrl-C waits at most to be noticed."""
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def each(
+    work: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    jobs: int,
+    lost: Callable[[Task], Result],
+    start: Callable[..., None],
+    given: tuple[Any, ...] = (),
+) -> Iterator[Result]:
+    """Yield the result of each task, in order. ``lost`` makes that of a task whose process died.
+
+    ``start(*given)`` prepares a process. Raises KeyboardInterrupt after Ctrl-C; what is left is not done.
+    """
+    if jobs == 1 or len(tasks) < SEVERAL:
+        yield from map(work, tasks)
+        return
+    done = 0
+    with _noted_interrupts() as interrupted:
+        try:
+            for result in _pooled(work, tasks, min(jobs, len(tasks)), start, given, interrupted):
+                yield result
+                done += 1
+        except BrokenProcessPool:  # a process for each of the rest shows which one it was
+            for task in tasks[done:]:
+                try:
+                    yield from _pooled(work, [task], 1, start, given, interrupted)
+                except BrokenProcessPool:
+                    yield lost(task)
+
+
+def _pooled(
+    work: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    jobs: int,
+    start: Callable[..., None],
+    given: tuple[Any, ...],
+    interrupted: Callable[[], bool],
+) -> Iterator[Result]:
+    pool = ProcessPoolExecutor(jobs, initializer=_begin, initargs=(start, given))
+    finished = False
+    try:
+        with _no_interrupts():  # the processes inherit this: Ctrl-C is for this process to answer
+            futures = [pool.submit(work, task) for task in tasks]
+        for future in futures:
+            _await(future, interrupted)
+            yield future.result()
+        finished = True
+    finally:
+        if finished:
+            pool.shutdown()
+        else:
+            for process in list((pool._processes or {}).values()):
+                process.kill()
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin(start: Callable[..., None], given: tuple[Any, ...]) -> None:
+    """Prepare a process: Ctrl-C is not for it to answer."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    start(*given)
+
+
+def _await(future: Future[Any], interrupted: Callable[[], bool]) -> None:
+    while not wait([future], PATIENCE).done:
+        if interrupted():
+            break
+    if interrupted():
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def _noted_interrupts() -> Iterator[Callable[[], bool]]:
+    """Note Ctrl-C instead of raising an exception wherever the pool may be, which can leave it waiting for ever."""
+    seen: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+    try:
+        yield lambda: bool(seen)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Keep Ctrl-C for later, where the system can."""
+    mask = getattr(signal, "pthread_sigmask", None)
+    if mask is None:
+        yield
+        return
+    before = mask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        mask(signal.SIG_SETMASK, before)
+
+
+def progress(results: Iterable[Result], total: int) -> Iterator[Result]:
+    """Yield the same results. A run of more than two seconds counts them on a terminal."""
+    begin, shown = time.monotonic(), False
+    try:
+        for number, result in enumerate(results, 1):
+            yield result
+            if sys.stderr.isatty() and time.monotonic() - begin > 2:
+                shown = True
+                print(f"\r{number}/{total} files", end="", file=sys.stderr, flush=True)
+    finally:
+        if shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,174 @@
+"""The words of a finding: what happens, where, what goes wrong, and what to write instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from .finding import Finding, Place, Related, Words
+from .hazards.saved import RENORM, UPDATES
+from .rule import Rule
+from .torchfacts import ops as facts
+
+if TYPE_CHECKING:
+    from .program.site import Site
+    from .trace.reports import Hazard, Refusal
+
+LONGEST = 30
+"""The most characters of the program that a headline quotes."""
+_RAISES = "backward raises"
+_SLOTS = {"self": "input", "input": "input", "weight": "weight", "parameters": "parameter"}
+
+
+def _not_installed(path: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files of the project: what to call one by its path, and which belong to installed packages."""
+
+    name_of: Callable[[str], str] = str
+    is_installed: Callable[[str], bool] = _not_installed
+
+    def related(self, other: Site, note: str, site: Site) -> Related:
+        """Return a place that takes part in a finding at ``site``."""
+        path = other.piece.path
+        if path == site.piece.path:
+            return Related(place_of(other), note)
+        return Related(place_of(other), note, path, self.name_of(path))
+
+
+ALONE = Files()
+"""A file that is read by itself."""
+
+
+def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, files: Files) -> Finding:
+    """Return the finding for a stale save. ``form`` is the rule for its form of writing, ``site`` where it stands."""
+    saved = hazard.saved
+    origin = files.related(saved.place, f"saved by {saved.op} here", site)
+    subject, others = _subject(hazard, rule, write, site, files)
+    words = (*subject, f" {_verb(hazard)} {_operand(hazard)} (", origin)
+    effect = rule.effect or form.effect or _RAISES
+    words = (*words, f"{', in the previous iteration' if _earlier(hazard) else ''}): {effect}")
+    at = place_of(saved.place) if not origin.path else None
+    advice = rule.advice or form.advice
+    remedy = (RENORM,) if hazard.write.form == "renorm" else _remedy(advice, write)
+    if form.kind == "inplace" and remedy and hazard.write.module is not None:
+        remedy = _dropping(remedy, hazard.write.module, write, site, files)
+    return Finding(rule.code, place_of(site), words, at, remedy, others)
+
+
+def _subject(hazard: Hazard, rule: Rule, write: Site, site: Site, files: Files) -> tuple[Words, tuple[Related, ...]]:
+    """Return who overwrites, and more places that belong to it: the write itself, or the call that leads to it."""
+    call = hazard.callee()
+    if site is not write:
+        there = files.related(write, "overwritten here", site)
+        return (f"`{excerpt(site)}` runs `{excerpt(write)}` (", there, "), which"), ()
+    if rule.kind == "callee" and call is not None:
+        return (f"`{excerpt(write)}`, called on ", files.related(call, "called here", site), ","), ()
+    return (f"`{excerpt(write)}`",), ()
+
+
+def _verb(hazard: Hazard) -> str:
+    form = hazard.write.form
+    return "updates" if form in UPDATES else "may overwrite" if form == "possible" else "overwrites"
+
+
+def _operand(hazard: Hazard) -> str:
+    """Return what was saved, as the program calls it if that is plain."""
+    slot, op, expression = hazard.saved.slot, hazard.saved.op, hazard.saved.place.expression
+    if hazard.saved.possible:
+        return "an argument that a call may have saved"
+    if slot.startswith("ctx."):
+        return f"`{slot}` of {op}"
+    if hazard.write.form in UPDATES:
+        return f"a parameter saved by {op}"
+    if isinstance(expression, cst.BinaryOperation) and not slot.startswith("result"):
+        operand = expression.left if slot in ("self", "input") else expression.right
+        text = code(hazard.saved.place, operand)
+        if len(text) <= LONGEST // 2:
+            return f"`{text}`, saved by {op}"
+    return f"{op}'s saved {'result' if slot.startswith('result') else _SLOTS.get(slot, 'argument')}"
+
+
+def _earlier(hazard: Hazard) -> bool:
+    """Return whether the save is below the write in the same call of a function, and so one iteration before."""
+    saved, write = hazard.saved, hazard.write
+    same = saved.place.piece is write.place.piece and saved.calls == write.calls
+    return same and place_of(saved.place) > place_of(write.place) and not _contains(write.place, saved.place)
+
+
+def _contains(outer: Site, inner: Site) -> bool:
+    """Return whether an expression is a part of another one, and so evaluated before it."""
+    return code(inner, inner.expression) in code(outer, outer.expression)
+
+
+def _remedy(advice: str, write: Site) -> Words:
+    """Return the advice of a rule: with the target and operator of an assignment, or the out-of-place function."""
+    function = getattr(write.expression, "func", None)
+    name = getattr(getattr(function, "attr", function), "value", "")
+    plain = name.removesuffix("_") if isinstance(name, str) else ""
+    known = plain != name and plain in facts.tensor_methods()
+    advice = advice.replace("{function}", f"`{plain}`" if known else "the out-of-place form")
+    if isinstance(write.expression, cst.AugAssign):
+        target = code(write, write.expression.target)
+        advice = advice.replace("{target}", target).replace("{operator}", code(write, write.node)[:-1])
+    return (advice,) if advice else ()
+
+
+def _dropping(remedy: Words, module: Site, write: Site, site: Site, files: Files) -> Words:
+    """Return the remedy for a module that writes in place, with the line of its ``inplace=True``."""
+    args = module.expression.args if isinstance(module.expression, cst.Call) else ()
+    flag = next((arg.value for arg in args if arg.keyword is not None and arg.keyword.value == "inplace"), None)
+    built = files.related(type(module)(module.piece, flag or module.node, module.expression), "built here", site)
+    return (*remedy, " on ", built) if flag is not None else remedy
+
+
+def of_refusal(refusal: Refusal, rule: Rule, site: Site, files: Files) -> Finding:
+    """Return the finding for a write that is wrong in itself. ``site`` is where it stands."""
+    write, other = refusal.write, refusal.other
+    words: Words = (f"`{excerpt(write)}` {rule.message}",)
+    if site is not write:
+        there = files.related(write, "overwritten here", site)
+        words = (f"`{excerpt(site)}` runs `{excerpt(write)}` (", there, f"), which {rule.message}")
+    if other is not None and rule.other and not _is_same(other, site):
+        said = _named(rule.other, other)
+        words = (*words, f" ({said} on ", files.related(other, f"{said} here", site), ")")
+    effect = f": {rule.effect}" if rule.effect else ""
+    advice = rule.carrying if refusal.carries and rule.carrying else rule.advice
+    return Finding(rule.code, place_of(site), (*words, effect), None, _remedy(advice, write))
+
+
+def _named(text: str, other: Site) -> str:
+    """Return what happens at the other place, with the name under which a value is read, if it has one."""
+    named = isinstance(other.expression, (cst.Name, cst.Attribute, cst.Subscript))
+    name = excerpt(other, LONGEST // 2) if named else ""
+    return text.replace("{name}", f"`{name}`") if name else text.removesuffix(" as {name}")
+
+
+def _is_same(one: Site, other: Site) -> bool:
+    """Return whether two places are one to a reader."""
+    return one.expression is other.expression or (
+        one.piece.path == other.piece.path and place_of(one) == place_of(other)
+    )
+
+
+def place_of(site: Site) -> Place:
+    return site.piece.tree.place(site.node)
+
+
+def excerpt(site: Site, longest: int = LONGEST) -> str:
+    """Return an expression on one short line, and an assignment to a part of a tensor as one."""
+    text = code(site, site.expression)
+    end = " = ..." if isinstance(site.expression, cst.Subscript) and site.node is site.expression.lbracket else ""
+    room = longest - len(end)
+    return (text if len(text) <= room else text[: room - 3] + "...") + end
+
+
+def code(site: Site, node: cst.CSTNode) -> str:
+    """Return the text of a node on one line."""
+    return " ".join(site.piece.tree.text(node).split()).replace("`", "'")

@@ -1,0 +1,469 @@
+"""What people see: where a finding is, what it says, and how the command answers to what they type."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from test_cli import CLEAN, HAZARD, ROOT, notebook, project, rows, run, validated
+
+from flake8_inplace.analysis import analyze
+from flake8_inplace.cli import COMMANDS
+from flake8_inplace.commands.changed import parse
+from flake8_inplace.commands.noqa import commented
+from flake8_inplace.finding import Finding
+from flake8_inplace.runtime.conformance import fenced
+
+CASES = ROOT / "tests" / "cases"
+
+
+def findings(name: str) -> list[Finding]:
+    return list(analyze((CASES / f"{name}.py").read_text()).findings)
+
+
+# Findings
+
+
+def test_headlines_are_short_and_name_their_places() -> None:
+    found = [finding for path in sorted(CASES.glob("*.py")) for finding in analyze(path.read_text()).findings]
+    lengths = sorted(len(finding.message) for finding in found)
+    assert lengths[len(lengths) // 2] <= 95
+    assert lengths[len(lengths) * 9 // 10] <= 115
+    placed = [finding for finding in found if finding.related]
+    assert len(placed) >= 0.98 * len(found)
+    for finding in placed:
+        assert any(f"line {other.place.line}" in finding.text for other in finding.related)
+        assert "torch refuses" not in finding.text and " above" not in finding.text
+
+
+def test_d2_inplace_true_is_named_where_it_stands() -> None:
+    [found] = findings("dropout_in_place_on_a_gate")
+    lines = (CASES / "dropout_in_place_on_a_gate.py").read_text().split("\n")
+    assert found.help == "drop `inplace=True` on line 18"
+    assert "inplace=True" in lines[17]
+    [called] = findings("act_first_resblock_shortcut_saved_input")
+    assert (called.code, called.help) == ("TIP107", "drop `inplace=True` on line 17")
+
+
+def test_d2_one_caret_where_the_places_are_one(tmp_path: Path) -> None:
+    text = (
+        "import torch\nfrom torch import nn\n\n\nclass Net(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n        self.net = nn.Sequential(nn.Sigmoid(), nn.ReLU(inplace=True))\n\n"
+        "    def forward(self, x: torch.Tensor):\n        return self.net(x)\n"
+    )
+    done = run("check", cwd=project(tmp_path, net=text), status=1)
+    assert done.stdout.count("^") == 2  # the write and save, and where the module was built
+    assert "drop `inplace=True` on line 8" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "note"),
+    [
+        ("captum_forward_hook_activation", 47, "read as `saved[0]` here"),
+        ("torchvision_denormalize_batch", 47, "read as `batch` here"),
+        ("iic_joint_probability_expand", 25, "expanded here"),
+        ("eagle_no_grad_shift_view", 22, "made here"),
+        ("perturbation_rescaled_through_data", 45, "used here"),
+        ("early_stopping_best_state_reference", 36, "used here"),
+    ],
+)
+def test_d3_the_other_place(name: str, line: int, note: str) -> None:
+    other = findings(name)[0].related[0]
+    assert (other.place.line, other.note) == (line, note)
+
+
+def test_d3_the_other_place_in_every_format(tmp_path: Path) -> None:
+    path = "tests/cases/captum_forward_hook_activation.py"
+    text = run("check", "--isolated", path, cwd=ROOT, status=1).stdout
+    assert "47 |         return saved[0]\n   |                ^ read as `saved[0]` here\n" in text
+    [found] = json.loads(run("check", "--isolated", "--format=json", path, cwd=ROOT, status=1).stdout)["findings"]
+    other = found["related"][0]
+    assert (other["path"], other["line"]) == (path, 47)
+    [run_] = validated(run("check", "--isolated", "--format=sarif", path, cwd=ROOT, status=1).stdout)["runs"]
+    [result] = run_["results"]
+    assert result["relatedLocations"][0]["physicalLocation"]["region"]["startLine"] == 47
+    assert "[line 47](1)" in result["message"]["text"]
+
+
+def test_the_other_place_in_another_file(tmp_path: Path) -> None:
+    helper = "import torch\n\n\ndef shift(x):\n    return x.add_(1)\n"
+    user = (
+        "import torch\n\nfrom helper import shift\n\n\ndef gate(w: torch.nn.Parameter):\n"
+        "    h = torch.sigmoid(w)\n    shift(h)\n    return h\n"
+    )
+    project(tmp_path, helper=helper, user=user)
+    done = run("check", "user.py", cwd=tmp_path, status=1)
+    assert "user.py:8:5: TIP107 `shift(h)` runs `x.add_(1)` (helper.py, line 5), which overwrites" in done.stdout
+    assert "helper.py:\n5 |     return x.add_(1)\n" in done.stdout
+    for form in ("json", "sarif"):
+        report = run("check", "user.py", f"--format={form}", cwd=tmp_path, status=1).stdout
+        assert '"helper.py"' in report
+    [run_] = validated(report)["runs"]
+    first, _ = run_["results"][0]["relatedLocations"]
+    assert first["physicalLocation"]["artifactLocation"]["uri"] == "helper.py"
+
+
+def test_the_previous_iteration_is_said() -> None:
+    [found] = findings("noise_buffer_refilled_with_out")
+    assert "`noise`, saved by mul (line 23, in the previous iteration): backward raises" in found.message
+
+
+def test_d7_the_ban_names_its_own_operator() -> None:
+    text = HAZARD.replace("h += 1", "h *= w")
+    [ban] = [found for found in analyze(text, extra=frozenset({"style"})).findings if found.code == "TIP903"]
+    assert ban.help == "write `h = h * ...`"
+
+
+def test_d22_an_assignment_is_called_one() -> None:
+    [found] = findings("sigmoid_then_index_assign")
+    assert found.message.startswith("`gate[1] = ...` overwrites")
+
+
+# The command
+
+
+@pytest.mark.parametrize(
+    ("files", "last"),
+    [
+        ({"net": HAZARD}, "1 finding in 1 file"),
+        ({"net": HAZARD, "more": HAZARD, "clean": CLEAN}, "2 findings in 3 files"),
+        ({"clean": CLEAN}, "1 file clean"),
+        ({"clean": CLEAN, "more": CLEAN}, "All 2 files clean"),
+        ({}, "No files"),
+    ],
+)
+def test_a_closing_line(tmp_path: Path, files: dict[str, str], last: str) -> None:
+    done = run("check", cwd=project(tmp_path, **files))
+    assert done.stdout.split("\n")[-2] == last
+
+
+def test_quiet_and_exit_zero(tmp_path: Path) -> None:
+    project(tmp_path, net=HAZARD)
+    done = run("check", "-q", cwd=tmp_path, status=1)
+    assert (len(done.stdout.splitlines()), done.stderr) == (1, "")
+    assert run("check", "--exit-zero", "--quiet", cwd=tmp_path, status=0).stdout == done.stdout
+    same = run("check", "--output-format=json", cwd=tmp_path, status=1).stdout
+    assert same == run("check", "--format=json", cwd=tmp_path, status=1).stdout
+
+
+def test_d1_a_baseline_keeps_what_was_not_linted(tmp_path: Path) -> None:
+    project(tmp_path, a=HAZARD, b=HAZARD, clean=CLEAN)
+    run("check", "--baseline=k.json", "--write-baseline", ".", cwd=tmp_path, status=0)
+    before = (tmp_path / "k.json").read_text()
+    assert run("check", "--baseline=k.json", "clean.py", cwd=tmp_path, status=0).stderr == ""
+    assert run("check", "--baseline=k.json", "./a.py", cwd=tmp_path, status=0).stderr == ""
+    run("check", "--baseline=k.json", "--write-baseline", "clean.py", cwd=tmp_path, status=0)
+    assert (tmp_path / "k.json").read_text() == before
+    (tmp_path / "a.py").unlink()  # a file that is no more is linted by nobody
+    assert "1 entry no longer matches" in run("check", "--baseline=k.json", "b.py", cwd=tmp_path, status=0).stderr
+
+
+def test_a_baseline_of_the_first_format_holds(tmp_path: Path) -> None:
+    """Its fingerprints hold no message and no line: this one is from before the wording changed."""
+    project(tmp_path, net=HAZARD)
+    row = {"fingerprint": "OLD", "path": "net.py", "code": "TIP103", "text": "h += 1"}
+    [found] = json.loads(run("check", "--format=json", cwd=tmp_path, status=1).stdout)["findings"]
+    assert found["fingerprint"] == "d75e1c275f0e9bb11bdb39e7993c89a9"
+    row["fingerprint"] = found["fingerprint"]
+    (tmp_path / "k.json").write_text(json.dumps({"version": 1, "findings": [row]}))
+    run("check", "--baseline=k.json", cwd=tmp_path, status=0)
+
+
+def test_d15_a_baseline_of_a_later_format(tmp_path: Path) -> None:
+    project(tmp_path, net=HAZARD)
+    (tmp_path / "k.json").write_text('{"version": 99, "findings": []}')
+    assert "format 99" in run("check", "--baseline=k.json", cwd=tmp_path, status=2).stderr
+    (tmp_path / "k.json").unlink()
+    done = run("check", "--baseline=k.json", "--write-baseline", "net.py", "missing.py", cwd=tmp_path, status=2)
+    assert "not written" in done.stderr and not (tmp_path / "k.json").exists()
+
+
+def test_d4_fix_counts_what_is_in_notebooks(tmp_path: Path) -> None:
+    notebook(tmp_path / "t.ipynb", HAZARD)
+    done = run("fix", cwd=tmp_path, status=1)
+    assert "t.ipynb:6: TIP103 left as it is, for notebooks are not edited" in done.stderr
+    assert "0 fixes shown; --fix writes the safe ones, --unsafe-fixes all; 1 finding left" in done.stderr
+
+
+def test_d10_fix_has_jobs_and_a_baseline(tmp_path: Path) -> None:
+    project(tmp_path, **{f"net{number}": HAZARD for number in range(10)})
+    run("check", "--baseline=k.json", "--write-baseline", "net0.py", cwd=tmp_path, status=0)
+    run("fix", "--fix", "--jobs=2", "--baseline=k.json", cwd=tmp_path, status=0)
+    assert [(tmp_path / f"net{number}.py").read_text() for number in range(10)] == [HAZARD, *[CLEAN] * 9]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of a process group")
+@pytest.mark.parametrize("wait", [0.3, 1.5, 3.0, 5.0])
+def test_d5_an_interrupt_ends_the_run(tmp_path: Path, wait: float) -> None:
+    text = (CASES / "vit_prenorm_residual_iadd.py").read_text()
+    project(tmp_path, **{f"net{number}": text for number in range(400)})
+    command = [sys.executable, "-m", "flake8_inplace", "check", "--isolated", "--jobs=2", "."]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    time.sleep(wait)
+    os.killpg(process.pid, signal.SIGINT)
+    stopped = time.monotonic()
+    output, errors = process.communicate(timeout=20)
+    assert time.monotonic() - stopped < 5  # a second, on a machine that does nothing else
+    assert (process.returncode, b"Traceback" in errors, b"stopped" in errors) == (130, False, True)
+    with pytest.raises(ProcessLookupError):  # no process of the group is left
+        for _ in range(50):
+            os.killpg(process.pid, 0)
+            time.sleep(0.1)
+    assert output == b"" or b"TIP103" in output
+
+
+def test_d6_operators_are_looked_up_beside_the_configuration(tmp_path: Path) -> None:
+    facts = {"format": 1, "rows": ["gate|x:T|result<x||fresh"], "names": {"own.gate": [0]}}
+    (tmp_path / "my.json").write_text(json.dumps(facts))
+    (tmp_path / ".flake8").write_text("[flake8]\ninplace-ops = my.json\n")
+    text = HAZARD.replace("import torch", "import own\nimport torch").replace("torch.sigmoid", "own.gate")
+    project(tmp_path, net=text)
+    (tmp_path / "sub").mkdir()
+    command = [sys.executable, "-m", "flake8", "--select=TIP", "--config", "../.flake8", "../net.py"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path / "sub", env=environment, capture_output=True, text=True, timeout=60)
+    assert "TIP103" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    "option", ["--extend-select=TIP9", "--extend-select=TIP903", "--enable-extensions=TIP9", "--select=TIP1,TIP9"]
+)
+def test_d8_a_family_is_switched_on_by_its_codes(tmp_path: Path, option: str) -> None:
+    project(tmp_path, net=HAZARD)
+    assert "net.py:6:7 TIP903" in rows(run("check", option, cwd=tmp_path, status=1))
+
+
+def test_d8_in_plain_flake8(tmp_path: Path) -> None:
+    project(tmp_path, net=HAZARD)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for option in ("--extend-select=TIP9", "--enable-extensions=TIP9"):
+        command = [sys.executable, "-m", "flake8", "--isolated", option, "net.py"]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+        assert done.stdout.count("TIP903") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--select=TIP999", "select: no rule has the code TIP999"),
+        ("--select=foo,bar!", "select: 'foo' is no code"),
+        ("--extend-ignore=TIP1O3", "extend-ignore: 'TIP1O3' is no code"),
+        ("--enable-extensions=TIP7", "enable-extensions: no rule has the code TIP7"),
+        ("--enable-extensions=TIP1", "enable-extensions: TIP1 is no family that is off by default"),
+    ],
+)
+def test_d8_unknown_codes_are_named(tmp_path: Path, option: str, said: str) -> None:
+    assert said in run("check", option, cwd=project(tmp_path, net=CLEAN)).stderr
+
+
+@pytest.mark.parametrize("command", ["verify", "memory", "ops"])
+def test_d9_help_without_pytorch(command: str) -> None:
+    code = "import sys; sys.modules['torch'] = None; from flake8_inplace.cli import main; sys.exit(main(sys.argv[1:]))"
+    for option, status in (("--help", 0), ("x", 2)):
+        done = subprocess.run(
+            [sys.executable, "-c", code, command, option],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == status, done.stderr
+        assert "pip install 'flake8-inplace[runtime]'" in done.stdout + done.stderr
+
+
+def test_d11_d12_reports_for_services(tmp_path: Path) -> None:
+    first = "import torch\nw = torch.ones(3, requires_grad=True)"
+    notebook(tmp_path / "t.ipynb", first, "h = torch.sigmoid(w)\nh += 1\nh.sum().backward()")
+    notebook(tmp_path / "u.ipynb", HAZARD)
+    row, _ = json.loads(run("check", "--format=gitlab", cwd=tmp_path, status=1).stdout)
+    assert "TIP103 cell 2, line 2: " in row["description"] and row["location"]["lines"]["begin"] == 1
+    assert "(cell 2, line 1)" in row["description"]
+    project(tmp_path, net=HAZARD)
+    [run_] = validated(run("check", "--format=sarif", "net.py", cwd=tmp_path, status=1).stdout)["runs"]
+    region = run_["results"][0]["locations"][0]["physicalLocation"]["region"]
+    assert (region["endLine"], region["endColumn"]) == (6, 9)
+    rule = run_["tool"]["driver"]["rules"][run_["results"][0]["ruleIndex"]]
+    assert rule["fullDescription"]["text"]
+
+
+@pytest.mark.parametrize("command", ["check", "fix"])
+def test_d13_d14_trouble_is_said_in_plain_words(tmp_path: Path, command: str) -> None:
+    project(tmp_path, syntax="def (:\n")
+    (tmp_path / "n.ipynb").write_text('{"cells": 3}')
+    (tmp_path / "ops.json").write_text("[]")
+    files = ("syntax.py", "missing.py", "n.ipynb")
+    done = run(command, *files, cwd=tmp_path, status=2)
+    done_ops = run(command, "--inplace-ops=ops.json", "syntax.py", cwd=tmp_path, status=2)
+    said = done.stdout + done.stderr + done_ops.stderr
+    assert "missing.py: No such file or directory" in said and "not a notebook of version 4" in said
+    assert "ops.json: not a table of operators" in said
+    assert not [word for word in said.split() if word.rstrip(":,()").endswith("Error")]
+
+
+def test_d16_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    project(tmp_path, odd=f"# -*- coding: nosuch -*-\n{HAZARD}")
+    assert "unknown encoding" in run("check", cwd=tmp_path, status=1).stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="this user may read everything")
+def test_d16_a_folder_without_permission(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0)
+    assert "closed: Permission denied" in run("check", cwd=tmp_path, status=2).stderr
+
+
+def test_d18_every_option_has_a_help_text() -> None:
+    for command in ("check", "fix"):
+        shown = run(command, "--help", cwd=ROOT, status=0).stdout
+        for row in shown.split("\n"):
+            option = row.strip().split(" ")[0]
+            if row.startswith("  --"):
+                rest = shown.partition(row)[2].split("\n")[1]
+                assert "  " in row.strip() or rest.startswith(" " * 20), f"{command} {option}"
+    assert "the following arguments are required: command" in run(cwd=ROOT, status=2).stderr
+    assert set(COMMANDS) >= {"check", "fix", "server"}
+
+
+def test_d19_a_folder_that_is_made_is_named(tmp_path: Path) -> None:
+    done = run("check", "--output-file=a/b/x.json", cwd=project(tmp_path, net=CLEAN), status=0)
+    assert "made the folder a/b" in done.stderr
+
+
+def test_d20_colours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from flake8_inplace.commands.common import coloured
+
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    assert coloured("auto")
+    monkeypatch.setenv("TERM", "dumb")
+    assert not coloured("auto")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert coloured("auto") and not coloured("auto", "report.txt")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not coloured("auto") and coloured("always")
+
+
+def test_add_noqa(tmp_path: Path) -> None:
+    folded = HAZARD.replace("    h += 1\n", "    h += \\\n        1\n")
+    project(tmp_path, net=HAZARD, known=HAZARD.replace("+= 1", "+= 1  # noqa: E501"), folded=folded)
+    done = run("check", "--add-noqa", cwd=tmp_path, status=0)
+    assert "added noqa comments to 3 lines" in done.stderr
+    assert "    h += 1  # noqa: TIP103\n" in (tmp_path / "net.py").read_text()
+    assert "    h += 1  # noqa: E501, TIP103\n" in (tmp_path / "known.py").read_text()
+    assert run("check", cwd=tmp_path, status=0).stdout == "All 3 files clean\n"
+    assert commented("x = 1\r\n", ["TIP103"]) == "x = 1  # noqa: TIP103\r\n"
+
+
+def test_diff(tmp_path: Path) -> None:
+    project(tmp_path, net=HAZARD, other=HAZARD)
+    diff = "--- a/net.py\n+++ b/net.py\n@@ -5,2 +5,2 @@\n     h = torch.sigmoid(w)\n-    h = h + 1\n+    h += 1\n"
+    (tmp_path / "d.diff").write_text(diff)
+    assert rows(run("check", "--diff", "d.diff", cwd=tmp_path, status=1)) == ["net.py:6:7 TIP103"]
+    assert rows(run("check", "--diff", "-", cwd=tmp_path, stdin=diff, status=1)) == ["net.py:6:7 TIP103"]
+    run("check", "--diff", "-", cwd=tmp_path, stdin=diff.replace("+5,2", "+1,2").replace("-5,2", "-1,2"), status=0)
+    assert "not a unified diff" in run("check", "--diff", "net.py", cwd=tmp_path, status=2).stderr
+
+
+def test_the_lines_of_a_diff() -> None:
+    text = "+++ b/a.py\n@@ -1 +1,2 @@\n-x\n+y\n+++ z\n@@ -9,2 +10 @@\n \n-gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+    assert parse(text) == {"a.py": {1, 2}}
+
+
+# Pages
+
+
+FORMS = re.findall(r"^### (.+)\n((?:.*\n)+?)(?=^##)", (ROOT / "docs/rules/TIP303.md").read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize(("title", "text"), FORMS, ids=[title for title, _ in FORMS])
+def test_the_forms_of_a_stale_read(title: str, text: str) -> None:
+    bad, good = fenced(text, "python")
+    assert {found.code for found in analyze(bad).findings} == {"TIP303"}
+    assert analyze(good).findings == ()
+    results = []
+    for program in (bad, good):
+        names: dict[str, torch.Tensor] = {}
+        exec(program, names)
+        results.append(names["result"])
+    assert not torch.equal(*results)
+
+
+def test_every_form_of_a_stale_read_is_listed() -> None:
+    text = (ROOT / "docs/rules/TIP303.md").read_text()
+    assert len(FORMS) == 10
+    assert all(f"- {title[0].lower()}{title[1:]}\n" in text for title, _ in FORMS)
+
+
+SAFE = ROOT / "docs" / "safe.md"
+
+
+@pytest.mark.parametrize("program", fenced(SAFE.read_text(), "python"))
+def test_what_is_safe_and_what_is_not(program: str) -> None:
+    """Every claim is an assertion of its program; the linter reports where a comment says so, and nowhere else."""
+    exec(program, {})
+    wanted = {number: row.split("# ")[1][:6] for number, row in enumerate(program.split("\n"), 1) if "# TIP" in row}
+    assert {found.line: found.code for found in analyze(program).findings} == wanted
+
+
+def test_the_first_screen_of_the_readme() -> None:
+    readme, path = (ROOT / "README.md").read_text(), ROOT / "docs" / "evidence" / "block.py"
+    assert fenced(readme, "python")[0] == path.read_text()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True, timeout=120)
+    assert fenced(readme, "text")[0].strip() in done.stderr
+
+
+def test_issue_forms_are_valid() -> None:
+    yaml = pytest.importorskip("yaml")
+    forms = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+    assert len(forms) == 3
+    for path in forms:
+        form = yaml.safe_load(path.read_text())
+        assert form["name"] and form["description"]
+        assert {field["type"] for field in form["body"]} <= {"textarea", "input"}
+
+
+# Configuration
+
+
+def test_configuration_in_pyproject(tmp_path: Path) -> None:
+    project(tmp_path, net=HAZARD)
+    (tmp_path / "pyproject.toml").write_text('[tool.flake8-inplace]\nextend-ignore = ["TIP103"]\n')
+    run("check", cwd=tmp_path, status=0)
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    run("check", "..", cwd=inner, status=0)
+    (tmp_path / "pyproject.toml").write_text('[tool.flake8-inplace]\nformat = "json"\njobs = 1\nselect = "TIP"\n')
+    assert json.loads(run("check", cwd=tmp_path, status=1).stdout)["findings"]
+    assert rows(run("check", "--format=text", cwd=tmp_path, status=1)) == ["net.py:6:7 TIP103"]
+    run("fix", cwd=tmp_path, status=1)
+
+
+def test_trouble_with_pyproject(tmp_path: Path) -> None:
+    project(tmp_path, net=CLEAN)
+    path = tmp_path / "pyproject.toml"
+    path.write_text("[tool.flake8-inplace]\nnonsense = 1\n")
+    assert "has no option 'nonsense'" in run("check", cwd=tmp_path, status=2).stderr
+    path.write_text("[tool.flake8-inplace\n")
+    assert "not valid TOML" in run("check", cwd=tmp_path, status=2).stderr
+    path.write_text('[tool.flake8]\nselect = "TIP"\n')
+    assert "flake8 does not read [tool.flake8]" in run("check", cwd=tmp_path, status=0).stderr
+
+
+def test_plain_flake8_says_what_it_does_not_read(tmp_path: Path) -> None:
+    project(tmp_path, net=HAZARD)
+    (tmp_path / "pyproject.toml").write_text('[tool.flake8-inplace]\nextend-ignore = ["TIP103"]\n')
+    command = [sys.executable, "-m", "flake8", "--select=TIP", "net.py"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+    assert "TIP103" in done.stdout
+    assert done.stderr.count("flake8 does not read [tool.flake8-inplace]") == 1
