@@ -111,9 +111,11 @@ def report(hazard: Hazard, files: Files = Files()) -> tuple[str, Finding] | None
     text = f"`{excerpt(write)}`"
     if site is not write:
         rule, text = _elsewhere(rule, site, write, files)
-    elif call is not None and form not in (*UPDATES, "data", "numpy"):
+    elif call is not None and form not in (*UPDATES, "data", "numpy") and not rule.message:
         rule, text = _BY_KIND["callee"], f"{text}, reached by `{excerpt(call)}`,"
-    if hazard.saved.slot.startswith("ctx."):
+    if rule.message:
+        message = f"{text} {rule.message.format(op=hazard.saved.op, where=where)}"
+    elif hazard.saved.slot.startswith("ctx."):
         rule = _BY_KIND["ctx"]
         message = f"{text} overwrites what {hazard.saved.op} keeps as `{hazard.saved.slot}` ({where}); {rule.advice}"
     elif hazard.saved.hooked:

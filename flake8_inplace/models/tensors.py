@@ -47,7 +47,7 @@ def view(m: Trace, base: Tensor, kind: View = View.ORDINARY, contiguous: bool = 
         kind, cell = base.view, Cell()
     else:
         kind = View.EXPANDED if View.EXPANDED in (base.view, kind) else View.NO_GRAD
-        cell = Cell(base=base.cell)
+        cell = Cell(base=base.cell if base.view is not View.NO_GRAD else base.cell.base)
     part = Tensor(base.storage, cell, kind, base.contiguous and contiguous and kind is not View.EXPANDED)
     part.origin = base.origin if base.origin is Source.MAYBE_CAST else Source.OTHER
     part.time = base.time
@@ -87,7 +87,9 @@ def hooked(m: Trace, value: Value) -> Value:
         return Tuple(tuple(hooked(m, item) for item in value.items))
     if isinstance(value, Tensor) and m.grad(value) is Grad.YES:
         node = Node("BackwardHookFunction", (), m.history(value))
-        return Tensor(value.storage, Cell(Grad.YES, node, False), View.BACKWARD_HOOK, value.contiguous)
+        seen = Tensor(value.storage, Cell(Grad.YES, node, False), View.BACKWARD_HOOK, value.contiguous)
+        seen.time = m.tick()
+        return seen
     return value
 
 
