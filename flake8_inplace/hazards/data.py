@@ -37,17 +37,15 @@ RESCALED: Declared[Storage, Site | None] = Declared(same_or_none)
 """The place where a computed tensor was multiplied through ``.data``, by its storage."""
 
 _SCALING = frozenset({"mul", "div"})
-_CONSTANT = frozenset({"fill_", "masked_fill_", "setitem"})
-"""Writes of a number, which makes the gradient of what was there zero."""
 _FRAGILE = (View.MULTI_OUTPUT, View.BACKWARD_HOOK)
 """Views that may not be used after their base was overwritten."""
 
 
 @events.overwrite.listen
 def note_rescaling(m: Trace, tensor: Tensor, form: str, site: Site, written: Written) -> None:
-    """Note a computed tensor that is multiplied, or has constants put in, through ``.data``: its gradient misses that.
+    """Note a computed tensor that is multiplied, or filled with a number, through ``.data``: its gradient misses that.
 
-    Other writes through ``.data``, such as rounding, bypass autograd on purpose.
+    Other writes through ``.data``, such as rounding, or a mask before a softmax, bypass autograd on purpose.
     """
     hidden, base = tensor.storage.hidden, tensor.cell.base
     if hidden is None or base is None or not m.stack.frames:
@@ -55,7 +53,7 @@ def note_rescaling(m: Trace, tensor: Tensor, form: str, site: Site, written: Wri
     state, value = m.state.get(base), written.values[0] if written.op == "setitem" else None
     made = value.made if isinstance(value, Tensor) else None
     scales = written.op.removesuffix("_") in _SCALING or (made is not None and made.op in _SCALING)
-    scales = scales or written.op == "zero_" or (written.op in _CONSTANT and is_number(written.values[-1]))
+    scales = scales or written.op == "zero_" or (written.op == "fill_" and is_number(written.values[-1]))
     if scales and state.grad is Grad.YES and state.node is not None:
         m.state.set(m.state[RESCALED], hidden, site)
 
