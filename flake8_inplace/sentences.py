@@ -51,7 +51,8 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
     saved = hazard.saved
     origin = files.related(saved.place, f"saved by {saved.op} here", site)
     subject, others = _subject(hazard, rule, write, site, files)
-    words = (*subject, f" {_verb(hazard)} {_operand(hazard)} (", origin)
+    said = rule.message.format(op=saved.op) if rule.message else f"{_verb(hazard)} {_operand(hazard)}"
+    words = (*subject, f" {said} (", origin)
     effect = rule.effect or form.effect or _RAISES
     words = (*words, f"{', in the previous iteration' if _earlier(hazard) else ''}): {effect}")
     at = place_of(saved.place) if not origin.path else None

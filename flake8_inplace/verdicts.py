@@ -92,6 +92,8 @@ def report(hazard: Hazard, files: Files = ALONE) -> tuple[str, Finding] | None:
 def _rule(hazard: Hazard, form: Rule, write: Site, site: Site) -> Rule:
     """The rule that a stale save breaks, of which the form of the write is one sign."""
     kind = form.kind
+    if form.message:
+        return form
     if hazard.saved.slot.startswith("ctx."):
         kind = "ctx"
     elif hazard.saved.hooked:

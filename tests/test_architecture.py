@@ -62,7 +62,8 @@ KNOWS_ONLY = {
 
 #: What builds the table of facts. It runs PyTorch, and nothing that lints imports it.
 DEVELOPMENT = {
-    f"torchfacts.{name}" for name in ("handwritten", "recipes", "layer_recipes", "schemas", "execution", "generate")
+    f"torchfacts.{name}"
+    for name in ("handwritten", "recipes", "layer_recipes", "schemas", "execution", "refused", "generate")
 }
 
 #: Who may import what from outside the standard library, imports for annotations apart.

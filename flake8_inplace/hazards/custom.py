@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..heap.values import NONE, Tensor, Value
+from ..heap.values import NONE, Grad, Tensor, Value, View
+from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
 from ..trace.log import since
@@ -44,7 +45,29 @@ RULES = (
         advice="compute a new tensor",
         at_run_time=False,
     ),
+    Rule(
+        "TIP405",
+        "dirty-output",
+        "an input marked dirty that the function doesn't return, or a view beside other results",
+        "dirty result",
+        "marks dirty what `forward` does not return, or a view among other results",
+        effect="PyTorch raises",
+        advice="return the input, or overwrite a `clone()`",
+        fix="never",
+    ),
 )
+
+
+@events.mark_dirty.listen
+def judge_marked(m: Trace, tensors: Sequence[Tensor], results: Sequence[Tensor], site: Site) -> None:
+    """Report what PyTorch refuses of inputs that are marked dirty."""
+    for tensor in tensors:
+        state = m.cell(tensor)
+        several = len(results) > 1 and tensor.view is not View.NONE and state.grad is Grad.YES
+        if several or not any(result is tensor for result in results):
+            m.refuse("dirty result", site)
+        elif state.grad is Grad.YES and state.leaf and state.node is None:
+            m.refuse("leaf", site)
 
 
 @events.differentiate.listen

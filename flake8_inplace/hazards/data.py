@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..heap.autograd import graph
 from ..heap.state import Declared, same_or_none
-from ..heap.values import UNCERTAIN, Grad, Storage, Tensor, Value, View
+from ..heap.values import UNCERTAIN, Grad, Storage, Tensor, Value, View, is_number
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
@@ -42,13 +42,15 @@ RESCALED: Declared[Storage, Site | None] = Declared(same_or_none)
 """The place where a computed tensor was multiplied through ``.data``, by its storage."""
 
 _SCALING = frozenset({"mul", "div"})
+_FRAGILE = (View.MULTI_OUTPUT, View.BACKWARD_HOOK)
+"""Views that may not be used after their base was overwritten."""
 
 
 @events.overwrite.listen
 def note_rescaling(m: Trace, tensor: Tensor, form: str, site: Site, written: Written) -> None:
-    """Note a computed tensor that is multiplied through ``.data``: its gradient misses the factor.
+    """Note a computed tensor that is multiplied, or filled with a number, through ``.data``: its gradient misses that.
 
-    Other writes through ``.data``, such as rounding, bypass autograd on purpose.
+    Other writes through ``.data``, such as rounding, or a mask before a softmax, bypass autograd on purpose.
     """
     hidden, base = tensor.storage.hidden, tensor.cell.base
     if hidden is None or base is None or not m.stack.frames:
@@ -56,6 +58,7 @@ def note_rescaling(m: Trace, tensor: Tensor, form: str, site: Site, written: Wri
     state, value = m.state.get(base), written.values[0] if written.op == "setitem" else None
     made = value.made if isinstance(value, Tensor) else None
     scales = written.op.removesuffix("_") in _SCALING or (made is not None and made.op in _SCALING)
+    scales = scales or written.op == "zero_" or (written.op == "fill_" and is_number(written.values[-1]))
     if scales and state.grad is Grad.YES and state.node is not None:
         m.state.set(m.state[RESCALED], hidden, site)
 
@@ -76,9 +79,9 @@ def on_record(m: Trace, tensor: Tensor) -> None:
     site = m.state[RESCALED].get(tensor.storage)
     if site is not None and m.grad(tensor) is Grad.YES:
         m.refuse("rescaled", site)
-    if tensor.view is View.MULTI_OUTPUT and m.grad(tensor) is Grad.YES:
+    if tensor.view in _FRAGILE and m.grad(tensor) is Grad.YES:
         for event in since(m, tensor, tensor.time):
-            if event.tensor.view is not View.MULTI_OUTPUT:
+            if event.tensor.view is not tensor.view:
                 m.refuse("base", event.site, event.calls)
 
 

@@ -141,6 +141,17 @@ RULES = (
         fix="never",
     ),
     Rule(
+        "TIP215",
+        "refuses-grad",
+        "an in-place method that may not change a tensor that requires grad",
+        "no grad allowed",
+        "is no method for a tensor that requires grad",
+        other="made",
+        effect="PyTorch raises",
+        advice="change a `detach()` of it, or a new tensor",
+        fix="never",
+    ),
+    Rule(
         "TIP309",
         "expanded-mask",
         "a masked or indexed write to expanded memory changes every row that shares it",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..heap.autograd import Write, compatible, graph, routes
 from ..heap.state import Declared
-from ..heap.values import Grad, Node, Saved, Storage, Value
+from ..heap.values import Grad, Node, Saved, Storage, Tensor, Value
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
@@ -64,6 +64,26 @@ RULES = (
         advice="update after that backward",
     ),
     Rule("TIP107", "saved-tensor-callee", "a called function overwrites a tensor that its caller had saved", "callee"),
+    Rule(
+        "TIP108",
+        "saved-tensor-detached",
+        "`detach_()` of a tensor that was saved",
+        "detached",
+        "detaches a tensor that {op} saved",
+        effect="backward raises",
+        advice="use `detach()`",
+        fix="never",
+    ),
+    Rule(
+        "TIP109",
+        "no-derivative",
+        "an in-place operator that has no derivative, or none for its arguments",
+        "underivable",
+        "has no derivative in place, and {op} needs one",
+        effect="backward raises",
+        advice="use the out-of-place form",
+        fix="never",
+    ),
     Rule(
         "TIP301",
         "saved-tensor-data",
@@ -125,7 +145,7 @@ RULES = (
         fix="never",
     ),
 )
-TRIGGERS = Triggers(names=frozenset({"step", "data"}) | arrays.writers() - arrays.writing_methods())
+TRIGGERS = Triggers(names=frozenset({"step", "data", "detach_"}) | arrays.writers() - arrays.writing_methods())
 UPDATES = ("step", "fused")
 """The forms of the writes that optimizers make."""
 RENORM = "look the embedding up first, or use a `clone()` of the weight"
@@ -161,6 +181,28 @@ def write(m: Trace, storage: Storage, form: str, site: Site) -> None:
             if compatible(saved.guard, guard):
                 made = made or Write(form, site, guard, tuple(m.stack.calls), m.stack.module)
                 m.state.set(pending, saved, (*pending.get(saved, ()), made))
+
+
+@events.detach.listen
+def detach(m: Trace, tensor: Tensor, site: Site) -> None:
+    """Mark the saves of a computed operand that ``detach_()`` makes a leaf: a backward misses its history."""
+    if m.cell(tensor).node is None:
+        return
+    for saved in live(m, tensor.storage):
+        if saved.slot != "result" and tensor.cell in saved.needs:
+            _mark(m, saved, "detached", site)
+
+
+@events.underivable.listen
+def underivable(m: Trace, result: Saved, site: Site) -> None:
+    """Mark the result of an in-place operator whose backward raises."""
+    _mark(m, result, "underivable", site)
+
+
+def _mark(m: Trace, saved: Saved, form: str, site: Site) -> None:
+    pending = m.state[PENDING]
+    made = Write(form, site, m.state.guard(), tuple(m.stack.calls))
+    m.state.set(pending, saved, (*pending.get(saved, ()), made))
 
 
 def live(m: Trace, storage: Storage) -> list[Saved]:

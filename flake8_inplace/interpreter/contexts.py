@@ -33,7 +33,7 @@ def _enter(m: Trace, items: list[cst.WithItem], body: cst.BaseSuite, frame: Fram
     m.state.set(modes, "expecting", before["expecting"] or not isinstance(value, (GradMode, Packing, Autocast)))
     if isinstance(value, GradMode):
         m.state.set(modes, "grad", value.on)
-        m.state.set(modes, "inference", value.inference or before["inference"])
+        m.state.set(modes, "inference", before["inference"] if value.inference is None else value.inference)
     amp.switch(m, value)
     if isinstance(value, Packing):
         m.state.set(modes, "packing", "share" if value.shares else "copy")

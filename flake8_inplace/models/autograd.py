@@ -29,12 +29,12 @@ def grad_mode_of(name: str) -> bool | None:
 
 @model(*_MODES)
 def _grad_mode(call: Call) -> Value:
-    if call.name == "torch.inference_mode" and call.args and constant(call.args[0]) is False:
-        return GradMode(True)
-    inference = call.name == "torch.inference_mode" and (not call.args or constant(call.args[0]) is True)
     if call.args and isinstance(call.args[0], (Function, Bound)):
         return call.args[0]
-    return GradMode(_MODES[call.name], inference)
+    if call.name != "torch.inference_mode":
+        return GradMode(_MODES[call.name])
+    on = True if call.argument(0, "mode") == NONE else constant(call.argument(0, "mode"))
+    return GradMode(on is False, on if isinstance(on, bool) else None)
 
 
 @model("torch.set_grad_enabled", "torch.autograd.set_grad_enabled")

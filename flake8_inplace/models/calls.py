@@ -97,7 +97,7 @@ def call(m: Trace, callee: Value, args: list[Value], kwargs: dict[str, Value], s
         return m.split([callee], lambda options: call(m, options[0], args, kwargs, site))
     if isinstance(callee, GradMode):
         made = m.see(args[0]) if args else callee
-        return replace(made, grad=callee.on, inference=callee.inference) if isinstance(made, Function) else made
+        return replace(made, grad=callee.on, inference=bool(callee.inference)) if isinstance(made, Function) else made
     if isinstance(callee, Autocast):
         made = m.see(args[0]) if args else callee
         return replace(made, autocast=callee) if isinstance(made, Function) else made

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from ..heap.state import Declared, same_or_none
 from ..heap.values import (
     NONE,
     Cell,
     CellState,
+    Const,
     Grad,
     Node,
     Object,
@@ -28,6 +30,8 @@ from . import classes, lineage, operators, tensors
 from .registry import Call, method
 
 CONTEXT = Ref("torch.autograd.function.FunctionCtx")
+MARKED: Declared[Object, Site | None] = Declared(same_or_none)
+"""The place where a context was told which inputs are dirty."""
 
 
 @method(CONTEXT.name, "save_for_backward", "mark_dirty")
@@ -36,6 +40,8 @@ def _take(call: Call, context: Object) -> Value:
     kept = "saved_tensors" if call.name == "save_for_backward" else "dirty"
     given = Tuple(tuple(map(call.m.promote, call.args)))
     classes.set_attribute(call.m, context, kept, given, call.site)
+    if kept == "dirty":
+        call.m.state.set(call.m.state[MARKED], context, call.site)
     return NONE
 
 
@@ -62,6 +68,7 @@ def apply(m: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value], sit
     else:
         result = tensors.unknown_call(m, *args)
     events.announce(m, _kept(m, context, "dirty"), begin)
+    _judge_marks(m, context, result, enabled)
     _differentiate(m, cls, context, args, result, begin)
     m.state.set(m.state.modes, "grad", enabled)
     grad = max((holdings.reach(m, a) for a in args), default=Grad.NO) if enabled else Grad.NO
@@ -72,6 +79,16 @@ def apply(m: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value], sit
         m.state.put(tensor.cell, CellState(grad, node, False))
     given = [tensor for arg in args for tensor in holdings.tensors_in(m, arg)]
     return _outputs(m, result, grad, node, given)
+
+
+def _judge_marks(m: Trace, context: Object, result: Value, enabled: bool) -> None:
+    """Ask for what PyTorch refuses of the inputs marked dirty, where all results are known to be tensors."""
+    site, result = m.state[MARKED].get(context), m.see(result)
+    items = [m.see(item) for item in (result.items if isinstance(result, Tuple) else (result,))]
+    if site is not None and all(isinstance(item, (Tensor, Const)) for item in items):
+        m.state.set(m.state.modes, "grad", enabled)
+        events.mark_dirty(m, _kept(m, context, "dirty"), [item for item in items if isinstance(item, Tensor)], site)
+        m.state.set(m.state.modes, "grad", False)
 
 
 def _saves(m: Trace, cls: Class, context: Object, result: Value, site: Site) -> list[Saved]:

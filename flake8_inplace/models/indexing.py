@@ -21,7 +21,6 @@ from ..heap.values import (
     Value,
     View,
     constant,
-    is_number,
 )
 from ..program.site import Site
 from ..trace import events
@@ -29,7 +28,8 @@ from ..trace.holdings import depth_of, reach, tensors_in
 from ..trace.log import Written
 from ..trace.trace import Trace
 from .operators import hold_whole_numbers, keep, write
-from .refusals import unbatched
+from .parts import lead_of_part, tail_of_part, take
+from .refusals import shares_memory, unbatched
 from .tensors import fresh, view
 
 
@@ -53,36 +53,12 @@ def subscript(m: Trace, tensor: Tensor, index: Value, site: Site) -> Value:
         part = view(m, tensor)
         if tensor.dims is not None and isinstance(index, (Const, Unknown, Tensor)) and index != Const(...):
             part.dims = tensor.dims - 1
-        part.lead, part.tail = _lead_of_part(m, tensor, index), _tail_of_part(m, tensor, index)
-        # whether a part of expanded memory still overlaps itself depends on the dimension
-        if part.view is View.EXPANDED and Dimension.EXPANDED not in (part.lead, part.tail):
-            part.view = View.ORDINARY
+        take(m, part, tensor, index)
         items = items_of(index)
         reshaped = NONE in items and all(item == NONE or takes_all(item) for item in items)
         part.region = Region(tensor, (Const(...),) if reshaped else items, m.clock, reshaped)
         return part
     return _index_node(m, tensor, [], index, site)
-
-
-def _lead_of_part(m: Trace, tensor: Tensor, index: Value) -> Dimension:
-    """What is known of the first dimension of a part of a tensor, or that it is one of several rows in one memory."""
-    first = m.see(index.items[0]) if isinstance(index, Tuple) and index.items else index
-    if first == NONE:
-        return Dimension.SIZE_ONE
-    if isinstance(first, Slice) and first.lower == first.upper == NONE:
-        return tensor.lead
-    number = first.dims == 0 if isinstance(first, Tensor) else is_number(first)
-    row = tensor.lead is Dimension.ROW or (tensor.lead is Dimension.EXPANDED and number)
-    return Dimension.ROW if row else Dimension.UNKNOWN
-
-
-def _tail_of_part(m: Trace, tensor: Tensor, index: Value) -> Dimension:
-    """What is known of the last dimension of a part of a tensor."""
-    last = m.see(index.items[-1]) if isinstance(index, Tuple) and index.items else index
-    if isinstance(index, Tuple) and last != Const(...):
-        return Dimension.SIZE_ONE if last == NONE else Dimension.UNKNOWN
-    keeps = last in (NONE, Const(...)) or isinstance(last, Slice) or is_number(last)
-    return tensor.tail if keeps else Dimension.UNKNOWN
 
 
 def _index_node(m: Trace, tensor: Tensor, values: list[Value], index: Value, site: Site) -> Tensor:
@@ -113,13 +89,15 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
     copies = is_advanced(m, index)
     whole = copies or index == Const(...) or (isinstance(index, Slice) and index.lower == index.upper == NONE)
     inside = [other for other in tensors_in(m, index) if other.storage is tensor.storage]
+    if copies and not inside and isinstance(value, Tensor):
+        inside = [value] if shares_memory("index_put_", tensor, {"value": [value]}) else []
     if inside:
         if all(one.origin not in UNCERTAIN for one in (tensor, *inside)):
             m.refuse("overlap", site, depth=depth_of(m, tensor), other=tensor.place)
         return
     expanded = tensor.view is View.EXPANDED
-    lead = Dimension.UNKNOWN if copies else _lead_of_part(m, tensor, index)
-    if expanded and not copies and (whole or Dimension.EXPANDED in (lead, _tail_of_part(m, tensor, index))):
+    lead = Dimension.UNKNOWN if copies else lead_of_part(m, tensor, index)
+    if expanded and not copies and (whole or Dimension.EXPANDED in (lead, tail_of_part(m, tensor, index))):
         m.refuse("expand", site, depth=depth_of(m, tensor), other=tensor.place)
         return
     for one in tensors_in(m, index) if copies else ():

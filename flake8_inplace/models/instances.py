@@ -26,8 +26,9 @@ def call_object(call: Call, instance: Object) -> Value:
         changed = m.see(m.call(hook, [instance, Tuple(tuple(args))], {}, call.site))
         if changed != NONE:
             args = list(changed.items) if isinstance(changed, Tuple) else [changed]
-    watched = bool(_hooks(m, contents, "hooks.full_backward")) and m.grad_mode
-    if watched:
+    after = _hooks(m, contents, "hooks.full_backward")
+    watched = bool(after or _hooks(m, contents, "hooks.full_backward_pre")) and m.grad_mode
+    if after and watched:
         args = [tensors.hooked(m, arg) for arg in args]
     result = _without_hooks(Call(m, call.name, args, call.kwargs, call.site), instance)
     for hook in _hooks(m, contents, "hooks.forward"):

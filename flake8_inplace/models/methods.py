@@ -5,6 +5,8 @@ from __future__ import annotations
 from ..heap.values import NONE, Bindings, CellState, Const, DType, Grad, Tensor, Unknown, Value, View, constant
 from ..program.site import Site
 from ..torchfacts import ops as facts
+from ..torchfacts.refusals import refuses_grad
+from ..trace import events
 from ..trace.callables import Method
 from ..trace.holdings import depth_of
 from ..trace.trace import Trace
@@ -30,6 +32,8 @@ def method(m: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: Bindi
     made = registry.call_method(registry.Call(m, name, args, kwargs, site), tensor, TENSOR)
     if made is not None:
         return made
+    if refuses_grad(name) and m.grad(tensor) is Grad.YES:
+        m.refuse("no grad allowed", site, depth=depth_of(m, tensor))
     if name in facts.no_bump_methods():
         return tensor
     if name in facts.scalar_methods():
@@ -49,10 +53,20 @@ def _backward(call: registry.Call, tensor: Tensor) -> Value:
 
 @registry.method(TENSOR, "detach_")
 def _detach(call: registry.Call, tensor: Tensor) -> Value:
-    if tensor.view is not View.NONE:
+    if call.m.state.modes.get("inference"):
+        return tensor  # where nothing is recorded, it has nothing to do
+    if tensor.view not in (View.NONE, View.INFERENCE):
         call.m.refuse("detach", call.site, depth=depth_of(call.m, tensor), other=tensor.place)
+    else:
+        events.detach(call.m, tensor, call.site)
     call.m.state.put(tensor.cell, CellState(Grad.NO, None, True))
     return tensor
+
+
+@registry.model("torch.detach_")
+def _detach_function(call: registry.Call) -> Value | None:
+    tensor = call.m.promote(call.args[0]) if call.args else NONE
+    return _detach(call, tensor) if isinstance(tensor, Tensor) else None
 
 
 @registry.method(TENSOR, "requires_grad_")

@@ -249,7 +249,10 @@ def configures(piece: Piece) -> bool:
     return any(name == "inplace" or name.startswith("register_") for name in piece.mentions)
 
 
-@method(MODULE, "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook")
+_BACKWARD_HOOKS = ("register_full_backward_hook", "register_full_backward_pre_hook")
+
+
+@method(MODULE, "register_forward_hook", "register_forward_pre_hook", *_BACKWARD_HOOKS)
 def _register_hook(call: Call, instance: Object) -> Value | None:
     if not call.args:
         return None

@@ -24,6 +24,7 @@ from ..heap.values import (
 from ..program.site import Site
 from ..torchfacts import modules
 from ..torchfacts import ops as facts
+from ..torchfacts.refusals import negative_options
 from ..trace import events
 from ..trace.frames import Function
 from ..trace.log import Written
@@ -158,9 +159,9 @@ def _lenient(op: facts.Op) -> facts.Op:
 
 
 def _options(op: facts.Op) -> list[str]:
-    """The options that the saves of a module depend on, by what they are in the module: ``init.p``, ``training``."""
+    """The options that saves and refusals of a module depend on, by what they are in the module: ``init.p``."""
     conditions = [save.when for save in op.saves if save.when is not None]
-    return [condition.option for condition in (*conditions, *op.identity)]
+    return [*(condition.option for condition in (*conditions, *op.identity)), *negative_options(op.name)]
 
 
 def _own(m: Trace, contents: Mapping[Hashable, Value], name: str, site: Site) -> Value:

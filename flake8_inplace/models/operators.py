@@ -29,18 +29,15 @@ from ..heap.values import (
 )
 from ..program.site import Site
 from ..torchfacts import ops as facts
+from ..torchfacts.refusals import reshapes, takes_expanded
 from ..trace import events
 from ..trace.holdings import depth_of, tensors_in, unknowns
 from ..trace.log import PLAIN, Written
 from ..trace.trace import BATCHED, Trace
 from .amp import copies
-from .refusals import adds_up, overlaps, refusal, unbatched
+from .refusals import adds_up, lacks_derivative, overlaps, refusal, shares_memory, spoils_rows, unbatched
 from .results import make_result
 
-_FILLING = frozenset("fill zero masked_fill index_fill fill_ zero_ masked_fill_ index_fill_ index_put_".split())
-"""In-place operators that torch lets write to expanded memory."""
-_MASKED = frozenset({"masked_fill_", "index_put_"})
-"""Those of them that change every row of it, where one was meant; torch warns."""
 _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 """Operators over a list that save an element for the gradients of the others."""
 SAVES = 64
@@ -168,9 +165,9 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
     index = _index(m, call)
     refused = False
     for tensor in written:
-        if op.name in _FILLING and tensor.view is View.EXPANDED:
+        if tensor.view is View.EXPANDED and takes_expanded(op.name):
             events.write(m, tensor.storage, form, site)
-            if op.name in _MASKED:
+            if spoils_rows(m, op, tensor, call.bound):
                 m.refuse(
                     "expand" if Grad.YES in (m.grad(tensor), call.grad) else "expanded",
                     site,
@@ -179,8 +176,8 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
                 )
             continue
         over = next((other for other in call.given if overlaps(tensor, other)), None)
-        if over is not None:
-            m.refuse("overlap", site, other=over.place)
+        if over is not None or shares_memory(op.name, tensor, call.operands):
+            m.refuse("overlap", site, other=over.place if over is not None else None)
         else:
             events.operate(m, op.name, tensor, sources, m.see(call.bound.get("alpha", NONE)), site)
             refused = unbatched(m, tensor, sources, site) or _write_one(m, tensor, form, call, index) or refused
@@ -216,6 +213,10 @@ def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], ref
     """Record the operator in the autograd graph: its node is the history of what it returns and overwrites."""
     op = call.op
     saves += _save_results(m, call, results)
+    if call.written and not refused and lacks_derivative(m, op, call.bound):
+        storage, calls = call.written[0].storage, tuple(m.stack.calls)
+        saves.append(Saved(op.name, "result", storage, call.site, m.state.guard(), calls))
+        events.underivable(m, saves[-1], call.site)
     nodes = [*(m.cell(tensor).node for tensor in call.given), *(value.node for value in call.unknown)]
     parents = tuple(dict.fromkeys(node for node in nodes if node is not None))
     node = Node(op.name, tuple(saves), parents, m.state.guard() if m.alike is not None else ALWAYS)
@@ -337,7 +338,8 @@ def write(
     if not refused:
         if tensor.origin is not Source.MAYBE_CAST or tensor.storage not in m.backward.readonly:
             events.write(m, tensor.storage, form, site)
-        events.overwrite(m, tensor, form, site, written)
+        if not reshapes(written.op):
+            events.overwrite(m, tensor, form, site, written)
     return bool(refused)
 
 

@@ -10,7 +10,7 @@ from ..trace.holdings import depth_of, tensors_in
 from ..trace.log import Written
 from ..trace.trace import Trace
 from .operators import holds, run
-from .refusals import MIXING, in_its_way
+from .refusals import MIXING, in_its_way, into
 from .tensors import unknown_call
 
 
@@ -48,7 +48,7 @@ def _apply(m: Trace, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindi
         m.state.put(result.cell, CellState(Grad.YES, None, True))
     if out != NONE and op.name in MIXING and m.alike is None:
         in_its_way(m, op, m.see(out), bound, site)
-    return _into(m, out, result, site) if out != NONE else result
+    return _into(m, op, out, result, bound, site) if out != NONE else result
 
 
 def _without_options_that_are_off(
@@ -67,7 +67,7 @@ def _is_off(value: Value) -> bool:
     return isinstance(value, Const) and (value.value is None or value.value is False)
 
 
-def _into(m: Trace, out: Value, result: Value, site: Site) -> Value:
+def _into(m: Trace, op: facts.Op, out: Value, result: Value, bound: Bindings, site: Site) -> Value:
     """``out=``: the result is written into a tensor that exists."""
     out = m.promote(out)
     targets = list(out.items) if isinstance(out, Tuple) else [out]
@@ -76,7 +76,7 @@ def _into(m: Trace, out: Value, result: Value, site: Site) -> Value:
         if isinstance(target, Tensor):
             if m.grad_mode and Grad.YES in (m.grad(target), *(m.grad(t) for t in tensors_in(m, result))):
                 m.refuse("out grad", site, depth=depth_of(m, target), other=target.place)
-            else:
+            elif not into(m, op, target, bound, site):
                 events.write(m, target.storage, "out", site)
                 events.overwrite(m, target, "out", site, Written("copy_", (result,)))
     return out

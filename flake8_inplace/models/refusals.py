@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ..heap.values import Bindings, Grad, Tensor, Value, View
+from ..heap.regions import is_dense, plain, same_tensor, takes_one
+from ..heap.values import NONE, UNCERTAIN, Bindings, Dimension, Grad, Region, Tensor, Value, View, constant
 from ..program.site import Site
 from ..torchfacts import ops as facts
-from ..trace.holdings import tensors_in
+from ..torchfacts import refusals as measured
+from ..trace import events
+from ..trace.holdings import depth_of, tensors_in
 from ..trace.trace import BATCHED, Trace
 
+_REPEATING = frozenset({"index_put_"})
+"""Operators that may repeat an operand to fill what they overwrite: what is repeated is not refused."""
 MIXING = frozenset("mm bmm mv matmul addmm addmv addbmm baddbmm".split())
 """Operators that make each element of many of every operand: ``out`` may be none of them, and torch never asks."""
 REFUSED_VIEWS = {View.MULTI_OUTPUT: "views", View.BACKWARD_HOOK: "hook", View.CUSTOM: "custom"}
@@ -34,6 +39,88 @@ def overlaps(tensor: Tensor, other: Tensor) -> bool:
     """
     same = other is not tensor and other.storage is tensor.storage and other.view is not View.EXPANDED
     return same and other.contiguous != tensor.contiguous
+
+
+def shares_memory(op: str, tensor: Tensor, operands: Mapping[str, Sequence[Tensor]]) -> bool:
+    """Whether an in-place operator is given an operand in the memory it overwrites, where it may have none there."""
+    given = [(name, operand) for name, found in operands.items() for operand in found]
+    return any(
+        measured.refuses_overlap(op, name) and lies_in(tensor, operand)
+        for name, operand in given
+        if op not in _REPEATING or not _is_spread(operand)
+    )
+
+
+def lies_in(tensor: Tensor, operand: Tensor) -> bool:
+    """Whether two tensors surely have elements in common, as PyTorch can tell: both fill one stretch of memory."""
+    if operand is tensor:
+        return True
+    if operand.storage is not tensor.storage or any(one.origin in UNCERTAIN for one in (tensor, operand)):
+        return False
+    inside = any(same_tensor(tensor, region.base) for region in _regions(operand))
+    around = any(same_tensor(operand, region.base) for region in _regions(tensor))
+    return (inside or around or same_tensor(tensor, operand)) and _is_dense(tensor) and _is_dense(operand)
+
+
+def _regions(tensor: Tensor) -> Iterator[Region]:
+    """The parts that a view was taken from, the innermost first."""
+    while (region := tensor.region) is not None:
+        yield region
+        tensor = region.base
+
+
+def _is_dense(tensor: Tensor) -> bool:
+    """Whether a tensor surely fills one stretch of memory; a new shape of what does fills it as well."""
+    while tensor.region is not None and tensor.region.reshaped and tensor.view is not View.EXPANDED:
+        tensor = tensor.region.base
+    return tensor.view is not View.EXPANDED and is_dense(tensor) is True
+
+
+def _is_spread(value: Tensor) -> bool:
+    """Whether a part is one row or element, which may be repeated: ``x[0]``."""
+    return any(takes_one(item) for region in _regions(value) for item in plain(region.index))
+
+
+def spoils_rows(m: Trace, op: facts.Op, tensor: Tensor, bound: Bindings) -> bool:
+    """Whether an operator that is given a mask, or rows, changes others of expanded memory too."""
+    if not measured.spoils_expanded(op):
+        return False
+    if "dim" not in bound:
+        return True
+    dim = constant(m.see(bound["dim"]))
+    return Dimension.EXPANDED in [tensor.lead] * (dim == 0) + [tensor.tail] * (dim == -1)
+
+
+def lacks_derivative(m: Trace, op: facts.Op, bound: Bindings) -> bool:
+    """Whether the backward of an in-place operator raises for the arguments that it is given.
+
+    It was measured with its switches off; where one may be on, nothing is known.
+    """
+    if measured.without_derivative(op.name):
+        return True
+    options = measured.negative_options(op.name)
+    values = [constant(m.see(bound.get(option, NONE))) for option in options]
+    negative = [isinstance(value, (int, float)) and value < 0 for value in values]
+    switched = [constant(m.see(value)) for name, value in bound.items() if name == "training"]
+    return bool(options) and all(negative) and not any(value is not False for value in switched)
+
+
+def into(m: Trace, op: facts.Op, out: Tensor, bound: Bindings, site: Site) -> bool:
+    """Whether torch refuses to write the result of an operator into ``out``, for the memory that this is."""
+    kind = ""
+    given = [(name, tensor) for name, value in bound.items() for tensor in tensors_in(m, m.see(value))]
+    sources = [tensor for name, tensor in given if measured.out_refuses_overlap(op.name, name)]
+    if out.view is View.INFERENCE and not m.state.modes.get("inference"):
+        kind = "inference"
+    elif out.view is View.EXPANDED and measured.out_refuses_expanded(op.name):
+        kind = "expand"
+    elif any(overlaps(out, source) for source in sources):
+        kind = "overlap"
+    if kind:
+        m.refuse(kind, site, depth=depth_of(m, out))
+    elif sources:
+        events.operate(m, op.name, out, sources, NONE, site)
+    return bool(kind)
 
 
 def adds_up(form: str, op: str) -> bool:

@@ -30,6 +30,7 @@ from ..heap.values import (
 from ..torchfacts import ops as facts
 from ..trace.trace import Trace
 from . import dtypes
+from .parts import take
 from .tensors import detached, fresh, view
 
 _TRANSPOSING = frozenset("transpose t permute T mT H mH swapaxes swapdims movedim moveaxis adjoint".split())
@@ -108,6 +109,8 @@ def _view(m: Trace, op: facts.Op, out: facts.Out, base: Tensor, bound: Bindings)
         kind = View.ORDINARY  # it may have the full size
     part = view(m, base, kind, op.name not in _TRANSPOSING)
     part.region = _region(m, op, base, bound)
+    if part.region is not None and op.name in ("narrow", "select"):
+        take(m, part, base, Tuple(part.region.index))
     sizes = _sizes(m, bound)
     if kind is View.EXPANDED:
         part.lead = _lead(m, base, bound)

@@ -47,7 +47,7 @@ def view(m: Trace, base: Tensor, kind: View = View.ORDINARY, contiguous: bool = 
         kind, cell = base.view, Cell()
     else:
         kind = View.EXPANDED if View.EXPANDED in (base.view, kind) else View.NO_GRAD
-        cell = Cell(base=base.cell)
+        cell = Cell(base=base.cell if base.view is not View.NO_GRAD else base.cell.base)
     part = Tensor(base.storage, cell, kind, base.contiguous and contiguous and kind is not View.EXPANDED)
     part.dtype = base.dtype
     part.origin = base.origin if base.origin is Source.MAYBE_CAST else Source.OTHER
@@ -84,7 +84,9 @@ def hooked(m: Trace, value: Value) -> Value:
     if isinstance(value, Tensor) and m.grad(value) is Grad.YES:
         node = Node("BackwardHookFunction", (), m.history(value))
         cell = Cell(Grad.YES, node, False)
-        return Tensor(value.storage, cell, View.BACKWARD_HOOK, value.contiguous, dtype=value.dtype)
+        seen = Tensor(value.storage, cell, View.BACKWARD_HOOK, value.contiguous, dtype=value.dtype)
+        seen.time = m.tick()
+        return seen
     return value
 
 

@@ -1,4 +1,6 @@
-"""Write `ops.json`: `python -m flake8_inplace.torchfacts.generate [--check]`. Development only; needs the pinned torch.
+"""Write `ops.json` and `refusals.json`: `python -m flake8_inplace.torchfacts.generate [--check]`.
+
+Development only; needs the pinned torch.
 
 Where a fact comes from:
 
@@ -37,24 +39,31 @@ import threading
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
-from . import handwritten, layer_recipes, recipes
+from . import handwritten, layer_recipes, recipes, refusals, refused
 from .execution import Overload, measure, measured_outs, measured_saves, moved
 from .ops import FORMAT, TABLE, Op, Out, Param, Save, format_op, parse_condition, parse_op
 from .schemas import callable_for, python_params, python_table, schema_table, split_options
 
 
-def build(verbose: bool = False) -> dict[str, Any]:
-    """The whole table, as it stands in `ops.json`."""
+def build(verbose: bool = False) -> dict[Path, dict[str, Any]]:
+    """The tables, by the files that they stand in."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)  # the tensors are tiny
     overloads = overload_table()
+    observations = refused.Observations()
     for sample in calls(overloads):
         measure(*sample)
+        observations.observe(*sample)
+    for sample in refused.extra_calls():
+        observations.observe(*sample)
+    for name in layer_recipes.INPLACE_MODULES:
+        observations.observe_layer(name, getattr(torch.nn, name), list(constructor(name)["defaults"]))
     if verbose:
         report(overloads)
     table = {name: [parse_op(row) for row in rows] for name, rows in handwritten.ROWS.items()}
@@ -63,15 +72,9 @@ def build(verbose: bool = False) -> dict[str, Any]:
     names = {
         name: [rows.setdefault(format_op(op), len(rows)) for op in distinct(ops)] for name, ops in sorted(table.items())
     }
-    return {
-        "format": FORMAT,
-        "torch": torch.__version__.partition("+")[0],
-        "devices": ["cpu"],
-        "rows": list(rows),
-        "names": names,
-        "modules": module_facts(),
-        **method_words(table),
-    }
+    release = {"format": FORMAT, "torch": torch.__version__.partition("+")[0], "devices": ["cpu"]}
+    facts = {"rows": list(rows), "names": names, "modules": module_facts(), **method_words(table)}
+    return {TABLE: release | facts, refusals.TABLE: release | observations.words()}
 
 
 def overload_table() -> dict[str, list[Overload]]:
@@ -382,19 +385,23 @@ def render(data: dict[str, Any]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write the table of facts.")
+    parser = argparse.ArgumentParser(description="Write the tables of facts.")
     parser.add_argument(
         "--check", action="store_true", help="compare with the table as it stands; exit 1 if it differs"
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="name the ops of which nothing could be learnt")
     options = parser.parse_args(argv)
-    text = render(build(options.verbose))
-    if not options.check:
-        TABLE.write_text(text, encoding="utf-8")
-        return 0
-    current = TABLE.read_text(encoding="utf-8")
-    sys.stdout.writelines(difflib.unified_diff(current.splitlines(True), text.splitlines(True), "ops.json", "now", n=0))
-    return int(current != text)
+    differs = 0
+    for path, data in build(options.verbose).items():
+        text = render(data)
+        if not options.check:
+            path.write_text(text, encoding="utf-8")
+            continue
+        current = path.read_text(encoding="utf-8")
+        differs |= current != text
+        lines = (current.splitlines(True), text.splitlines(True))
+        sys.stdout.writelines(difflib.unified_diff(*lines, path.name, "now", n=0))
+    return int(differs)
 
 
 if __name__ == "__main__":

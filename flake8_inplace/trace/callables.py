@@ -84,10 +84,10 @@ class Transform(Callable_):
 
 @dataclass(frozen=True, slots=True)
 class GradMode(Callable_):
-    """A context manager or decorator that switches grad mode."""
+    """A context manager or decorator that switches grad mode, and inference mode unless ``inference`` is None."""
 
     on: bool
-    inference: bool = False
+    inference: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Concatenate, Generic, ParamSpec
 
-from ..heap.values import Array, Dict, List, Node, Object, Storage, Tensor, Value
+from ..heap.values import Array, Dict, List, Node, Object, Saved, Storage, Tensor, Value
 from ..program.site import Site
 from .frames import Frame, Function
 from .log import Written
@@ -75,6 +75,10 @@ retain_graph: Event[[Sequence[Value]]] = Event()
 """A backward from these values retained their graph."""
 free_graph: Event[[Sequence[Node]]] = Event()
 """A backward went through these nodes, and freed what they and their ancestors saved."""
+detach: Event[[Tensor, Site]] = Event()
+"""``tensor.detach_()`` is about to run."""
+underivable: Event[[Saved, Site]] = Event()
+"""An in-place operator runs whose backward raises: what stands for its result in the graph, place."""
 requires_grad: Event[[Tensor, bool, Site]] = Event()
 """``tensor.requires_grad_(value)``, or ``tensor.requires_grad = value``, is about to run."""
 
@@ -129,5 +133,7 @@ checkpoint: Event[[Sequence[Tensor], int]] = Event()
 """A checkpointed module runs again in backward: its buffers, when it was called."""
 dataset: Event[[Function, Value, Site]] = Event()
 """The program creates a dataset: its ``__getitem__``, the instance, the place."""
+mark_dirty: Event[[Sequence[Tensor], Sequence[Tensor], Site]] = Event()
+"""A custom function was applied that marks inputs dirty: these, its results, the place of the mark."""
 differentiate: Event[[Sequence[Sequence[Tensor]], Sequence[Value], Sequence[Tensor], int]] = Event()
 """A custom function was applied: inputs, the gradient for each, inputs marked dirty, when it was called."""
