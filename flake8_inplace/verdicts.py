@@ -104,6 +104,7 @@ def report(hazard: Hazard, files: Files = Files()) -> tuple[str, Finding] | None
     rule = _BY_KIND["op_" if form == "renorm" else form]
     where = above(place, saved_at) if saved_at is not None else in_file(origin, files)
     slot = "its result" if hazard.saved.slot == "result" else f"`{hazard.saved.slot}`"
+    slot += f", on {hazard.saved.device.upper()}" if hazard.saved.device else ""
     advice = RENORM if form == "renorm" else rule.advice
     if form == "augmented":
         target = getattr(write.expression, "target", write.expression)

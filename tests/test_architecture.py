@@ -60,7 +60,8 @@ KNOWS_ONLY = {
 
 #: What builds the table of facts. It runs PyTorch, and nothing that lints imports it.
 DEVELOPMENT = {
-    f"torchfacts.{name}" for name in ("handwritten", "recipes", "layer_recipes", "schemas", "execution", "generate")
+    f"torchfacts.{name}"
+    for name in "handwritten recipes layer_recipes schemas execution generate words coverage".split()
 }
 
 #: Who may import what from outside the standard library, imports for annotations apart.
