@@ -211,6 +211,7 @@ def finish(o: Overload, siblings: Sequence[Overload] = ()) -> Op:
         op = replace(op, saves=(*op.saves, *map(parse_save, handwritten.ON_DEVICE[op.name].split())))
     if op.name in handwritten.IDENTITY:
         op = replace(op, identity=tuple(map(parse_condition, handwritten.IDENTITY[op.name].split())))
+    op = replace(op, saves=tuple(save for save in op.saves if save.slot not in op.writes))
     op = replace(op, outs=tuple(finish_outs(o, siblings)))
     if op.outs and not op.writes and not any(out.differentiable for out in op.outs):
         op = replace(op, saves=())  # what was saved on the way goes with the graph, which nothing holds

@@ -227,7 +227,7 @@ ON_DEVICE: dict[str, str] = {
     "LSTMCell": f"result1<input,hx,{_CELL}@cuda",
     "lstm_cell": "result1<input,hx,w_ih,w_hh,b_ih,b_hh@cuda",
     "rms_norm": "input<weight@cuda weight<weight@cuda",
-    "RMSNorm": "input<self.weight@cuda self.weight<self.weight@cuda",
+    "RMSNorm": "x<self.weight@cuda self.weight<self.weight@cuda",
     "scaled_dot_product_attention": " ".join(
         f"{slot}<query,key,value@cuda~dropout_p!=0,null" for slot in ("key", "query", "result")
     ),
