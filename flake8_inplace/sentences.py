@@ -54,7 +54,8 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
     said = rule.message.format(op=saved.op) if rule.message else f"{_verb(hazard)} {_operand(hazard)}"
     words = (*subject, f" {said} (", origin)
     effect = rule.effect or form.effect or _RAISES
-    words = (*words, f"{', in the previous iteration' if _earlier(hazard) else ''}): {effect}")
+    device = f", on {saved.device.upper()}" if saved.device else ""
+    words = (*words, f"{', in the previous iteration' if _earlier(hazard) else ''}{device}): {effect}")
     at = place_of(saved.place) if not origin.path else None
     advice = rule.advice or form.advice
     remedy = (RENORM,) if hazard.write.form == "renorm" else _remedy(advice, write)

@@ -79,7 +79,7 @@ RULES = (
         "no-derivative",
         "an in-place operator that has no derivative, or none for its arguments",
         "underivable",
-        "has no derivative in place, and {op} needs one",
+        "has no derivative in place",
         effect="backward raises",
         advice="use the out-of-place form",
         fix="never",

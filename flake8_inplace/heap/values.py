@@ -335,6 +335,7 @@ class Saved:
     - ``hooked``: saved-tensor hooks hold it, so autograd doesn't check its version.
     - ``possible``: unknown code may or may not save it.
     - ``needs``: the operands for whose gradient it is saved, if all are known.
+    - ``device``: the one device that saves it, if others don't.
     """
 
     op: str
@@ -346,6 +347,7 @@ class Saved:
     hooked: bool = False
     possible: bool = False
     needs: frozenset[Cell] = frozenset()
+    device: str = ""
 
 
 @sealed(frozen=True, slots=True, eq=False)

@@ -71,10 +71,9 @@ def _layer(name: str, fact: modules.ModuleFact, args: list[Value], kwargs: dict[
     options: dict[str, Value] = {key: Const(value) for key, value in dict(fact.defaults).items()}
     options |= dict(zip(fact.init, args, strict=False)) | kwargs
     attributes: dict[str, Value] = {f"init.{key}": value for key, value in options.items()}
-    without = any(constant(options.get(option, NONE)) is False for option in ("affine", "elementwise_affine"))
+    known = {key: value.value for key, value in options.items() if isinstance(value, Const)}
     for parameter in fact.parameters:
-        off = without or constant(options.get(parameter, NONE)) is False
-        attributes[parameter] = NONE if off else Tensor(cell=Cell(Grad.YES))
+        attributes[parameter] = Tensor(cell=Cell(Grad.YES)) if fact.has(parameter, known) else NONE
     for buffer in fact.buffers:
         attributes[buffer] = Tensor()
     return Object(Ref(name), attributes)
@@ -107,6 +106,17 @@ def _pad_packed(call: Call) -> Value | None:
     return Tuple((tensors.fresh(history.grad, history.node, False), tensors.fresh()))
 
 
+@model("torch.nn.functional.triplet_margin_with_distance_loss")
+def _triplet_margin(call: Call) -> Value | None:
+    """A loss of a distance that the program defines."""
+    distance = call.m.see(call.kwargs.get("distance_function", NONE))
+    anchor, positive, negative = (call.argument(i, name) for i, name in enumerate(("anchor", "positive", "negative")))
+    if distance == NONE:
+        return None
+    near, far = (call.m.call(distance, [anchor, other], {}, call.site) for other in (positive, negative))
+    return overloads.apply(call.m, facts.lookup("torch.sub"), [near, far], {}, call.site)
+
+
 def call(m: Trace, instance: Object, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """``instance(...)``."""
     for name in ("forward", "__call__"):
@@ -135,8 +145,10 @@ def call_fact(
     op, form = fact.op, "op_"
     if fact.inplace is not None and constant(contents.get("inplace", contents.get("init.inplace", NONE))) is True:
         op, form = fact.inplace, "inplace"
+    elif fact.indices is not None and constant(contents.get("init.return_indices", NONE)) is True:
+        op = fact.indices
     own = {p.name: _own(m, contents, p.name[5:], site) for p in op.params if p.name.startswith("self.")}
-    own |= {option: contents.get(option, NONE) for option in _options(op)}
+    own |= {option: contents.get(option, Const(True) if option == "training" else NONE) for option in _options(op)}
     if contents.get("init.max_norm", NONE) != NONE and isinstance(weight := contents.get("weight"), Tensor):
         events.write(m, weight.storage, "renorm", site)
     inputs = [p.name for p in op.params if not p.name.startswith("self.")]
@@ -160,7 +172,7 @@ def _lenient(op: facts.Op) -> facts.Op:
 
 def _options(op: facts.Op) -> list[str]:
     """The options that saves and refusals of a module depend on, by what they are in the module: ``init.p``."""
-    conditions = [save.when for save in op.saves if save.when is not None]
+    conditions = [condition for save in op.saves for condition in save.when]
     return [*(condition.option for condition in (*conditions, *op.identity)), *negative_options(op.name)]
 
 

@@ -141,16 +141,16 @@ def _save_operands(m: Trace, call: _Call) -> list[Saved]:
                 continue
             others = tensors[:index] + tensors[index + 1 :]
             if call.op.name not in _PRODUCTS or any(map(m.grad, others)):
-                saves.append(_keep(m, call, save.slot, tensor))
+                saves.append(_keep(m, call, save, save.slot, tensor))
     for tensor in call.given:
         events.record(m, tensor)
     return saves
 
 
-def _keep(m: Trace, call: _Call, slot: str, tensor: Tensor) -> Saved:
+def _keep(m: Trace, call: _Call, save: facts.Save, slot: str, tensor: Tensor) -> Saved:
     known = _ANY not in call.requiring
     needs = frozenset(other.cell for other in call.given if m.grad(other)) if known else frozenset[Cell]()
-    return keep(m, call.op.name, slot, tensor.storage, call.site, needs=needs)
+    return keep(m, call.op.name, slot, tensor.storage, call.site, needs=needs, device=save.device)
 
 
 def _write(m: Trace, call: _Call, form: str) -> bool:
@@ -240,7 +240,7 @@ def _save_results(m: Trace, call: _Call, results: list[Value]) -> list[Saved]:
         if save.slot.startswith("result") and _makes(m, call, save):
             index = int(save.slot[6:] or 0)
             for tensor in tensors_in(m, results[index]) if index < len(results) else ():
-                saves.append(_keep(m, call, "result", tensor))
+                saves.append(_keep(m, call, save, "result", tensor))
     return saves
 
 
@@ -269,14 +269,16 @@ def hold_whole_numbers(m: Trace, tensor: Tensor) -> None:
 
 def _makes(m: Trace, call: _Call, save: facts.Save) -> bool:
     """Whether a call surely makes this save."""
-    sure = save.sure if save.when is None else holds(m, save.when, call.bound)
+    sure = all(holds(m, condition, call.bound) for condition in save.when) if save.when else save.sure
     return sure and not call.requiring.isdisjoint(save.needs)
 
 
 def holds(m: Trace, condition: facts.Condition, bound: Bindings) -> bool:
-    """Whether a condition on an option surely holds in this call."""
+    """Whether a condition on an option surely holds in this call. What is not known is none of a few odd values."""
     known = _literal(m, bound.get(condition.option, NONE))
-    return known is not _UNKNOWN and condition.holds(known)
+    if known is _UNKNOWN:
+        return condition.negated and not any(value in (None, False, True) for value in condition.values)
+    return condition.holds(known)
 
 
 _UNKNOWN: Final = object()
@@ -287,6 +289,8 @@ def _literal(m: Trace, value: Value) -> object:
     value = m.see(value)
     if isinstance(value, Const):
         return value.value
+    if isinstance(value, Tensor):
+        return value  # given, and no constant
     if isinstance(value, List) and not m.state.get(value).open:
         value = Tuple(m.state.get(value).items)
     if isinstance(value, Tuple) and value.items:
@@ -305,10 +309,12 @@ def keep(
     site: Site,
     possible: bool = False,
     needs: frozenset[Cell] = frozenset(),
+    device: str = "",
 ) -> Saved:
     """Autograd keeps a tensor for the backward pass, where one of ``needs`` requires grad."""
     packing = m.state.modes.get("packing")
-    saved = Saved(op, slot, storage, site, m.state.guard(), tuple(m.stack.calls), packing == "share", possible, needs)
+    guard, calls = m.state.guard(), tuple(m.stack.calls)
+    saved = Saved(op, slot, storage, site, guard, calls, packing == "share", possible, needs, device)
     held = m.state.get(storage)
     if packing != "copy" and len(held) < SAVES:
         m.state.put(storage, held | {saved})

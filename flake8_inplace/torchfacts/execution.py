@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._pytree import tree_flatten, tree_map
 
+from .learning import Rule, Trial, learn, simple
 from .ops import Op, Out, Param, Save
+from .variations import variations
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,9 @@ class Run:
     saved: frozenset[str]
     written: frozenset[str]
     outs: tuple[Out, ...]  # of this run: differentiable says whether it did require grad
+    options: dict[str, Any] = field(default_factory=dict)  # what was given besides tensors; a tensor as "tensor"
+    base: int = 0  # the number of the call among those of its overload
+    changed: str | None = None  # the option in which it differs from that call
 
 
 @dataclass
@@ -37,6 +42,9 @@ class Overload:
     op: Op
     exact: bool  # the saves come from a formula; measuring adds nothing to them
     runs: list[Run] = field(default_factory=list)
+    calls: int = 0
+    settings: dict[str, Any] = field(default_factory=dict)  # how the module was built whose calls are measured
+    failed: set[str] = field(default_factory=set)  # values of options that it does not take
 
 
 ENOUGH = 20  # runs to learn the outputs of an op whose saves are known
@@ -52,12 +60,50 @@ def measure(
             continue
         if overload.exact and len(overload.runs) >= ENOUGH:
             return True
-        many = len(overload.op.outs) == 1 and overload.op.outs[0].many
-        requiring: list[str | None] = [name for name, value in bound.items() if any(map(is_float, tensors_in(value)))]
-        runs = [execute(function, args, kwargs, bound, requires, many) for requires in requiring or [None]]
-        overload.runs += [run for run in runs if run is not None]
-        return any(run is not None for run in runs)
+        runs = run_each(overload, function, args, kwargs, bound)
+        overload.runs += runs
+        if runs and not overload.exact and overload.calls & (overload.calls + 1) == 0:  # 0, 1, 3, 7, ...
+            vary(overload, function, args, kwargs)
+        overload.calls += bool(runs)
+        return bool(runs)
     return False
+
+
+def run_each(
+    overload: Overload,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    bound: dict[str, Any],
+    changed: str | None = None,
+) -> list[Run]:
+    """Run a call once for each parameter that may require grad."""
+    many = len(overload.op.outs) == 1 and overload.op.outs[0].many
+    requiring: list[str | None] = [name for name, value in bound.items() if any(map(is_float, tensors_in(value)))]
+    runs = [execute(function, args, kwargs, bound, requires, many) for requires in requiring or [None]]
+    options = options_of(overload.op, bound) | overload.settings
+    return [replace(r, options=options, base=overload.calls, changed=changed) for r in runs if r is not None]
+
+
+def vary(overload: Overload, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """Repeat a call with each of its options changed."""
+    for changed, others, named in variations(overload.op, args, kwargs, function):
+        bound = bind(overload.op, others, named)
+        if bound is None or (value := f"{changed}={options_of(overload.op, bound).get(changed)}") in overload.failed:
+            continue
+        runs = run_each(overload, function, others, named, bound, changed)
+        overload.runs += runs
+        if not runs and overload.calls:
+            overload.failed.add(value)
+
+
+def options_of(op: Op, bound: dict[str, Any]) -> dict[str, Any]:
+    """What conditions may speak of: the values of options, and whether an optional tensor is given."""
+    return {
+        p.name: simple(bound[p.name]) if p.kind == "other" else "<tensor>"
+        for p in op.params
+        if bound.get(p.name) is not None and (p.kind == "other" or p.optional)
+    }
 
 
 def bind(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any] | None:
@@ -164,6 +210,8 @@ def execute(
             result = function(*swap(list(args)), **swap(dict(kwargs)))
     except Exception:  # of any kind: this input has no gradient, or the sample asks for what this device lacks
         return None
+    if result is NotImplemented:
+        return None
     written = {name for name, tensors in held.items() if [t._version for t in tensors] != versions[name]}
     outputs = list(result) if isinstance(result, tuple) and not many else [result]
     slots = {storage(t): slot_of(i) for i, output in reversed([*enumerate(outputs)]) for t in tensors_in(output)}
@@ -213,33 +261,47 @@ def kind_of_view(t: torch.Tensor, source: torch.Tensor) -> str:
     return "expand" if 0 in t.stride() and t.numel() > 1 else "view"
 
 
-SURE = 0.6  # of the runs in which it could be saved: the others have unusual options (p=0, a reduction of nothing)
+SURE = 0.65  # of the runs that no option explains: the others have unusual values, such as tensors of size 1
 
 
 def measured_saves(op: Op, runs: Sequence[Run]) -> tuple[Save, ...]:
-    """What the runs saved, and which inputs required grad then."""
+    """What the runs saved, which inputs required grad then, and on which options it hangs."""
     runs = [r for r in runs if not r.empty] or runs
-    could: Counter[tuple[str, str]] = Counter()
-    did: Counter[tuple[str, str]] = Counter()
-    slots = sorted({slot for r in runs for slot in r.saved})
-    for r in runs:
-        for slot in slots:
-            if r.requires is not None and (slot in r.present or slot.startswith("result")):
-                could[slot, r.requires] += 1
-                did[slot, r.requires] += slot in r.saved
-    saves = []
-    for slot in slots:
-        needs = [p.name for p in op.params if did[slot, p.name]]
-        sure = tuple(n for n in needs if did[slot, n] >= SURE * could[slot, n])
-        unsure = tuple(n for n in needs if n not in sure)
-        saves += [Save(slot, sure)] if sure else []
-        saves += [Save(slot, unsure, False)] if unsure else []
-    return tuple(saves)
+    usual = Counter(form(r) for r in runs if r.changed is None).most_common(1)
+    runs = [r for r in runs if usual and form(r) == usual[0][0]]
+    saves: dict[tuple[str, Rule | None], list[str]] = {}
+    for slot in sorted({slot for r in runs for slot in r.saved}):
+        for p in op.params:
+            trials = [
+                Trial(r.options, slot in r.saved, r.base, r.changed)
+                for r in runs
+                if r.requires == p.name and could_save(r, slot)
+            ]
+            if any(trial.outcome for trial in trials):
+                rules: Sequence[Rule | None] = learn(trials, SURE).rules
+                for rule in rules or [None]:
+                    saves.setdefault((slot, rule), []).append(p.name)
+    return tuple(
+        Save(slot, tuple(needs), rule == (), rule or ())
+        for (slot, rule), needs in sorted(saves.items(), key=lambda item: (item[0][0], item[0][1] is None))
+    )
+
+
+def form(run: Run) -> tuple[frozenset[str], int]:
+    """What a run overwrote, and how much it returned: with another form, an option makes another operator."""
+    return run.written, len(run.outs)
+
+
+def could_save(run: Run, slot: str) -> bool:
+    """Whether a run could save a slot: it has it, and floats come out."""
+    outs = [out for out in run.outs if out.kind != "none"]
+    floats = not outs or any(not out.integral for out in outs)
+    return floats and (slot in run.present or slot.startswith("result"))
 
 
 def measured_outs(op: Op, runs: Sequence[Run]) -> tuple[Out, ...]:
     """What the outputs of the runs have in common."""
-    runs = [r for r in runs if not r.empty] or runs
+    runs = [r for r in runs if not r.empty and r.changed is None] or runs
     width = Counter(len(r.outs) for r in runs).most_common(1)[0][0]
     columns = list(zip(*(r.outs for r in runs if len(r.outs) == width), strict=True))
     if len(columns) == 1 and all(out.kind == "none" for out in columns[0]):

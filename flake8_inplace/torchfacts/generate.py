@@ -21,24 +21,15 @@ with dropout keeps query, key, value and output.
 from __future__ import annotations
 
 import argparse
-import collections
-import datetime
-import decimal
 import difflib
-import fractions
 import inspect
-import io
 import json
-import logging
-import pathlib
-import queue
 import random
 import re
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +37,12 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
 from . import handwritten, layer_recipes, recipes, refusals, refused
-from .execution import Overload, measure, measured_outs, measured_saves, moved
-from .ops import FORMAT, TABLE, Op, Out, Param, Save, format_op, parse_condition, parse_op
+from .execution import Overload, bind, measure, measured_outs, measured_saves, moved, run_each, vary
+from .learning import Trial, learn, simple
+from .ops import FORMAT, TABLE, Op, Out, Param, format_condition, format_op, parse_condition, parse_op, parse_save
 from .schemas import callable_for, python_params, python_table, schema_table, split_options
+from .variations import candidates
+from .words import method_words
 
 
 def build(verbose: bool = False) -> dict[Path, dict[str, Any]]:
@@ -127,6 +121,8 @@ def calls(table: dict[str, list[Overload]]) -> Iterator[Sample]:
                 if table[name][0].op.inplace:
                     yield table[f"{name}(inplace)"], callable_for(name), args, {**kwargs, "inplace": True}
     for name, overloads in table.items():
+        if name.startswith("torch.ops.aten._"):
+            continue  # private operators do not check what they are given
         for o in overloads:
             for args, kwargs in improvised_calls(o.op):
                 if o.runs:
@@ -157,7 +153,9 @@ def opinfo_names(info: Any) -> Iterator[str]:
     for name in dict.fromkeys(entry.name for entry in (info, *info.aliases)):
         yield f"torch.{name}"
         if "." not in name:
-            yield from (f"torch.nn.functional.{name}", f"Tensor.{name}", f"Tensor.{name}_")
+            yield from (f"torch.nn.functional.{name}", f"Tensor.{name}", f"Tensor.{name}_", f"torch.ops.aten.{name}")
+        elif name.startswith("nn.functional."):
+            yield f"torch.ops.aten.{name.removeprefix('nn.functional.')}"
         elif name.startswith(("special.", "linalg.")):
             yield f"Tensor.{name.partition('.')[2]}"
 
@@ -207,33 +205,26 @@ def finish(o: Overload, siblings: Sequence[Overload] = ()) -> Op:
     """Lay what was measured over what the schema says."""
     op = o.op
     if not o.exact and o.runs:
-        written = {name for r in o.runs for name in r.written}
+        written = {name for r in o.runs if r.changed is None for name in r.written}
         writes = op.writes or tuple(p.name for p in op.params if p.name in written)
         op = replace(op, saves=measured_saves(op, o.runs), writes=writes)
-    if op.name.startswith("_foreach_"):
-        op = replace(op, saves=())  # optimizers call them without grad; only what they overwrite is told
-    if op.name in handwritten.UNSURE:
-        op = replace(op, saves=tuple(replace(save, sure=False) for save in op.saves))
-    op = replace(op, saves=tuple(made for save in op.saves for made in conditional(op, save)))
+    if any(p.name == handwritten.UNSURE.get(op.name) and not p.optional for p in op.params):
+        op = replace(op, saves=tuple(dict.fromkeys(replace(save, sure=False, when=()) for save in op.saves)))
+    if op.name in handwritten.ON_DEVICE:
+        op = replace(op, saves=(*op.saves, *map(parse_save, handwritten.ON_DEVICE[op.name].split())))
     if op.name in handwritten.IDENTITY:
         op = replace(op, identity=tuple(map(parse_condition, handwritten.IDENTITY[op.name].split())))
+    op = replace(op, saves=tuple(save for save in op.saves if save.slot not in op.writes))
     op = replace(op, outs=tuple(finish_outs(o, siblings)))
     if op.outs and not op.writes and not any(out.differentiable for out in op.outs):
         op = replace(op, saves=())  # what was saved on the way goes with the graph, which nothing holds
     return op
 
 
-def conditional(op: Op, save: Save) -> list[Save]:
-    """Return a save once for each condition that leads to it."""
-    text = handwritten.CONDITIONS.get((op.name, save.slot))
-    if text is None:
-        return [save]
-    return [replace(save, sure=False, when=parse_condition(way)) for way in text.split("/")]
-
-
 def finish_outs(o: Overload, siblings: Sequence[Overload]) -> Iterator[Out]:
     op = o.op
-    runs = [r for r in o.runs if r.requires is not None or not o.exact]  # integers say nothing about floats
+    runs = [r for r in o.runs if r.changed is None]
+    runs = [r for r in runs if r.requires is not None or not o.exact]  # integers say nothing about floats
     seen = measured_outs(op, runs) if runs else None
     outs = op.outs or seen or ()
     for i, out in enumerate(outs):
@@ -275,10 +266,10 @@ def sibling_outs(o: Overload, siblings: Sequence[Overload], index: int) -> Itera
 def module_facts() -> dict[str, dict[str, Any]]:
     facts = {}
     for name in layer_recipes.MODULES:
-        module = built(name)
         entry = constructor(name)
-        entry["parameters"] = " ".join(n for n, _ in module.named_parameters())
-        entry["buffers"] = " ".join(n for n, _ in module.named_buffers())
+        variants = module_variants(name)
+        entry["parameters"] = " ".join(parameter_words(variants))
+        entry["buffers"] = " ".join(n for n, _ in variants[0].module.named_buffers())
         entry |= {form: format_op(finish(overload)) for form, overload in module_overloads(name).items()}
         facts[f"torch.nn.{name}"] = entry
     for name, model in layer_recipes.LIKE.items():
@@ -287,38 +278,122 @@ def module_facts() -> dict[str, dict[str, Any]]:
 
 
 def constructor(name: str) -> dict[str, Any]:
-    parameters = list(inspect.signature(getattr(torch.nn, name).__init__).parameters.values())[1:]
-    init = layer_recipes.INIT.get(name) or {p.name: p.default for p in parameters}
-    constants = {k: v for k, v in init.items() if v is None or isinstance(v, (bool, int, float, str))}
+    init = constructor_defaults(name)
+    constants = {k: v for k, v in init.items() if is_constant(v)}
     return {"init": " ".join(init), "defaults": constants}
 
 
-def built(name: str, **options: Any) -> torch.nn.Module:
+def constructor_defaults(name: str) -> dict[str, Any]:
+    parameters = list(inspect.signature(getattr(torch.nn, name).__init__).parameters.values())[1:]
+    return layer_recipes.INIT.get(name) or {p.name: p.default for p in parameters}
+
+
+def is_constant(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str))
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A module, how it was built, and what was changed from the first way to build it."""
+
+    module: torch.nn.Module
+    settings: dict[str, Any]
+    changed: str | None = None
+    flag: bool = False  # what was changed is on or off
+
+
+MOST_PARAMETERS = 12  # of modules that are built in several ways; larger ones are made of these
+
+
+def module_variants(name: str, **options: Any) -> list[Variant]:
+    """A module as its recipe builds it, and with each argument of its constructor changed."""
     recipe = layer_recipes.MODULES[name]
+    defaults = constructor_defaults(name)
+    given = {**dict(zip(defaults, recipe.args, strict=False)), **recipe.kwargs, **options}
+    first = built(name, given)
+    variants = [Variant(first, settings(defaults, given))]
+    evaluated = built(name, given).eval()
+    variants.append(Variant(evaluated, {**settings(defaults, given), "training": False}, "training"))
+    if len(list(first.parameters())) > MOST_PARAMETERS:
+        return variants
+    for option in defaults:
+        was = given.get(option, defaults[option])
+        for value in candidates(Param(option, "other", True), was, type(first)) if is_constant(was) else ():
+            try:
+                module = built(name, {**given, option: value})
+            except Exception:  # of any kind: the constructor does not take this value
+                continue
+            changed = settings(defaults, {**given, option: value})
+            variants.append(Variant(module, changed, f"init.{option}", isinstance(was, bool)))
+    return variants
+
+
+def settings(defaults: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """How a module was built, as conditions speak of it."""
+    chosen = {k: v for k, v in defaults.items() if is_constant(v)} | given
+    return {"training": True, **{f"init.{option}": simple(value) for option, value in chosen.items()}}
+
+
+def built(name: str, given: dict[str, Any]) -> torch.nn.Module:
     torch.manual_seed(0)
-    module: torch.nn.Module = getattr(torch.nn, name)(*recipe.args, **recipe.kwargs, **options)
+    module: torch.nn.Module = getattr(torch.nn, name)(**given)
     return module
 
 
+def parameter_words(variants: Sequence[Variant]) -> Iterator[str]:
+    """The parameters of a module, each with the arguments of its constructor that it depends on."""
+    chosen = [v for v in variants if v.changed is None or v.flag]
+    names = dict.fromkeys(n for v in chosen for n, _ in v.module.named_parameters())
+    for name in names:
+        trials = [
+            Trial(v.settings, name in dict(v.module.named_parameters()), 0, v.changed)
+            for v in variants
+            if v.changed is None or v.flag
+        ]
+        for rule in learn(trials, 1.0).rules:
+            yield name + "~" * bool(rule) + "&".join(format_condition(c).removeprefix("init.") for c in rule)
+
+
 def module_overloads(name: str, device: str = "cpu") -> dict[str, Overload]:
-    """What a module does when it runs: as "op", and as "inplace" where it can be built so."""
-    overloads = {"op": module_overload(name, built(name), device)}
+    """What a module does when it runs: as "op", and as "inplace" or with "indices" where it can be built so."""
+    overloads = {"op": module_overload(name, device)}
     if name in layer_recipes.INPLACE_MODULES:
-        overloads["inplace"] = module_overload(name, built(name, inplace=True), device)
+        overloads["inplace"] = module_overload(name, device, inplace=True)
+    if "return_indices" in constructor_defaults(name):
+        overloads["indices"] = module_overload(name, device, return_indices=True)
     return overloads
 
 
-def module_overload(name: str, module: torch.nn.Module, device: str) -> Overload:
-    """Run a module as a function of its inputs and of the tensors it holds."""
+def module_overload(name: str, device: str, **options: Any) -> Overload:
+    """Run a module, and its variants, as a function of its inputs and of the tensors it holds."""
     recipe = layer_recipes.MODULES[name]
-    module = module.to(device)
+    variants = module_variants(name, **options)
+    module = variants[0].module
     forward = parse_op(f"x|{recipe.forward}").params if recipe.forward else python_params(type(module).forward)[1:]
-    held = module_tensors(module)
-    overload = Overload(Op(name, (*forward, *(Param(n, "tensor", kwonly=True) for n in held))), False)
-    torch.manual_seed(0)
-    for args, kwargs in recipe.calls():
-        measure([overload], module_function(module), moved(args, device), {**moved(kwargs, device), **held})
+    held = dict.fromkeys(n for v in variants if v.changed is None or v.flag for n in module_tensors(v.module))
+    overload = Overload(Op(name, (*forward, *(Param(n, "tensor", True, kwonly=True) for n in held))), False)
+    for variant in variants:
+        run_variant(overload, variant, recipe.calls, device)
+    required = tuple(replace(p, optional=p.optional and p.name not in held) for p in overload.op.params)
+    overload.op = replace(overload.op, params=required)
     return overload
+
+
+def run_variant(
+    overload: Overload, variant: Variant, sample: Callable[[], Sequence[recipes.Call]], device: str
+) -> None:
+    module = variant.module.to(device)
+    tensors, function = module_tensors(module), module_function(module)
+    overload.settings = variant.settings
+    torch.manual_seed(0)
+    for number, (args, kwargs) in enumerate(sample()):
+        args, kwargs = moved(args, device), {**moved(kwargs, device), **tensors}
+        bound = bind(overload.op, args, kwargs)
+        if bound is not None:
+            overload.calls = number
+            overload.runs += run_each(overload, function, args, kwargs, bound, variant.changed)
+            if variant.changed is None:
+                vary(overload, function, args, kwargs)
 
 
 def module_tensors(module: torch.nn.Module) -> dict[str, torch.Tensor]:
@@ -333,38 +408,6 @@ def module_function(module: torch.nn.Module) -> Callable[..., Any]:
         return torch.func.functional_call(module, state, args, kwargs)
 
     return run
-
-
-# -- names of methods
-
-# Having an attribute of one of these proves nothing.
-OTHER_TYPES: tuple[Any, ...] = (
-    *(torch.nn.Module, torch.optim.Optimizer, torch.distributions.Distribution, torch.nn.utils.rnn.PackedSequence),
-    type(torch.zeros(1).numpy()),
-    *(list, dict, set, tuple, str, bytes, bytearray, int, float, complex, memoryview, slice, range),
-    *(collections.deque, collections.Counter, collections.OrderedDict, decimal.Decimal, fractions.Fraction),
-    *(datetime.datetime, datetime.timedelta, pathlib.Path, re.Pattern, re.Match, io.TextIOWrapper, io.BytesIO),
-    *(logging.Logger, argparse.Namespace, argparse.ArgumentParser),
-    *(threading.Thread, threading.Event, queue.Queue, random.Random),
-)
-
-
-def method_words(table: dict[str, list[Op]]) -> dict[str, str]:
-    """Names of Tensor methods by what they tell the analysis."""
-    methods = {n for n in dir(torch.Tensor) if not n.startswith("_")}
-    others = {n for kind in OTHER_TYPES for n in dir(kind)} | set(handwritten.NOT_PROOF)
-    known = {n: table[f"Tensor.{n}"] for n in methods if f"Tensor.{n}" in table}
-    writers = {n for n, ops in known.items() if any("self" in op.writes for op in ops)}
-    tensorless = {n for n, ops in known.items() if not any(op.outs for op in ops)}
-    words = {
-        "tensor_methods": methods,
-        # Files have a detach too, which hardly anybody calls.
-        "tensor_only_methods": methods - others | {"detach"},
-        "scalar_methods": tensorless | methods & set(handwritten.SCALARS),
-        "inplace_methods": writers,
-        "no_bump_methods": {n for n in known if n.endswith("_")} - writers,
-    }
-    return {key: " ".join(sorted(names)) for key, names in words.items()}
 
 
 # -- the file

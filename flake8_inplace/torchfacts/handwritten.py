@@ -9,12 +9,13 @@ from __future__ import annotations
 # Names that are no op, or that ordinary programs never call.
 SKIP = (
     r"torch\.(set_|get_|is_autocast|is_(anomaly|grad|inference_mode|warn|vulkan|deterministic)|fbgemm|miopen|cudnn|mkldnn|quantize"
-    r"|quantized|fake_quantize|q_|int_repr|dequantize|sym_|_foobar|ccol|crow|col_|row_indices|sspaddmm|smm|hspmm|batch_norm_|native_norm"
+    r"|quantized|q_|int_repr|dequantize|sym_|_foobar|ccol|crow|col_|row_indices|sspaddmm|smm|hspmm|batch_norm_|native_norm"
     r"|choose_qparams|fused_moving|compile|cond$|while_loop|classproperty|typename|vmap|use_det|thread_safe|prepare_multi|profiler"
     r"|save$|load$|are_det|compiled_with|seed$|initial_seed|manual_seed|resize_as_sparse|empty_quantized|embedding_renorm_"
     r"|(gru|lstm|rnn_tanh|rnn_relu|embedding_bag)$|eig$|lstsq$|matrix_rank$|solve$|symeig$|indices_copy|values_copy|promote_types|can_cast|result_type|lobpcg)"
     r"|torch\.nn\.functional\.(assert_int|boolean_dispatch|handle_torch|scaled_mm|scaled_grouped|grouped_mm|has_torch)"
     r"|torch\.nn\.init\.calculate_gain"
+    r"|torch\.ops\.aten\.(_nested|_sparse|_to_sparse|_test|_fake|_fused_moving|_mps|_lstm_mps|_mkldnn|mkldnn|_nnpack|_cudnn_init)"
     r"|Tensor\.(eig|lstsq|solve|symeig|ccol|crow|col_|row_indices|sspaddmm|smm|sparse_resize|q_|qscheme|int_repr|dequantize"
     r"|resize_as_sparse|indices|values|to_sparse_|record_stream|is_set_to|is_same_size|retain_grad|to_mkldnn)"
 )
@@ -187,10 +188,6 @@ ROWS["Tensor.unique_consecutive"] = tuple(row.replace("input:T", "self:T") for r
 
 # An option that changes what the op does makes another overload: one without it, one with it.
 OPTIONS: dict[str, str] = {
-    "torch.nn.functional.scaled_dot_product_attention": "dropout_p",
-    "torch.nn.functional.gumbel_softmax": "hard",
-    "torch.nn.functional.kl_div": "log_target",
-    "torch.nn.functional.poisson_nll_loss": "log_input",
     **{f"torch.nn.functional.{kind}max_pool{n}d": "return_indices" for n in (1, 2, 3) for kind in ("", "adaptive_")},
     **{f"torch.nn.functional.fractional_max_pool{n}d": "return_indices" for n in (2, 3)},
     **{f"torch.fft.{name}": "n" for name in ("fft", "ifft", "rfft", "ihfft")},
@@ -214,22 +211,26 @@ KINDS: dict[str, str] = {
     **dict.fromkeys(("unflatten", "view", "as_strided", "numpy_T", "matrix_H", "mT", "mH", "adjoint"), "view"),
 }
 
-# Saves that depend on values which nothing here describes: they are not used.
-UNSURE = {"linear_cross_entropy"}
+# Saves that hang on how an option compares with a size: a transform that cuts its input saves it, one that pads it
+# does not.
+UNSURE: dict[str, str] = {
+    **{f"fft.{name}": "n" for name in ("fft", "ifft", "rfft", "ihfft")},
+    **{f"fft.{name}": "s" for name in ("rfft2", "rfftn", "ihfft2", "ihfftn")},
+}
 
-# Saves that depend on the value of an option, by the short name of the op and the slot; "/" separates alternatives.
-# Pooling to size 1 is a mean, which saves nothing. The 2-norm and the nuclear norm of a matrix come from singular
-# values, which save other things; along one dimension it is the norm of vectors.
-CONDITIONS: dict[tuple[str, str], str] = {
-    ("pad", "input"): "mode=reflect,replicate",
-    ("interpolate", "input"): "mode=area",
-    ("upsample", "input"): "mode=area",
-    ("Upsample", "input"): "init.mode=area",
-    **{("KLDivLoss", slot): "init.log_target!=true" for slot in ("input", "target")},
-    ("linalg.norm", "self"): "ord!=2,-2,nuc/dim=-3,-2,-1,0,1,2,3",
-    **{(f"adaptive_avg_pool{n}d", "input"): "output_size!=1" for n in (1, 2, 3)},
-    **{(f"adaptive_avg_pool{n}d", "self"): "output_size!=1" for n in (1, 2, 3)},
-    **{(f"AdaptiveAvgPool{n}d", "input"): "init.output_size!=1" for n in (1, 2, 3)},
+# Saves that CUDA's kernels alone make, by short name: cuDNN's recurrent layers, fused cells, attention with dropout.
+# They were seen in traces of the CUDA build; on a CPU nothing shows them.
+_CELL = "self.weight_ih,self.weight_hh,self.bias_ih,self.bias_hh"
+_LAYER = "self.weight_ih_l0,self.weight_hh_l0,self.bias_ih_l0,self.bias_hh_l0"
+ON_DEVICE: dict[str, str] = {
+    **dict.fromkeys(("RNN", "GRU"), f"result<input,hx,{_LAYER}@cuda"),
+    "LSTMCell": f"result1<input,hx,{_CELL}@cuda",
+    "lstm_cell": "result1<input,hx,w_ih,w_hh,b_ih,b_hh@cuda",
+    "rms_norm": "input<weight@cuda weight<weight@cuda",
+    "RMSNorm": "x<self.weight@cuda self.weight<self.weight@cuda",
+    "scaled_dot_product_attention": " ".join(
+        f"{slot}<query,key,value@cuda~dropout_p!=0,null" for slot in ("key", "query", "result")
+    ),
 }
 
 # When an op returns its first argument itself, by its short name.

@@ -106,6 +106,7 @@ MODULES: dict[str, Module] = {
     "CosineEmbeddingLoss": Module(calls=_loss(lambda: f(3, 4), lambda: torch.ones(3))),
     "TripletMarginLoss": Module(calls=_loss(lambda: f(3, 4), lambda: f(3, 4))),
     "TripletMarginWithDistanceLoss": Module(calls=_loss(lambda: f(3, 4), lambda: f(3, 4))),
+    "LinearCrossEntropyLoss": Module(4, 3, calls=lambda: [call(f(3, 4), i(3))]),
     "CTCLoss": Module(calls=RECIPES["torch.nn.functional.ctc_loss"]),
     "RNN": Module(4, 3, calls=lambda: [call(f(5, 2, 4)), call(f(5, 2, 4), f(1, 2, 3))], forward="input:T hx:T?"),
     "GRU": Module(4, 3, calls=lambda: [call(f(5, 2, 4)), call(f(5, 2, 4), f(1, 2, 3))], forward="input:T hx:T?"),

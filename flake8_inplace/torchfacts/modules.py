@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from .ops import Op, parse_op, table
+from .ops import Condition, Op, parse_condition, parse_op, table
 
 Constant = bool | int | float | str | None
 
@@ -17,14 +18,22 @@ class ModuleFact:
     name: str
     init: tuple[str, ...]  # constructor parameters in order
     defaults: tuple[tuple[str, Constant], ...]  # those of them with a constant default
-    parameters: tuple[str, ...]  # attributes that are an nn.Parameter, as built with the defaults
+    parameters: tuple[str, ...]  # attributes that are an nn.Parameter, however it is built
+    when: dict[str, tuple[tuple[Condition, ...], ...]]  # those that some instances lack: the conditions that lead there
     buffers: tuple[str, ...]
     op: Op
     inplace: Op | None  # the op of an instance built with inplace=True
+    indices: Op | None  # with return_indices=True
 
     def default(self, name: str) -> Constant:
         """The constant default of a constructor parameter; None if it has none."""
         return dict(self.defaults).get(name)
+
+    def has(self, parameter: str, options: Mapping[str, Constant]) -> bool:
+        """Whether an instance that was built with these arguments, and else the defaults, has a parameter."""
+        chosen = {**dict(self.defaults), **options}
+        ways = self.when.get(parameter, ((),))
+        return any(all(condition.holds(chosen.get(condition.option)) for condition in way) for way in ways)
 
 
 @cache
@@ -33,14 +42,21 @@ def lookup(name: str) -> ModuleFact | None:
     entry = table()["modules"].get(name)
     if entry is None:
         return None
+    words = [word.partition("~") for word in entry["parameters"].split()]
+    when: dict[str, tuple[tuple[Condition, ...], ...]] = {}
+    for parameter, _, conditions in words:
+        if conditions:
+            when[parameter] = (*when.get(parameter, ()), tuple(map(parse_condition, conditions.split("&"))))
     return ModuleFact(
         name=name.rpartition(".")[2],
         init=tuple(entry["init"].split()),
         defaults=tuple(entry["defaults"].items()),
-        parameters=tuple(entry["parameters"].split()),
+        parameters=tuple(dict.fromkeys(parameter for parameter, _, _ in words)),
+        when=when,
         buffers=tuple(entry["buffers"].split()),
         op=parse_op(entry["op"]),
         inplace=parse_op(entry["inplace"]) if "inplace" in entry else None,
+        indices=parse_op(entry["indices"]) if "indices" in entry else None,
     )
 
 

@@ -55,7 +55,8 @@ class Save:
     slot: str  # a Param.name, or "result", "result1", ...: the output of that index
     needs: tuple[str, ...]  # kept when any of these parameters requires grad
     sure: bool = True  # False: kept for some option values of this overload only
-    when: Condition | None = None  # for which ones, where that is known
+    when: tuple[Condition, ...] = ()  # for which ones, where that is known: all of these hold
+    device: str = ""  # made by the kernels of this device only, such as cuda
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +171,27 @@ def lookup(name: str) -> tuple[Op, ...]:
     """The overloads of `name` ("torch.mul", "Tensor.mul_", ...) in the order to try; () if it is unknown."""
     data = table()
     try:
-        rows = [parse_op(data["rows"][i]) for i in data["names"].get(name, ())]
+        rows = [parse_op(data["rows"][i]) for i in data["names"].get(name) or _of_dispatcher(name)]
     except (LookupError, TypeError, ValueError) as error:
         raise FactsError(f"{TABLE}: unreadable row for {name} ({error}); reinstall flake8-inplace") from error
     if not name.startswith("Tensor."):
         rows = [_as_function(op) for op in rows]
     return tuple(rows)
+
+
+_DISPATCHER = "torch.ops.aten."
+_BOUND = ("torch.", "torch.nn.functional.", "Tensor.")
+
+
+def _of_dispatcher(name: str) -> list[int]:
+    """The rows of an operator called as `torch.ops.aten.mul.Tensor`: those of its Python binding."""
+    if not name.startswith(_DISPATCHER):
+        return []
+    known: dict[str, list[int]] = table()["names"]
+    base = name.removeprefix(_DISPATCHER).partition(".")[0]
+    package, _, rest = base.partition("_")
+    ways = [f"{_DISPATCHER}{base}", f"torch.{package}.{rest}", *(f"{bound}{base}" for bound in _BOUND)]
+    return next((known[way] for way in ways if way in known), [])
 
 
 def names() -> frozenset[str]:
@@ -219,7 +235,7 @@ def parse_op(row: str) -> Op:
     - params: `self:T` a tensor, `tensors:L` several, a bare `dim` anything else; `?` optional, a leading `*` varargs; a
       lone `*` starts the keyword-only ones.
     - saves: `other<self,out` slot and needs, a trailing `~` if not sure, or `~mode=area,linear`, `~output_size!=1` if
-      it depends on the value of an option.
+      it depends on the value of an option; `&` joins conditions. `@cuda` if only that device makes it.
     - outs: `fresh`, `view(self)`; `!` never requires grad, `#` nor is it of floats, `[]` a list.
     - identity: conditions such as `p=0`, any of which makes it return its first argument itself.
     """
@@ -229,7 +245,7 @@ def parse_op(row: str) -> Op:
     return Op(
         name=name,
         params=_params(params),
-        saves=tuple(_save(word) for word in saves),
+        saves=tuple(parse_save(word) for word in saves),
         writes=tuple(writes),
         outs=tuple(_out(word) for word in outs),
         inplace=inplace[0] if inplace else None,
@@ -253,10 +269,13 @@ def _params(words: list[str]) -> tuple[Param, ...]:
     return tuple(params)
 
 
-def _save(word: str) -> Save:
+def parse_save(word: str) -> Save:
+    """Read `slot<needs@device~condition`."""
     word, tilde, condition = word.partition("~")
+    word, _, device = word.partition("@")
     slot, _, needs = word.partition("<")
-    return Save(slot, tuple(needs.split(",")), not tilde, parse_condition(condition) if condition else None)
+    when = tuple(map(parse_condition, condition.split("&"))) if condition else ()
+    return Save(slot, tuple(needs.split(",")), not tilde, when, device)
 
 
 def parse_condition(text: str) -> Condition:
@@ -272,9 +291,17 @@ def _constant(word: str) -> Any:
         return word
 
 
-def _format_condition(when: Condition) -> str:
+def format_condition(when: Condition) -> str:
+    """Write a condition; the inverse of `parse_condition`."""
     values = (value if isinstance(value, str) else json.dumps(value) for value in when.values)
     return f"{when.option}{'!' * when.negated}={','.join(values)}"
+
+
+def format_save(save: Save) -> str:
+    """Write a save; the inverse of `parse_save`."""
+    device = f"@{save.device}" if save.device else ""
+    conditions = "&".join(map(format_condition, save.when))
+    return f"{save.slot}<{','.join(save.needs)}{device}{'' if save.sure else '~'}{conditions}"
 
 
 def _out(word: str) -> Out:
@@ -310,15 +337,12 @@ def format_op(op: Op) -> str:
             params.append("*")
         mark = f":{letter[p.kind]}" if letter[p.kind] else ""
         params.append(f"{'*' * p.varargs}{p.name}{mark}{'?' * p.optional}")
-    saves = [
-        f"{s.slot}<{','.join(s.needs)}{'' if s.sure else '~'}{_format_condition(s.when) if s.when else ''}"
-        for s in op.saves
-    ]
+    saves = map(format_save, op.saves)
     outs = [
         f"{o.kind}{f'({o.of})' if o.of else ''}{'#' if o.integral else '' if o.differentiable else '!'}{'[]' * o.many}"
         for o in op.outs
     ]
-    identity = map(_format_condition, op.identity)
+    identity = map(format_condition, op.identity)
     fields = [op.name, *map(" ".join, (params, saves, op.writes, outs)), op.inplace or "", " ".join(identity)]
     while fields and not fields[-1]:
         fields.pop()

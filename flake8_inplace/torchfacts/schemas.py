@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch.masked
 import torchgen
 from torchgen.api.autograd import DifferentiabilityInfo
 from torchgen.api.autograd import NativeFunctionWithDifferentiabilityInfo as Native
@@ -36,6 +37,8 @@ MODULES = {
     "torch.fft": torch.fft,
     "torch.special": torch.special,
     "torch.nn.init": torch.nn.init,
+    "torch.masked": torch.masked,
+    "torch.ops.aten": torch.ops.aten,
 }
 
 
@@ -86,6 +89,8 @@ def schema_table() -> dict[str, list[Overload]]:
     for native in native_functions():
         overload = schema_overload(native)
         for name in schema_names(native.func):
+            if name.startswith("torch.ops.aten._") and not overload.exact:
+                continue  # a part of another operator, of which no table says anything
             if name.startswith("Tensor."):
                 table[name].append(self_first(overload))
                 continue
@@ -114,7 +119,12 @@ def native_functions() -> Iterator[Native]:
 
 
 def schema_names(f: NativeFunction) -> Iterator[str]:
-    """The public Python names a schema is reached by."""
+    """The Python names a schema is reached by; the dispatcher's where it has no public one."""
+    found = list(public_names(f))
+    yield from found or [f"torch.ops.aten.{f.func.name.name}"]
+
+
+def public_names(f: NativeFunction) -> Iterator[str]:
     base = str(f.func.name.name)
     if Variant.method in f.variants and is_public(base) and is_binding(f"Tensor.{PROPERTIES.get(base, base)}"):
         yield f"Tensor.{PROPERTIES.get(base, base)}"
@@ -259,7 +269,7 @@ def python_table() -> dict[str, list[Overload]]:
     """Functions written in Python, and those bound by hand."""
     table = {}
     for path, module in MODULES.items():
-        for short, function in inspect.getmembers(module, inspect.isfunction):
+        for short, function in inspect.getmembers(module, inspect.isfunction) if path != "torch.ops.aten" else ():
             if not short.startswith("_"):
                 table[f"{path}.{short}"] = [Overload(Op(short, python_params(dispatched(function))), False)]
     for name, signatures in handwritten.SIGNATURES.items():

@@ -1,0 +1,278 @@
+"""Programs of one operator, for every name of the table of facts: `python -m tests.generated.operators --seed 1`.
+
+Each calls one operator or module on small tensors, overwrites one of its arguments or results, and runs a backward
+pass. torch says whether that raises; the linter has to say the same. The calls are those of op_db, and with `--varied`
+the same calls with one option changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from flake8_inplace.torchfacts import execution, generate, layer_recipes, modules, ops, schemas, variations
+from flake8_inplace.torchfacts.ops import Op
+
+from .compare import compare
+
+MOST = 200  # elements of a tensor that is written out
+HEADER = "import torch\nimport torch.masked\nimport torch.nn.functional as F\nfrom torch import nn\n\ndef program():\n"
+
+
+class Unwritable(ValueError):
+    """A call that has no short text."""
+
+
+def literal(value: Any) -> str:
+    """An argument that is no tensor, as text."""
+    if isinstance(value, (list, tuple)):
+        inner = ", ".join(map(literal, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' * (len(value) == 1)})"
+    if isinstance(value, float):
+        return repr(value) if value == value and abs(value) != float("inf") else f"float('{value}')"
+    if value is None or isinstance(value, (bool, int, str, torch.dtype)):
+        return repr(value)
+    if isinstance(value, slice):
+        return f"slice({value.start!r}, {value.stop!r}, {value.step!r})"
+    raise Unwritable(type(value).__name__)
+
+
+def tensor(value: torch.Tensor) -> str:
+    if value.layout != torch.strided or value.numel() > MOST or value.is_quantized or not value.numel():
+        raise Unwritable("tensor")
+    values = value.tolist()
+    text = repr(values).replace("nan", "float('nan')").replace("inf", "float('inf')")
+    return f"torch.tensor({text}, dtype={value.dtype})"
+
+
+class Writer:
+    """The text of one call: each tensor a variable of its own, those of one parameter made from leaves."""
+
+    def __init__(self, requiring: Sequence[torch.Tensor]) -> None:
+        self.requiring = {id(t) for t in requiring}
+        self.lines: list[str] = []
+        self.names: dict[int, str] = {}
+
+    def write(self, value: Any) -> str:
+        if isinstance(value, torch.Tensor):
+            return self.variable(value)
+        if isinstance(value, (list, tuple)) and any(isinstance(v, torch.Tensor) for v in value):
+            inner = ", ".join(map(self.write, value))
+            return f"[{inner}]" if isinstance(value, list) else f"({inner},)"
+        return literal(value)
+
+    def variable(self, value: torch.Tensor) -> str:
+        if id(value) in self.names:
+            raise Unwritable("the same tensor twice")
+        name = self.names[id(value)] = f"x{len(self.names)}"
+        if id(value) in self.requiring:
+            self.lines += [f"w{name[1:]} = {tensor(value)}.requires_grad_()", f"{name} = w{name[1:]} * 1"]
+        else:
+            self.lines.append(f"{name} = {tensor(value)}")
+        return name
+
+
+def programs_of(
+    name: str, op: Op, args: Sequence[Any], kwargs: dict[str, Any], rng: random.Random, built: str = ""
+) -> Iterator[str]:
+    """A program for one parameter that requires grad and one tensor that is overwritten, at random."""
+    bound = execution.bind(op, args, dict(kwargs.items()))
+    if bound is None:
+        return
+    held = {p: found for p, v in bound.items() if (found := execution.tensors_in(v))}
+    own = [p.name for p in op.params if p.name.startswith("self.")]
+    floats = [p for p, found in held.items() if any(map(execution.is_float, found)) and p not in own]
+    if not floats and not own:
+        return
+    requires = rng.choice(floats) if floats else None
+    slots = [p for p in held if p not in op.writes and p not in own]
+    slots += [f"result{i or ''}" for i in range(len(op.outs))] * 2
+    if not slots:
+        return
+    slot = rng.choice(slots)
+    requiring = [t for t in held.get(requires, ()) if execution.is_float(t)] if requires else []
+    writer = Writer(requiring)
+    try:
+        text = call_text(name, writer, args, kwargs, built)
+        lines = [*writer.lines, *([f"layer = {built}"] if built else []), f"y = {text}"]
+        targets = [writer.names[id(t)] for t in held[slot]] if slot in held else [output(op, slot)]
+    except (Unwritable, KeyError):
+        return
+    target = targets[0]
+    write = rng.choice(("{}.zero_()", "{}.mul_(2)", "{}[...] = 0", "{} *= 2")).format(target)
+    lines.append(write)
+    lines += backward(name, op, writer)
+    yield HEADER + "".join(f"    {line}\n" for line in lines)
+
+
+def output(op: Op, slot: str) -> str:
+    index = int(slot[6:] or 0)
+    name = "y" if len(op.outs) == 1 else f"y[{index}]"
+    return f"{name}[0]" if op.outs[index].many else name
+
+
+def backward(name: str, op: Op, writer: Writer) -> Iterator[str]:
+    """Lines that run the backward pass from what the operator returned, or overwrote."""
+    if not op.outs:
+        yield f"{next(iter(writer.names.values()))}.abs().sum().backward()"
+        return
+    parts = [output(op, f"result{i or ''}") for i, out in enumerate(op.outs) if out.differentiable]
+    if not parts:
+        yield f"{output(op, 'result')}.abs().sum().backward()"
+        return
+    yield f"({' + '.join(f'{part}.abs().sum()' for part in parts)}).backward()"
+
+
+def call_text(name: str, writer: Writer, args: Sequence[Any], kwargs: dict[str, Any], built: str) -> str:
+    given = [writer.write(a) for a in args]
+    named = [f"{k}={writer.write(v)}" for k, v in kwargs.items() if not k.startswith("self.")]
+    if built:
+        return f"layer({', '.join([*given, *named])})"
+    if name.startswith("Tensor."):
+        method = name.removeprefix("Tensor.")
+        if method.startswith("__"):
+            return operator_text(method, given)
+        call = callable(getattr(torch.Tensor, method))
+        return f"{given[0]}.{method}" + (f"({', '.join([*given[1:], *named])})" if call else "")
+    if name.endswith("(inplace)"):
+        name, named = name.removesuffix("(inplace)"), [*named, "inplace=True"]
+    return f"{name}({', '.join([*given, *named])})"
+
+
+SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@"}
+
+
+def operator_text(method: str, given: Sequence[str]) -> str:
+    """An operator of Python as programs write it."""
+    word = method.strip("_")
+    if word in SYMBOLS and len(given) == 2:
+        return f"{given[0]} {SYMBOLS[word]} {given[1]}"
+    if word[0] == "r" and word[1:] in SYMBOLS and len(given) == 2:
+        return f"{given[1]} {SYMBOLS[word[1:]]} {given[0]}"
+    if word in ("abs", "neg", "pos"):
+        return {"abs": f"abs({given[0]})", "neg": f"-{given[0]}", "pos": f"+{given[0]}"}[word]
+    raise Unwritable(method)
+
+
+def operator_calls(seed: int, only: str) -> Iterator[tuple[str, Sequence[Any], dict[str, Any]]]:
+    """Calls for every name of the table of operators that contains a text."""
+    names = frozenset(name for name in ops.names() if only in name)
+    reached: set[str] = set()
+    for found, calls in generate.samples(names):
+        chosen = random.Random(seed).sample(calls, min(len(calls), 12))
+        for name in found:
+            reached.add(name)
+            for args, kwargs in chosen:
+                yield name, args, kwargs
+                if f"{name}(inplace)" in names:
+                    yield f"{name}(inplace)", args, kwargs
+    for name in sorted(names - reached):
+        if not name.endswith("(inplace)"):
+            for op in ops.lookup(name):
+                for args, kwargs in generate.improvised_calls(op):
+                    yield name, args, kwargs
+
+
+def operator_programs(seed: int, varied: bool, each: int, only: str = "") -> Iterator[tuple[str, str]]:
+    """Name and text of programs for the names of the table."""
+    kept: dict[str, int] = {}
+    for number, (name, args, kwargs) in enumerate(operator_calls(seed, only)):
+        rng = random.Random(f"{seed}:{name}:{number}")
+        function = schemas.callable_for(name.removesuffix("(inplace)"))
+        kwargs = generate.given(name, kwargs)
+        op = next((op for op in ops.lookup(name) if execution.bind(op, args, kwargs) is not None), None)
+        if op is None or kept.get(name, 0) >= each or "torch.nn.init" in name:
+            continue
+        ways = [("", tuple(args), dict(kwargs))]
+        if varied:
+            ways = list(variations.variations(op, args, dict(kwargs), function))
+            ways = rng.sample(ways, min(4, len(ways)))
+        for _, *call in ways:
+            for source in programs_of(name, op, *call, rng):
+                kept[name] = kept.get(name, 0) + 1
+                yield name, source
+
+
+def module_programs(seed: int, varied: bool, each: int, only: str = "") -> Iterator[tuple[str, str]]:
+    """Name and text of programs for the layers of torch.nn."""
+    for short, recipe in layer_recipes.MODULES.items():
+        fact = modules.lookup(f"torch.nn.{short}")
+        if only not in f"torch.nn.{short}" or fact is None or len(fact.parameters) > generate.MOST_PARAMETERS:
+            continue
+        rng = random.Random(f"{seed}:{short}")
+        defaults = generate.constructor_defaults(short)
+        given = {**dict(zip(defaults, recipe.args, strict=False)), **recipe.kwargs}
+        ways = [given] * each
+        if varied:
+            cls = getattr(torch.nn, short)
+            ways = [
+                {**given, option: value}
+                for option, default in defaults.items()
+                if generate.is_constant(default) and option != "inplace"
+                for value in variations.candidates(ops.Param(option, "other", True), given.get(option, default), cls)
+            ]
+            rng.shuffle(ways)
+        for options in ways[: each * 2]:
+            try:
+                built = f"nn.{short}({', '.join(f'{k}={literal(v)}' for k, v in options.items())})"
+            except Unwritable:
+                continue
+            for args, kwargs in recipe.calls():
+                op = fact.indices if options.get("return_indices") and fact.indices else fact.op
+                lenient = (replace(p, optional=p.optional or p.name.startswith("self.")) for p in op.params)
+                op = replace(op, params=tuple(lenient))
+                for source in programs_of(f"nn.{short}", op, args, kwargs, rng, built):
+                    yield f"nn.{short}", source
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Compare linter and torch on programs of every operator.")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--each", type=int, default=4, help="programs of each name")
+    parser.add_argument("--varied", action="store_true", help="change one option of each call")
+    parser.add_argument("--only", default="", help="names that contain this")
+    parser.add_argument("--show", type=int, default=0, help="print so many of the programs that they disagree on")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    started = time.perf_counter()
+    tally, wrong, shown = Counter[str](), Counter[tuple[str, str]](), 0
+    names: set[str] = set()
+    for make in (operator_programs, module_programs):
+        for name, source in make(args.seed, args.varied, args.each, args.only):
+            compared = compare(source)
+            outcome = compared.verdict.outcome
+            tally[f"{outcome}, {compared.kind}"] += 1
+            if outcome != "error":
+                names.add(name)
+            if outcome in ("saved", "clean") and compared.kind != "agree":
+                wrong[name, compared.kind] += 1
+                if shown < args.show:
+                    shown += 1
+                    print(f"# {name}: {compared.kind} {compared.flagged} {compared.note}\n{source}", flush=True)
+    print(report(tally, len(names), time.perf_counter() - started))
+    for (name, kind), count in sorted(wrong.items(), key=lambda item: (item[0][1], -item[1], item[0])):
+        print(f"{count:4} {kind}: {name}")
+
+
+def report(tally: Counter[str], names: int, seconds: float) -> str:
+    raising = sum(n for key, n in tally.items() if key.startswith("saved"))
+    clean = sum(n for key, n in tally.items() if key.startswith("clean"))
+    found, false = tally["saved, agree"], tally["clean, false alarm"]
+    return (
+        f"{names} names, {sum(tally.values())} programs in {seconds:.0f} s\n"
+        f"raising {raising}, of them flagged {found} ({100 * found / max(1, raising):.2f} %)\n"
+        f"clean {clean}, of them flagged {false} ({100 * false / max(1, clean):.2f} %)\n{dict(tally)}"
+    )
+
+
+if __name__ == "__main__":
+    main()
