@@ -112,8 +112,8 @@ def test_setup(broken):
 """
 
 
-def test_setup_and_teardown_are_watched(pytester: pytest.Pytester) -> None:
+def test_setup_and_teardown_are_watched(run, pytester: pytest.Pytester) -> None:  # type: ignore[no-untyped-def]
     pytester.makepyfile(PHASES)
-    result = pytester.runpytest("-p", PLUGIN, "--inplace", "-rA")
+    result = run("--inplace", "-k", "teardown or setup")
     result.assert_outcomes(passed=1, errors=2)
     result.stdout.fnmatch_lines(["*in test_teardown*", "*left_over.add_(1)*"])
