@@ -11,7 +11,7 @@ import libcst as cst
 from ..finding import Edit, Finding, Fix, Place
 from ..hazards.refused import LEAF_KINDS
 from ..rules import RULES
-from .heap import Facts
+from .heap import LEAF, Facts
 from .rows import rows
 from .scope import scope_around
 from .statements import (
@@ -363,6 +363,8 @@ class Form:
             return False
         if self.form in LEAF_KINDS and scope.holds_parameter(root.value):
             return False
+        if self.form == "data" and self.fact is not None and LEAF in self.fact.kinds.get(root.value, ()):
+            return False
         seen = self.read_after(root, statement) or scope.computed(root.value)  # or else the write was for the caller
         return seen and not scope.part_of_another(root.value, statement)
 
@@ -389,7 +391,9 @@ class Form:
         if fact is None or not (fact.leaf or fact.part_of_leaf) or fact.cuts:
             return False
         root = root_of(target)
-        asked = any(node.attr.value == "grad" and node.value.deep_equals(root) for node in self.module.of(cst.Attribute))
+        asked = any(
+            node.attr.value == "grad" and node.value.deep_equals(root) for node in self.module.of(cst.Attribute)
+        )
         return (asked or not self.computes_with(root)) and scope_around(self.module, target).is_number(value)
 
     def computes_with(self, root: cst.BaseExpression) -> bool:

@@ -23,6 +23,8 @@ from ..trace.trace import Trace
 ELSEWHERE = ""
 """The way by which somebody reads who holds the tensor under another name: an alias, a base, a caller, a container."""
 
+LEAF = "leaf"
+"""What a variable is that holds a leaf which requires grad: under its name people ask for the gradient."""
 _KINDS: dict[type, str] = {Tensor: "tensor", Array: "array", Tuple: "tuple", List: "list", Dict: "dict"}
 
 
@@ -101,7 +103,15 @@ def _is_custom(frame: Frame) -> bool:
 def _kinds(m: Trace, value: Value) -> Iterator[str]:
     value = m.see(value)
     for option in [option for _, option in value.options] if isinstance(value, Choice) else [value]:
-        yield _KINDS.get(type(m.see(option)), "")
+        found = m.see(option)
+        yield _KINDS.get(type(found), "")
+        if (
+            isinstance(found, Tensor)
+            and found.view is View.NONE
+            and m.cell(found).leaf
+            and m.grad(found) is not Grad.NO
+        ):
+            yield LEAF
 
 
 @events.read_variable.listen

@@ -17,7 +17,6 @@ from .syntax import (
     source_of,
 )
 
-
 #: Where the method without the underscore does not do the same: another type, other values, or an error.
 _OTHER_RESULT = frozenset(
     "eq ne lt le gt ge not_equal less less_equal greater greater_equal logical_not logical_and logical_or logical_xor "

@@ -21,11 +21,11 @@ import torch
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from generated import oracle
-from generated.programs import make_program
-
 from flake8_inplace.finding import Finding
 from flake8_inplace.fix import mend
+from flake8_inplace.rules import RULES
+from generated import oracle
+from generated.programs import make_program
 
 Run = list[tuple[torch.Tensor, ...]]
 """For each backward of a program: its roots, and the gradients in the leaves that it reached."""
@@ -86,13 +86,11 @@ def same(one: Run, other: Run) -> bool:
     if [len(each) for each in one] != [len(each) for each in other]:
         return False
     pairs = [pair for a, b in zip(one, other, strict=True) for pair in zip(a, b, strict=True)]
-    return all(
-        a.shape == b.shape and torch.allclose(a, b, rtol=1e-3, atol=1e-5, equal_nan=True) for a, b in pairs
-    )
+    return all(a.shape == b.shape and torch.allclose(a, b, rtol=1e-3, atol=1e-5, equal_nan=True) for a, b in pairs)
 
 
 def judge(source: str, unsafe: bool) -> tuple[str, str]:
-    """What a fix did to a program, and the text with it: "nothing", "right", "harmed" or "still raises"."""
+    """What a fix did to a program, and the text with it: "right", "harmed", "partly" where a finding is left."""
     mended = mend(source, every, unsafe)
     if not mended.done:
         return "nothing", source
@@ -105,6 +103,8 @@ def judge(source: str, unsafe: bool) -> tuple[str, str]:
             left = "modified by an inplace operation" in after and bool(mended.left)
             worst = "partly" if left and worst == "right" else worst if left else "still raises"
         elif not same(meant, after):
+            if any(RULES[finding.code].silent for finding, _ in mended.done):
+                return "another value", mended.text  # which was read too late, as the finding says
             if not mended.left:
                 return "harmed", mended.text
             worst = "partly"
