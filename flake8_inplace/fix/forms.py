@@ -30,6 +30,8 @@ from .statements import (
 from .syntax import (
     Module,
     detours,
+    dotted,
+    is_method,
     is_path,
     keyword,
     last_name,
@@ -64,8 +66,7 @@ class Form:
     def fixes(self) -> Iterator[Fix]:
         """Every form, the best first, none of a better grade than its rule allows."""
         allowed = RULES[self.finding.code].fix == "safe"
-        for fix in self.forms():
-            yield replace(fix, safe=fix.safe and allowed)
+        yield from (replace(fix, safe=fix.safe and allowed) for fix in self.forms())
 
     def forms(self) -> Iterator[Fix]:
         if self.form == "snapshot":
@@ -198,14 +199,13 @@ class Form:
         """The out-of-place calls, with what they return bound to the name that was overwritten."""
         path = self.module.code(root)
         start = self.module.start(statement)
-        binding = Edit(start, start, f"{path} = ")
         title = f"use the out-of-place method and assign to `{path}`"
         whole = is_statement(outer, statement) or (isinstance(statement, cst.Assign) and statement.value is outer)
         if whole and rebinds(statement, root):
             yield self.fix(title, root, statement, edits, doubt)
         elif whole:
             if self.can_rebind(root, statement) or (self.subscripted_list(root) and self.heard_by(root)):
-                yield self.fix(title, root, statement, [binding, *edits], doubt)
+                yield self.fix(title, root, statement, [Edit(start, start, f"{path} = "), *edits], doubt)
         elif isinstance(root, cst.Name) and self.heard_by(root) and not self.read_again(root, outer, statement):
             yield self.fix("use the out-of-place method", root, statement, edits, doubt)
 
@@ -261,7 +261,7 @@ class Form:
         """
         calls = [fact for fact in self.facts.values() if fact.form == "inplace"]
         heard = any(fact.ways for fact in calls) and not RULES[self.finding.code].silent
-        if any(fact.discarded or fact.cuts for fact in calls) or heard is not last:
+        if heard is not last or any(fact.discarded or fact.cuts for fact in calls):
             return
         edits = [
             without(self.module, call, flag)
@@ -305,7 +305,7 @@ class Form:
     def cloned_argument(self, call: cst.Call) -> Iterator[Fix]:
         """``x[1:].copy_(x[:-1])``."""
         for argument in call.args[:1]:
-            if isinstance(argument.value, cst.Subscript):
+            if isinstance(argument.value, cst.Subscript) and is_method(call):
                 new = cloned(self.module, argument.value)
                 yield Fix("copy the source first", True, (self.module.replaced(argument.value, new),))
 
@@ -349,7 +349,7 @@ class Form:
 
     def can_rebind(self, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> bool:
         """Whether binding the name to a new tensor does for the rest of the program what the write did."""
-        if not self.heard_by(root):
+        if not self.heard_by(root) or self.holds(root, "tuple") or self.holds(root, "list"):
             return False
         if isinstance(root, cst.Attribute):
             leaf = self.fact is not None and self.fact.leaf
@@ -363,9 +363,9 @@ class Form:
             return False
         if self.form in LEAF_KINDS and scope.holds_parameter(root.value):
             return False
-        if self.form == "data" and self.fact is not None and LEAF in self.fact.kinds.get(root.value, ()):
+        if self.form == "data" and self.holds(root, LEAF):
             return False
-        seen = self.read_after(root, statement) or scope.computed(root.value)  # or else the write was for the caller
+        seen = self.read_after(root, statement) or scope.computed(root.value)  # or else it was for the caller
         return seen and not scope.part_of_another(root.value, statement)
 
     @property
@@ -397,29 +397,18 @@ class Form:
         return (asked or not self.computes_with(root)) and scope_around(self.module, target).is_number(value)
 
     def computes_with(self, root: cst.BaseExpression) -> bool:
-        """Whether the function goes on to read a name, other than to write to parts of it."""
-        if not isinstance(root, cst.Name):
-            return True
-        behind = [use for use in scope_around(self.module, root).uses(root.value) if self._is_behind(use)]
-        return not all(self._is_written(use) for use in behind)
+        scope = scope_around(self.module, root)
+        return not isinstance(root, cst.Name) or scope.computes_with(root.value, self.finding.line)
 
-    def _is_behind(self, use: cst.Name) -> bool:
-        statement = statement_around(self.module, use)
-        line = self.module.start(statement if statement is not None else use).line
-        return line > self.finding.line
-
-    def _is_written(self, use: cst.Name) -> bool:
-        assign = statement_around(self.module, use)
-        targets = [assign.target] if isinstance(assign, cst.AugAssign) else []
-        targets += [target.target for target in assign.targets] if isinstance(assign, cst.Assign) else []
-        return any(root_of(target) is use for target in targets)
+    def holds(self, root: cst.BaseExpression, kind: str) -> bool:
+        """Whether the analysis saw a variable hold something of a kind."""
+        return self.fact is not None and kind in self.fact.kinds.get(dotted(root), ())
 
     def is_array(self, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> bool:
         """Whether a name stands for a numpy array, which has no `clone`."""
-        if isinstance(root, cst.Name) and self.fact is not None:
-            kinds = self.fact.kinds.get(root.value, set())
-            if kinds and "" not in kinds:
-                return kinds == {"array"}
+        kinds = self.fact.kinds.get(dotted(root), set()) if self.fact is not None else set()
+        if kinds and "" not in kinds:
+            return kinds == {"array"}
         return self.form == "numpy" or scope_around(self.module, statement).numpy()
 
     def is_parameter(self, name: str) -> bool:
@@ -432,6 +421,8 @@ class Form:
     def subscripted_list(self, root: cst.BaseExpression) -> bool:
         """``rows[i]`` or ``cache["h"]``: if the container is a tensor after all, the second analysis says so."""
         if not isinstance(root, cst.Subscript) or not is_path(root.value) or self.cuts:
+            return False
+        if self.holds(root.value, "tuple"):
             return False
         return not (isinstance(root.value, cst.Name) and scope_around(self.module, root).several(root.value.value))
 

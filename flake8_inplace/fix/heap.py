@@ -71,7 +71,8 @@ def note_write(m: Trace, tensor: Tensor, form: str, site: Site) -> None:
         return
     frame = m.stack.frames[-1]
     fact = facts.setdefault(site.piece.tree.place(site.node), Fact(form))
-    requires = m.grad(tensor) is not Grad.NO
+    base = tensor.cell.base  # of a view made under `no_grad`
+    requires = m.grad(tensor) is not Grad.NO or (base is not None and m.state.get(base).grad is not Grad.NO)
     fact.cuts = fact.cuts or (requires and not m.grad_mode and not any(map(_is_custom, m.stack.frames)))
     if requires and m.cell(tensor).leaf:
         whole = tensor.view is View.NONE
