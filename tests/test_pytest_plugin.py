@@ -79,3 +79,41 @@ def test_fingerprint(run) -> None:  # type: ignore[no-untyped-def]
 def test_torch_is_not_imported_without_the_option(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("import sys\n\n\ndef test_it():\n    assert 'torch' not in sys.modules\n")
     pytester.runpytest_subprocess().assert_outcomes(passed=1)
+
+
+PHASES = """
+import pytest
+import torch
+
+
+@pytest.fixture
+def left_over():
+    x = torch.ones(3, requires_grad=True)
+    y = x.exp()
+    yield y
+    with pytest.raises(RuntimeError):
+        y.sum().backward()
+
+
+@pytest.fixture
+def broken():
+    y = torch.ones(3, requires_grad=True).exp()
+    y.add_(1)
+    with pytest.raises(RuntimeError):
+        y.sum().backward()
+
+
+def test_teardown(left_over):
+    left_over.add_(1)
+
+
+def test_setup(broken):
+    pass
+"""
+
+
+def test_setup_and_teardown_are_watched(run, pytester: pytest.Pytester) -> None:  # type: ignore[no-untyped-def]
+    pytester.makepyfile(PHASES)
+    result = run("--inplace", "-k", "teardown or setup")
+    result.assert_outcomes(passed=1, errors=2)
+    result.stdout.fnmatch_lines(["*in test_teardown*", "*left_over.add_(1)*"])

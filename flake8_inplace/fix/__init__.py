@@ -19,6 +19,7 @@ from ..rules import RULES
 from .carried import carried
 from .copies import RAISING, Copies
 from .forms import Form
+from .heap import observed
 from .syntax import Module, moved
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -85,7 +86,8 @@ class Repair:
 
     def __init__(self, text: str) -> None:
         self.text = _LINE_END.sub("\n", text)
-        result = analyze(self.text)
+        with observed() as self._facts:
+            result = analyze(self.text)
         self.found = result.findings
         self._problem = result.problem
         self._module: Module | None = None
@@ -107,10 +109,11 @@ class Repair:
         if form in UPDATES:
             yield from carried(self._module, finding, partial(self._holds, finding))
             return
-        usual = Form(self._module, finding)
+        usual = Form(self._module, finding, self._facts)
         yield from usual.fixes()
         if form in RAISING:
             yield from Copies(self._module, finding, self._after).fixes(safe=usual.alone())
+        yield from usual.last_resort()
 
     def _holds(self, finding: Finding, fix: Fix) -> bool:
         """Whether the fix removes its finding, brings none, and leaves a program that can be read."""

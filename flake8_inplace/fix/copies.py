@@ -34,7 +34,10 @@ class Copies:
         self.finding = finding
         self.after = after
         nodes: list[cst.BinaryOperation | cst.Call] = [*module.of(cst.BinaryOperation), *module.of(cst.Call)]
-        self.operations = {module.start(_name_of(node)): node for node in nodes if module.fresh(node)}
+        self.operations = {module.start(_name_of(node)): node for node in nodes if self._computes(node)}
+
+    def _computes(self, node: cst.BinaryOperation | cst.Call) -> bool:
+        return self.module.fresh(node) and not (isinstance(node, cst.Call) and overwrites(node))
 
     def fixes(self, safe: bool) -> Iterator[Fix]:
         saved, edits, lines = self.finding.saved_at, list[Edit](), list[str]()

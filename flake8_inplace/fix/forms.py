@@ -11,6 +11,7 @@ import libcst as cst
 from ..finding import Edit, Finding, Fix, Place
 from ..hazards.refused import LEAF_KINDS
 from ..rules import RULES
+from .heap import LEAF, Facts
 from .rows import rows
 from .scope import scope_around
 from .statements import (
@@ -29,6 +30,8 @@ from .statements import (
 from .syntax import (
     Module,
     detours,
+    dotted,
+    is_method,
     is_path,
     keyword,
     last_name,
@@ -45,23 +48,25 @@ _CONSTRUCTORS_TRIED = 8
 #: In-place arithmetic keeps the type of the tensor; out of place, a wider operand widens the result.
 _PROMOTING = frozenset(
     "add sub subtract mul multiply div divide true_divide floor_divide pow addcmul addcdiv remainder fmod atan2 "
-    "hypot lerp addmm addmv addr baddbmm maximum minimum".split()
+    "hypot lerp addmm addmv addr baddbmm maximum minimum clamp clip clamp_max clamp_min copysign ldexp nextafter "
+    "igamma igammac xlogy heaviside arctan2 gcd lcm bitwise_and bitwise_or bitwise_xor".split()
 )
 
 
 class Form:
     """One finding in its statement, and the ways to write it that are worth trying."""
 
-    def __init__(self, module: Module, finding: Finding) -> None:
+    def __init__(self, module: Module, finding: Finding, facts: Facts) -> None:
         self.module = module
         self.finding = finding
+        self.facts = facts
+        self.fact = facts.get(finding.place)
         self.form = RULES[finding.code].kind
 
     def fixes(self) -> Iterator[Fix]:
         """Every form, the best first, none of a better grade than its rule allows."""
         allowed = RULES[self.finding.code].fix == "safe"
-        for fix in self.forms():
-            yield replace(fix, safe=fix.safe and allowed)
+        yield from (replace(fix, safe=fix.safe and allowed) for fix in self.forms())
 
     def forms(self) -> Iterator[Fix]:
         if self.form == "snapshot":
@@ -81,6 +86,13 @@ class Form:
             if self.module.start(name) == place:
                 yield from self.call(call)
                 return
+
+    def last_resort(self) -> Iterator[Fix]:
+        """What changes a value that the program may have been meant to read."""
+        for call in self.module.of(cst.Call):
+            name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+            if self.module.start(name) == self.finding.place and not keyword(call, "inplace"):
+                yield from self.constructors(last=True)
 
     def alone(self) -> bool:
         """Whether nobody else holds what is written: then it does not matter who was meant to see the write."""
@@ -107,11 +119,13 @@ class Form:
             value = f"({value})" if not statement.value.lpar else value
         root, detour = stripped(target)
         path = self.module.code(root)
+        if self.initialises(target, statement.value):
+            yield from self.under_no_grad(root, statement)
         if self.can_rebind(root, statement):
             safe = not detour and self.private(root, statement) and self.keeps_type(statement.value, root, statement)
             new = f"{path} = {path} {operator} {value}"
             yield Fix(f"write `{path} = {path} {operator} ...`", safe, (self.module.replaced(statement, new),))
-        elif isinstance(target, cst.Subscript) and self.subscripted_list(target):
+        elif isinstance(target, cst.Subscript) and self.subscripted_list(target) and self.heard_by(target):
             new = f"{path} = {path} {operator} {value}"
             yield Fix("put the new tensor into its place", False, (self.module.replaced(statement, new),))
         yield from self.clone_first(target, statement)
@@ -126,6 +140,8 @@ class Form:
             if isinstance(value, cst.Subscript) and root_of(value).deep_equals(root_of(part)):
                 yield Fix("copy the source first", True, (self.module.replaced(value, cloned(self.module, value)),))
             yield from rows(self.module, part, statement)
+            if self.initialises(part, statement.value):
+                yield from self.under_no_grad(root_of(part), statement)
         yield from self.clone_first(part, statement)
         yield from self.under_no_grad(root_of(part), statement)
 
@@ -153,7 +169,9 @@ class Form:
         outer = links[-1]
         edits = [edit for link in links if (edit := out_of_place(self.module, link)) is not None]
         root, detour = stripped(base)
-        if len(edits) == len([link for link in links if last_name(link.func).endswith("_")]):
+        if all(self.initialises(base, argument.value) for link in links for argument in link.args):
+            yield from self.under_no_grad(root_of(base), statement)
+        if len(edits) == len([link for link in links if last_name(link.func).endswith("_")]) and not self.cuts:
             promotes = any(
                 last_name(link.func)[:-1] in _PROMOTING
                 and not all(self.keeps_type(argument.value, root, statement) for argument in link.args)
@@ -181,15 +199,14 @@ class Form:
         """The out-of-place calls, with what they return bound to the name that was overwritten."""
         path = self.module.code(root)
         start = self.module.start(statement)
-        binding = Edit(start, start, f"{path} = ")
         title = f"use the out-of-place method and assign to `{path}`"
         whole = is_statement(outer, statement) or (isinstance(statement, cst.Assign) and statement.value is outer)
         if whole and rebinds(statement, root):
             yield self.fix(title, root, statement, edits, doubt)
         elif whole:
-            if self.can_rebind(root, statement) or self.subscripted_list(root):
-                yield self.fix(title, root, statement, [binding, *edits], doubt)
-        elif isinstance(root, cst.Name) and not self.read_again(root, outer, statement):
+            if self.can_rebind(root, statement) or (self.subscripted_list(root) and self.heard_by(root)):
+                yield self.fix(title, root, statement, [Edit(start, start, f"{path} = "), *edits], doubt)
+        elif isinstance(root, cst.Name) and self.heard_by(root) and not self.read_again(root, outer, statement):
             yield self.fix("use the out-of-place method", root, statement, edits, doubt)
 
     def without_flag(self, call: cst.Call, flag: cst.Arg, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
@@ -203,7 +220,7 @@ class Form:
             temporary = self.module.fresh(first)
             rebound = rebinds(statement, first)
             again = self.read_beside if rebound else self.read_again
-            if isinstance(first, cst.Name) and again(first, call, statement):
+            if not self.heard_by(first) or (isinstance(first, cst.Name) and again(first, call, statement)):
                 return  # somebody else reads the input, and was meant to read what was written into it
             safe = temporary or (rebound and self.private(first, statement))
             yield Fix("drop `inplace=True`", safe, tuple(edits))
@@ -217,7 +234,7 @@ class Form:
             if self.can_rebind(root, statement):
                 edits.append(Edit(start, start, f"{path} = "))
                 yield self.fix(f"let it return a new tensor, and assign that to `{path}`", root, statement, edits, True)
-        elif not (isinstance(root, cst.Name) and self.read_again(root, call, statement)):
+        elif self.heard_by(root) and not (isinstance(root, cst.Name) and self.read_again(root, call, statement)):
             yield Fix("drop `out=`", False, tuple(edits))
 
     def discarded(self, call: cst.Call, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
@@ -236,8 +253,16 @@ class Form:
                 edit = self.module.replaced(call, f"copy.deepcopy({self.module.code(call)})")
                 yield Fix(f"keep a deep copy on line {edit.start.line}", True, (*needed, edit))
 
-    def constructors(self) -> Iterator[Fix]:
-        """``inplace=True`` dropped where a module that overwrites is built: one constructor, or all."""
+    def constructors(self, last: bool = False) -> Iterator[Fix]:
+        """``inplace=True`` dropped where a module that overwrites is built: one constructor, or all.
+
+        Not where a call is made for what it does to its input alone. Where the input is read afterwards, what is read
+        is another value; that is tried ``last``, since people mostly mean the input.
+        """
+        calls = [fact for fact in self.facts.values() if fact.form == "inplace"]
+        heard = any(fact.ways for fact in calls) and not RULES[self.finding.code].silent
+        if heard is not last or any(fact.discarded or fact.cuts for fact in calls):
+            return
         edits = [
             without(self.module, call, flag)
             for call in self.module.of(cst.Call)
@@ -260,12 +285,12 @@ class Form:
         for root in layers_of(target):
             if isinstance(statement, (cst.Assign, cst.AugAssign)) and root is target:
                 continue  # the assignment itself binds it
-            if not (self.subscripted_list(root) or self.can_rebind(root, statement)):
+            if not ((self.subscripted_list(root) and self.heard_by(root)) or self.can_rebind(root, statement)):
                 continue
             if self.form == "dataset" and not isinstance(root, cst.Name):
                 continue  # the container belongs to the dataset as well
             path, start = self.module.code(root), self.module.start(statement)
-            array = self.form == "numpy" or scope_around(self.module, statement).numpy()
+            array = self.is_array(root, statement)
             copy = f"{path} = {path}.{'copy' if array else 'clone'}()"
             title = f"write to a copy: `{copy}`"
             safe = self.private(root, statement) and not detours(target)
@@ -280,7 +305,7 @@ class Form:
     def cloned_argument(self, call: cst.Call) -> Iterator[Fix]:
         """``x[1:].copy_(x[:-1])``."""
         for argument in call.args[:1]:
-            if isinstance(argument.value, cst.Subscript):
+            if isinstance(argument.value, cst.Subscript) and is_method(call):
                 new = cloned(self.module, argument.value)
                 yield Fix("copy the source first", True, (self.module.replaced(argument.value, new),))
 
@@ -292,7 +317,9 @@ class Form:
         start, end = self.module.start(statement), self.module.end(statement)
         if not (isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1) or not imports(self.module, "torch"):
             return
-        if isinstance(root, cst.Name) and not scope_around(self.module, statement).holds_parameter(root.value):
+        held = isinstance(root, cst.Name) and scope_around(self.module, statement).holds_parameter(root.value)
+        leaf = self.fact is not None and (self.fact.leaf or self.fact.part_of_leaf)
+        if isinstance(root, cst.Name) and not held and not leaf:
             return  # any other tensor is a value, and a value wants its gradient
         lines = self.module.tree.code.split("\n")[start.line - 1 : end.line]
         indent = lines[0][: start.column]
@@ -322,8 +349,11 @@ class Form:
 
     def can_rebind(self, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> bool:
         """Whether binding the name to a new tensor does for the rest of the program what the write did."""
+        if not self.heard_by(root) or self.holds(root, "tuple") or self.holds(root, "list"):
+            return False
         if isinstance(root, cst.Attribute):
-            return is_path(root) and not self.is_parameter(root.attr.value)
+            leaf = self.fact is not None and self.fact.leaf
+            return is_path(root) and not leaf and not self.is_parameter(root.attr.value)
         if not isinstance(root, cst.Name):
             return False
         scope = scope_around(self.module, statement)
@@ -333,8 +363,53 @@ class Form:
             return False
         if self.form in LEAF_KINDS and scope.holds_parameter(root.value):
             return False
-        seen = self.read_after(root, statement) or scope.computed(root.value)  # or else the write was for the caller
+        if self.form == "data" and self.holds(root, LEAF):
+            return False
+        seen = self.read_after(root, statement) or scope.computed(root.value)  # or else it was for the caller
         return seen and not scope.part_of_another(root.value, statement)
+
+    @property
+    def cuts(self) -> bool:
+        """Whether a new tensor would be none of the graph, and the old one is."""
+        return self.fact is not None and self.fact.cuts
+
+    def heard_by(self, root: cst.BaseExpression) -> bool:
+        """Whether a new tensor under this name reaches everybody who reads the old one later, as the analysis saw."""
+        fact = self.fact
+        if fact is None:
+            return True
+        if fact.cuts or (fact.part_of_leaf and not self.computes_with(root)):
+            return False
+        if RULES[self.finding.code].silent or self.form in ("base", "dirty", "saved"):
+            return True  # that others see the write is what is wrong
+        way = "[]" if isinstance(root, cst.Subscript) else last_name(root)
+        return fact.ways <= {f".{way}" if isinstance(root, cst.Attribute) else way}
+
+    def initialises(self, target: cst.BaseExpression, value: cst.BaseExpression) -> bool:
+        """Whether a leaf is given numbers and then not computed with here, or its own gradient is asked for."""
+        fact = self.fact
+        if fact is None or not (fact.leaf or fact.part_of_leaf) or fact.cuts:
+            return False
+        root = root_of(target)
+        asked = any(
+            node.attr.value == "grad" and node.value.deep_equals(root) for node in self.module.of(cst.Attribute)
+        )
+        return (asked or not self.computes_with(root)) and scope_around(self.module, target).is_number(value)
+
+    def computes_with(self, root: cst.BaseExpression) -> bool:
+        scope = scope_around(self.module, root)
+        return not isinstance(root, cst.Name) or scope.computes_with(root.value, self.finding.line)
+
+    def holds(self, root: cst.BaseExpression, kind: str) -> bool:
+        """Whether the analysis saw a variable hold something of a kind."""
+        return self.fact is not None and kind in self.fact.kinds.get(dotted(root), ())
+
+    def is_array(self, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> bool:
+        """Whether a name stands for a numpy array, which has no `clone`."""
+        kinds = self.fact.kinds.get(dotted(root), set()) if self.fact is not None else set()
+        if kinds and "" not in kinds:
+            return kinds == {"array"}
+        return self.form == "numpy" or scope_around(self.module, statement).numpy()
 
     def is_parameter(self, name: str) -> bool:
         """Whether an attribute of that name is an ``nn.Parameter``, which refuses to be replaced by a tensor."""
@@ -345,7 +420,9 @@ class Form:
 
     def subscripted_list(self, root: cst.BaseExpression) -> bool:
         """``rows[i]`` or ``cache["h"]``: if the container is a tensor after all, the second analysis says so."""
-        if not isinstance(root, cst.Subscript) or not is_path(root.value):
+        if not isinstance(root, cst.Subscript) or not is_path(root.value) or self.cuts:
+            return False
+        if self.holds(root.value, "tuple"):
             return False
         return not (isinstance(root.value, cst.Name) and scope_around(self.module, root).several(root.value.value))
 

@@ -9,6 +9,7 @@ import libcst as cst
 
 from ..finding import Place
 from ..torchfacts import ops
+from .statements import statement_around
 from .syntax import (
     Module,
     dotted,
@@ -21,6 +22,7 @@ from .syntax import (
     mentions,
     overwrites,
     overwritten,
+    root_of,
     viewed_root,
     walk,
 )
@@ -135,6 +137,16 @@ class Scope:
             elif start(use) < start(statement) and any(bound < body <= start(use) for body in inside):
                 return True
         return False
+
+    def computes_with(self, name: str, line: int) -> bool:
+        """Whether a name is read behind a line, other than to write to parts of what it names."""
+        return any(self.module.start(use).line > line and not self._writes(use) for use in self.uses(name))
+
+    def _writes(self, use: cst.Name) -> bool:
+        assign = statement_around(self.module, use)
+        targets = [assign.target] if isinstance(assign, cst.AugAssign) else []
+        targets += [target.target for target in assign.targets] if isinstance(assign, cst.Assign) else []
+        return any(root_of(target) is use for target in targets)
 
     def part_of_another(self, name: str, statement: cst.CSTNode) -> bool:
         """Whether a name is a view of another that is read afterwards: a write to it was meant to reach that one."""

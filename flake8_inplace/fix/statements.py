@@ -17,6 +17,12 @@ from .syntax import (
     source_of,
 )
 
+#: Where the method without the underscore does not do the same: another type, other values, or an error.
+_OTHER_RESULT = frozenset(
+    "eq ne lt le gt ge not_equal less less_equal greater greater_equal logical_not logical_and logical_or logical_xor "
+    "bernoulli float_power resize resize_as".split()
+)
+
 
 def statement_around(module: Module, node: cst.CSTNode) -> cst.BaseSmallStatement | None:
     """The simple statement that a node stands in, if no function or comprehension comes between."""
@@ -79,7 +85,7 @@ def out_of_place(module: Module, link: cst.Call) -> Edit | None:
     """The link without its underscore, where PyTorch has that method."""
     name = link.func.attr if isinstance(link.func, cst.Attribute) else link.func
     bare = last_name(link.func).removesuffix("_")
-    if not isinstance(link.func, cst.Attribute):
+    if not isinstance(link.func, cst.Attribute) or bare in _OTHER_RESULT:
         return None
     known = (
         bare in ops.tensor_methods() if is_method(link) else bool(functions_called(dotted(link.func).removesuffix("_")))

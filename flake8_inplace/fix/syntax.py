@@ -311,7 +311,7 @@ def is_several(node: cst.BaseExpression) -> bool:
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return False
     found = ops.lookup(f"Tensor.{node.func.attr.value}") if is_method(node) else functions_called(dotted(node.func))
-    return any(len(op.outs) > 1 for op in found)
+    return any(len(op.outs) > 1 or any(out.many for out in op.outs) for op in found)
 
 
 def mentions(node: cst.CSTNode, name: str) -> bool:

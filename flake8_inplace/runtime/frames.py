@@ -7,11 +7,13 @@ up when somebody reads them.
 from __future__ import annotations
 
 import linecache
+import re
 import sys
 import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import Any
 
 import torch
 
@@ -25,12 +27,13 @@ _TORCH = str(Path(torch.__file__).parent) + "/"
 _PACKAGE = str(Path(__file__).parent.parent) + "/"
 _STANDARD = sysconfig.get_paths()["stdlib"] + "/"
 _RUNNERS = ("/_pytest/", "/pluggy/", "/execnet/", "/xdist/")
+_RESUMED = re.compile(r"torch_dynamo_resume_in_(\w+)_at_\d+")
 _kinds: dict[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One line of the program that is being executed."""
+    """One line of the program that is being executed; 0 where Dynamo has rewritten the function, and none is known."""
 
     file: str
     line: int
@@ -42,6 +45,8 @@ class Frame:
         return linecache.getline(self.file, self.line).strip()
 
     def __str__(self) -> str:
+        if not self.line:
+            return f"{short(self.file)} in {self.function}, compiled: the line is not known"
         return f"{short(self.file)}:{self.line} in {self.function}"
 
 
@@ -79,7 +84,15 @@ def here(depth: int = DEPTH) -> tuple[Stack, bool]:
 
 def resolve(stack: Stack) -> tuple[Frame, ...]:
     """Lines and functions of a stack."""
-    return tuple(Frame(code.co_filename, _line(code, offset), code.co_name) for code, offset in stack)
+    return tuple(_frame(code, offset) for code, offset in stack)
+
+
+def _frame(code: CodeType, offset: int) -> Frame:
+    """Dynamo's own code, as for what follows a graph break, says nothing of lines and has other names."""
+    dynamo: Any = sys.modules.get("torch._dynamo.convert_frame")
+    if dynamo is None or code not in dynamo.output_codes:
+        return Frame(code.co_filename, _line(code, offset), code.co_name)
+    return Frame(code.co_filename, 0, _RESUMED.sub(r"\1", code.co_name))
 
 
 def _line(code: CodeType, offset: int) -> int:
@@ -89,6 +102,11 @@ def _line(code: CodeType, offset: int) -> int:
     return code.co_firstlineno
 
 
+def is_ours(file: str) -> bool:
+    """Whether a file belongs to this package."""
+    return file.startswith(_PACKAGE)
+
+
 def _kind(file: str) -> int:
     if any(runner in file for runner in _RUNNERS):
         return _END
@@ -96,4 +114,4 @@ def _kind(file: str) -> int:
         return _COMPILED if "/_aot_autograd/" in file else _INSIDE
     generated = file.startswith(("<frozen ", "<eval_with_key>"))
     standard = file.startswith(_STANDARD) and "/site-packages/" not in file
-    return _INSIDE if generated or standard or file.startswith(_PACKAGE) else _USER
+    return _INSIDE if generated or standard or is_ours(file) else _USER

@@ -16,7 +16,7 @@ import torch
 
 from .frames import Stack, here, resolve
 from .report import Hazard, InplaceHazardError, InplaceHazardWarning, Report, Write
-from .tensors import storage_of, version_of
+from .tensors import Fingerprint, storage_of, version_of
 
 Mode = Literal["raise", "warn", "record"]
 
@@ -51,7 +51,9 @@ class Call:
 
 @dataclass(slots=True)
 class Save:
-    """What is known about a save; ``output`` numbers the results of the call among its saves.
+    """What is known about a save.
+
+    ``output`` numbers the results of the call among its saves; ``joined``: the tensor itself is kept, with its history.
 
     It holds no tensor, so that it may outlive the graph.
     """
@@ -62,8 +64,9 @@ class Save:
     version: int
     clock: int
     track: Track
-    fingerprint: torch.Tensor | None = None
+    fingerprint: Fingerprint | None = None
     reached: bool = False
+    joined: bool = False
 
 
 class Packed:
@@ -95,6 +98,7 @@ class Ledger:
         self.report = Report()
         self.clock = count()
         self.closed = False
+        self.python_in_backward = False  # custom functions and hooks may write there; PyTorch itself does not
         self.threads: set[int] = set()
         self.tracks: weakref.WeakValueDictionary[int, Track] = weakref.WeakValueDictionary()
         self.living: dict[int, weakref.ref[Packed]] = {}
@@ -167,6 +171,8 @@ class Ledger:
     def refuse(self, tensor: torch.Tensor, save: Save, silent: bool) -> None:
         """A backward pass asks for a tensor that was overwritten. Returns only where PyTorch would have gone on too."""
         save.reached = True
+        if not save.track.events:
+            self.python_in_backward = True  # so it seems: the next backward pass is watched
         hazard = self.hazard(tensor, save, reached=True, silent=silent)
         if self.report.add(hazard) and self.mode == "warn":
             warnings.warn(str(hazard), InplaceHazardWarning, stacklevel=2)

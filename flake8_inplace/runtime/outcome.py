@@ -45,6 +45,7 @@ class Outcome:
     verdicts: tuple[Verdict, ...]
     surprises: tuple[Surprise, ...]
     notes: tuple[str, ...]
+    exit_status: int = 0  # of the program
 
     @property
     def clean(self) -> bool:
@@ -88,6 +89,7 @@ def merged(outcomes: dict[int, Outcome]) -> Outcome:
         tuple(verdicts[key] for key in sorted(verdicts)),
         tuple(Surprise(text, ranks) for text, ranks in surprises.items()),
         tuple(sorted({note for outcome in outcomes.values() for note in outcome.notes})),
+        max(outcome.exit_status for outcome in outcomes.values()),
     )
 
 

@@ -15,7 +15,7 @@ import torch
 from torch.autograd.graph import saved_tensors_hooks
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from .watch import current_watch, watching
+from .watch import TRANSFORMED, current_watch, watching
 
 _patches = ExitStack()
 _users = 0
@@ -46,6 +46,10 @@ def _patch() -> None:
         (torch.autograd.graph, "disable_saved_tensors_hooks", _disable_hooks),
         (threading.Thread, "start", _start_thread),
         (torch.Tensor, "numpy", _make_array),
+        (torch.Tensor, "register_hook", _register_hook),
+        (torch.Tensor, "register_post_accumulate_grad_hook", _register_hook),
+        (torch.autograd, "_engine_run_backward", _run_backward),
+        (torch, "ctc_loss", _run_plainly),
     ):
         original, inherited = getattr(owner, name), name not in vars(owner)
         setattr(owner, name, make(original))
@@ -87,6 +91,7 @@ def _disable_hooks(
             with original(error_message):
                 yield
             return
+        watch.note(TRANSFORMED)
         torch._C._autograd._pop_saved_tensors_default_hooks()
         watch.aside = True
         try:
@@ -114,6 +119,41 @@ def _start_thread(original: Callable[[threading.Thread], None]) -> Callable[[thr
         original(self)
 
     return start
+
+
+def _register_hook(original: Callable[..., Any]) -> Callable[..., Any]:
+    def register(self: torch.Tensor, hook: Callable[..., Any]) -> Any:
+        watch = current_watch()
+        if watch is not None:
+            watch.ledger.python_in_backward = True
+        return original(self, hook)
+
+    return register
+
+
+def _run_backward(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Formulas of PyTorch do not write to what was saved, and compute in another way where a mode looks on."""
+
+    def run_backward(outputs: Any, *args: Any, **kwargs: Any) -> Any:
+        watch = current_watch()
+        creates_graph = args[2] if len(args) > 2 else True
+        if watch is None or creates_graph or watch.ledger.python_in_backward or watch.foreign:
+            return original(outputs, *args, **kwargs)
+        with watch.unseen():
+            return original(outputs, *args, **kwargs)
+
+    return run_backward
+
+
+def _run_plainly(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Where a mode looks on, an operator takes other arguments, and saves what it would not."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        watch = current_watch()
+        with nullcontext() if watch is None else watch.unseen():
+            return original(*args, **kwargs)
+
+    return run
 
 
 def _make_array(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import os
 import sys
+import sysconfig
 import threading
 import time
+import tokenize
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,12 +21,31 @@ import torch
 
 from ..checker import in_project
 from ..finding import Finding
+from ..program.disk import Disk
+from ..program.roots import Roots
 from .frames import short
 from .outcome import number_of
 
 _PACKAGE = Path(__file__).parent.parent
+_LIBRARIES = {Path(sysconfig.get_paths()[kind]).resolve() for kind in ("stdlib", "platstdlib")}
 PROGRESS = 10.0
 """Seconds between two lines of progress."""
+
+
+def folders_of(file: str) -> set[Path]:
+    """The folders of the project that a program belongs to: those in which the linter looks for what it imports.
+
+    A folder around Python itself, such as `/`, is none.
+    """
+    roots = Roots(Disk(), os.getcwd())
+    found = {Path(roots.top(file)), *(Path(root.folder) for root in roots.roots(file))}
+    return {folder for folder in found if not any(library.is_relative_to(folder) for library in _LIBRARIES)}
+
+
+def _is_installed(path: Path) -> bool:
+    return {"site-packages", "dist-packages"} & {*path.parts} != set() or any(
+        path.is_relative_to(library) for library in _LIBRARIES
+    )
 
 
 @dataclass(slots=True)
@@ -41,8 +63,8 @@ class Watched:
 class Project:
     """Follows the lines of the project's files that have findings; each file is linted when it is entered."""
 
-    def __init__(self, roots: set[Path], say: Callable[[str], None]) -> None:
-        self.roots = roots
+    def __init__(self, folders: set[Path], say: Callable[[str], None]) -> None:
+        self.folders = folders
         self.say = say
         self.passes = 0
         self.files: dict[str, list[Watched]] = {}
@@ -81,10 +103,11 @@ class Project:
     def lint(self, name: str) -> list[Watched]:
         """The findings of a file, none where it is not one of the project's."""
         path = Path(name)
-        inside = any(path.is_relative_to(root) for root in self.roots) and "site-packages" not in path.parts
-        if not inside or path.is_relative_to(_PACKAGE) or not path.is_file():
+        inside = any(path.is_relative_to(folder) for folder in self.folders)
+        if not inside or path.is_relative_to(_PACKAGE) or not path.is_file() or _is_installed(path):
             return []
-        source = path.read_text(encoding="utf-8")
+        with tokenize.open(name) as file:
+            source = file.read()
         findings = in_project(source, None, name).findings
         self.linted += 1
         if findings:

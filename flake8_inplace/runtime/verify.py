@@ -14,7 +14,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,32 +22,43 @@ from pathlib import Path
 import torch
 from torch import distributed
 
+from ..cli import USAGE_ERROR
 from ..rules import RULES
 from .device import DeviceMissing, device_of
-from .frames import short
+from .frames import is_ours, short
 from .outcome import CONFIRMED, NOT_REACHED, REFUTED, UNSEEN, Outcome, Surprise, Verdict, merged, number_of
-from .project import Project, Watched
-from .report import Hazard, Report
+from .project import Project, Watched, folders_of
+from .report import Hazard, InplaceHazardError, Report
 from .sanitizer import inplace_sanitizer
 
 
-def run(program: Callable[[], object], roots: set[Path], fingerprint: bool, say: Callable[[str], None]) -> Outcome:
+def run(program: Callable[[], object], folders: set[Path], fingerprint: bool, say: Callable[[str], None]) -> Outcome:
     """Run a program and judge the findings of its files."""
-    project = Project(roots, say)
-    error: BaseException | None = None
+    project = Project(folders, say)
+    error: Exception | None = None
+    status = 0
     with inplace_sanitizer("record", fingerprint=fingerprint) as report, project.following():
         try:
             program()
         except KeyboardInterrupt:
             report.notes.append("the run was interrupted")
         except SystemExit as exit_:
-            error = exit_ if exit_.code not in (None, 0) else None
+            status = _status_of(exit_, report)
         except Exception as raised:
             error = raised
-    return _judge(project, report, error)
+    return replace(_judge(project, report, error), exit_status=status)
 
 
-def _judge(project: Project, report: Report, error: BaseException | None) -> Outcome:
+def _status_of(exit_: SystemExit, report: Report) -> int:
+    """What the program says with its exit: as Python does, a text is a failure, and is shown."""
+    status = exit_.code if isinstance(exit_.code, int) else int(exit_.code is not None)
+    if status:
+        said = "" if isinstance(exit_.code, int) else f": {exit_.code}"
+        report.notes.append(f"the program exited with status {status}{said}")
+    return status
+
+
+def _judge(project: Project, report: Report, error: Exception | None) -> Outcome:
     verdicts = []
     explained: list[Hazard] = []
     failed_at = _lines_of(error)
@@ -64,9 +75,8 @@ def _judge(project: Project, report: Report, error: BaseException | None) -> Out
         if status == CONFIRMED and any((watched.file, line) in failed_at for line in watched.lines):
             error = None
     surprises = [Surprise(str(hazard)) for hazard in report.reached if hazard not in explained]
-    if error is not None and not report.reached:
-        last = "".join(traceback.format_exception_only(type(error), error)).strip()
-        surprises.append(Surprise(f"the program ended with {last}"))
+    if error is not None and not isinstance(error, InplaceHazardError):
+        surprises.append(Surprise(_told(error)))
     verdicts.sort(key=lambda verdict: (verdict.file, verdict.line, verdict.column))
     return Outcome(project.linted, project.passes, tuple(verdicts), tuple(surprises), tuple(report.notes))
 
@@ -109,6 +119,16 @@ def _lines_of(error: BaseException | None) -> set[tuple[str, int]]:
     return {(frame.filename, frame.lineno or 0) for frame in frames}
 
 
+def _told(error: Exception) -> str:
+    """What the program ended with, and where, as Python would show it: from the program's own first line on."""
+    shown = traceback.TracebackException.from_exception(error)
+    outside = [frame.filename.startswith("<frozen") or is_ours(frame.filename) for frame in shown.stack]
+    first = outside.index(False) if False in outside else 0
+    shown.stack = traceback.StackSummary.from_list(shown.stack[first:])
+    last = "".join(shown.format_exception_only()).strip()
+    return f"the program ended with {last}\n{''.join(shown.format()).rstrip()}"
+
+
 def gathered(outcome: Outcome, patience: float) -> Outcome | None:
     """The outcomes of all processes of a distributed run as one, on rank 0; None on the others.
 
@@ -146,7 +166,8 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="flake8-inplace verify",
         description="Run a program under the sanitizer and say which findings of the linter the run confirms.",
-        epilog="exit status: 0 nothing confirmed, 1 confirmed or ran wrong without a finding, 2 wrong usage",
+        epilog="exit status: 0 nothing confirmed, 1 confirmed or ran wrong without a finding, 2 wrong usage; "
+        "else that of the program",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the outcome there, too")
     parser.add_argument(
@@ -176,6 +197,8 @@ def main(argv: list[str]) -> int:
             torch.set_default_device(device_of(options.device))
         except DeviceMissing as error:
             parser.error(str(error))
+    if options.json is not None and not options.json.absolute().parent.is_dir():
+        parser.error(f"--json: no such folder: {options.json.parent}")
     folder = Path.cwd() if options.module else script.resolve().parent
 
     def program() -> object:
@@ -184,20 +207,27 @@ def main(argv: list[str]) -> int:
         return runpy.run_path(str(script.resolve()), run_name="__main__")
 
     def say(text: str) -> None:
-        print(f"verify: {text}", file=sys.stderr, flush=True)
+        if os.environ.get("RANK", "0") == "0":  # the others go through the same files
+            print(f"verify: {text}", file=sys.stderr, flush=True)
 
     with _as_program(options.program, options.arguments, folder):
-        if options.module and find_spec(options.program.partition(".")[0]) is None:
+        spec = find_spec(options.program.partition(".")[0]) if options.module else None
+        if options.module and spec is None:
             parser.error(f"no module named {options.program}")
         say(f"running {options.program}")
-        outcome = run(program, {Path.cwd().resolve(), folder}, not options.no_fingerprint, say)
+        start = spec.origin if spec is not None else str(script.resolve())
+        outcome = run(program, folders_of(start or str(folder / "__main__.py")), not options.no_fingerprint, say)
     whole = gathered(outcome, options.patience)
     if whole is None:
         return 0  # rank 0 speaks for all
     print(whole)
     if options.json is not None:
-        options.json.write_text(json.dumps(asdict(whole), indent=2) + "\n")
-    return 0 if whole.clean else 1
+        try:
+            options.json.write_text(json.dumps(asdict(whole), indent=2) + "\n")
+        except OSError as error:
+            print(f"verify: cannot write {options.json}: {error.strerror}", file=sys.stderr)
+            return USAGE_ERROR
+    return whole.exit_status if whole.clean else 1
 
 
 @contextmanager

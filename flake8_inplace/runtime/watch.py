@@ -34,6 +34,14 @@ _COMPILED = (
 #: Saved tensors that their own operator fills after it saved them, without a new version and without harm.
 _REFILLED = frozenset({"`running_mean`", "`running_var`", "`noise`"})
 
+TRANSFORMED = "torch.func ran: hooks are not allowed inside, so nothing was watched there; PyTorch's own check was on"
+
+_DETACHED = (
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not supported, please "
+    "use out-of-place `.detach()` instead"
+)
+"""PyTorch's own error, word for word: under hooks, PyTorch does not look."""
+
 #: Operators that call others to write. Under a dispatch mode those do not count versions (on the CPU; on CUDA they do
 #: it themselves), and a hazard would pass unseen: they are counted here.
 _UNCOUNTED = ("_foreach_", "split_with_sizes_copy", "unbind_copy")
@@ -90,7 +98,7 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is not read by my
     def __init__(self, ledger: Ledger) -> None:
         super().__init__()
         self.ledger = ledger
-        self.resting = False
+        self.resting = self.asleep = False
         self.operator = _Operator(None, "", (), True)
         self.nodes_then = -1
         self.call = Call((), "none")
@@ -141,13 +149,30 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is not read by my
 
     def rest(self) -> None:
         """See no operators until `resume`, if nothing is lost by that: nothing is saved that they could overwrite."""
-        if _modes_active() == 1 and not self.resting and not len(self.ledger.tracks) and len(self.ledger.threads) == 1:
+        if not len(self.ledger.tracks) and len(self.ledger.threads) == 1:
+            self._rest()
+
+    def _rest(self) -> None:
+        if _modes_active() == 1 and not self.resting:
             self.__exit__(None, None, None)
             self.resting = True
 
+    @contextmanager
+    def unseen(self) -> Iterator[None]:
+        """See no operators in the block."""
+        before = self.resting, self.asleep
+        self._rest()
+        self.asleep = True  # what the autograd engine runs has its own stack of modes
+        try:
+            yield
+        finally:
+            resting, self.asleep = before
+            if not resting:
+                self.resume()
+
     def resume(self) -> None:
         """End a rest."""
-        if self.resting and _modes_active() == 0:
+        if self.resting and not self.asleep and _modes_active() == 0:
             self.resting = False
             self.__enter__()
 
@@ -172,7 +197,9 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is not read by my
             save.fingerprint = fingerprint_of(tensor)
         # A node must not hold its own result. The rest is kept as it is: then `.data = ...` has the effect that it has
         # without hooks.
-        kept = detached(tensor) if save.slot and not tensor.is_leaf else tensor
+        kept = tensor
+        if not tensor.is_leaf:
+            kept, save.joined = (detached(tensor), False) if save.slot else (tensor, True)
         return Packed(kept, save, self.ledger)
 
     def unpack(self, packed: Packed) -> torch.Tensor:
@@ -184,10 +211,12 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is not read by my
         if tensor._version != save.version:
             self.name(packed)
             self.ledger.refuse(tensor, save, silent=False)
-        elif save.fingerprint is not None and not torch.equal(save.fingerprint, fingerprint_of(tensor)):
+        elif save.fingerprint is not None and not save.fingerprint.fits(tensor):
             self.name(packed)
             if save.slot not in _REFILLED:
                 self.ledger.refuse(tensor, save, silent=True)
+        if save.joined and tensor.is_leaf:
+            raise RuntimeError(_DETACHED)
         save.reached = True
         self.ledger.report.unpacked += 1
         return tensor
@@ -205,12 +234,14 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is not read by my
             node = tensor.grad_fn
             result = node is not None and node._sequence_nr() >= nodes - 1
         custom = frame.f_locals["cls"].__name__ if frame is not None and frame.f_code is _APPLY else ""
+        if custom:
+            self.ledger.python_in_backward = True
         call_site = (nodes, id(frame), frame.f_lasti if frame is not None else 0)
         if call_site != self.call_site:  # otherwise the same node saves another tensor
             stack, compiled = user_stack(frame)
             self.call, self.call_site = Call(stack, custom or (self.operator.name if result else "")), call_site
             if compiled:
-                self.note_compiled()
+                self.note(_COMPILED)
         return Save(
             call=self.call,
             slot="`saved_tensors`" if custom else "its result" if result else "",
@@ -220,12 +251,12 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is not read by my
             track=self.ledger.track(tensor),
         )
 
-    def note_compiled(self) -> None:
-        """Say once that compiled code is out of sight."""
-        if _COMPILED not in self.ledger.report.notes:
-            self.ledger.report.notes.append(_COMPILED)
+    def note(self, blind: str) -> None:
+        """Say once what is out of sight."""
+        if blind not in self.ledger.report.notes:
+            self.ledger.report.notes.append(blind)
             if self.ledger.mode != "record":
-                warnings.warn(_COMPILED, InplaceHazardWarning, stacklevel=4)
+                warnings.warn(blind, InplaceHazardWarning, stacklevel=4)
 
     def name(self, packed: Packed) -> None:
         """Ask the node that is being executed which of its slots this is."""
@@ -261,6 +292,7 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is not read by my
         """
 
         def pack_around(tensor: torch.Tensor) -> _Nested:
+            self.ledger.python_in_backward = True
             inner = pack(tensor)
             key = storage_of(tensor)
             for kept in inner if isinstance(inner, (list, tuple)) else (inner,):

@@ -6,6 +6,7 @@ python tests/benchmarks/sanitizer.py --memory 1000   # live objects and tensors 
 """
 
 import argparse
+import copy
 import gc
 import resource
 import statistics
@@ -22,6 +23,7 @@ from flake8_inplace.runtime import inplace_sanitizer
 MODES: dict[str, Callable[[], AbstractContextManager[object]]] = {
     "plain": nullcontext,
     "sanitizer": inplace_sanitizer,
+    "sanitizer, fingerprint=True": lambda: inplace_sanitizer(fingerprint=True),
     "anomaly mode": torch.autograd.detect_anomaly,
     "anomaly mode, check_nan=False": lambda: torch.autograd.detect_anomaly(check_nan=False),
 }
@@ -58,6 +60,47 @@ def resnet(large: bool) -> tuple[nn.Module, torch.Tensor]:
     stem = [nn.Conv2d(3, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels), nn.ReLU(inplace=True)]
     head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 10)]
     return nn.Sequential(*stem, *(Block(channels) for _ in range(6)), *head), torch.randn(8, 3, size, size)
+
+
+def wide_transformer(large: bool) -> tuple[nn.Module, torch.Tensor]:
+    layer = nn.TransformerEncoderLayer(256, 4, 512, batch_first=True)
+    return nn.TransformerEncoder(layer, 2), torch.randn(8, 512 if large else 64, 256)
+
+
+def convolutions(large: bool) -> tuple[nn.Module, torch.Tensor]:
+    channels, size = (256, 56) if large else (16, 16)
+    layers = (nn.Conv2d(channels, channels, 3, padding=1), nn.BatchNorm2d(channels), nn.ReLU(inplace=True))
+    return nn.Sequential(*(copy.deepcopy(layer) for _ in range(6) for layer in layers)), torch.randn(
+        8, channels, size, size
+    )
+
+
+class Steps(nn.Module):
+    """An LSTM, one cell after the other."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.cell = nn.LSTMCell(width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        state = None
+        for step in x:
+            state = self.cell(step, state)
+        return state[0]
+
+
+def recurrent(large: bool) -> tuple[nn.Module, torch.Tensor]:
+    width = 1024 if large else 32
+    return Steps(width), torch.randn(40, 8, width)
+
+
+PROGRAMS = {
+    "transformer encoder, 4 layers of 64": transformer,
+    "transformer encoder, 2 layers of 256": wide_transformer,
+    "ResNet, 6 blocks": resnet,
+    "6 convolutions of 16 channels": convolutions,
+    "LSTMCell, 40 steps": recurrent,
+}
 
 
 def training(
@@ -99,7 +142,8 @@ def print_times(name: str, seconds: dict[str, list[float]]) -> None:
     for mode, times in seconds.items():
         median = statistics.median(times)
         print(f"  {mode:30} {1000 * median:8.2f} ms  {median / plain:5.2f}x  added {1000 * added[mode]:7.2f} ms")
-    print(f"  sanitizer / anomaly mode, of the time added: {added['sanitizer'] / added['anomaly mode']:.2f}")
+    for mode in ("sanitizer", "sanitizer, fingerprint=True"):
+        print(f"  {mode} / anomaly mode, of the time added: {added[mode] / added['anomaly mode']:.2f}")
 
 
 def print_memory(step: Callable[[], None], steps: int) -> None:
@@ -138,7 +182,7 @@ def main() -> None:
     large = options.device != "cpu"
     place = options.device if not large else torch.cuda.get_device_name()
     print(f"torch {torch.__version__}, {place}, {torch.get_num_threads()} threads, median of {options.rounds}")
-    for name, make in (("transformer encoder, 4 layers", transformer), ("ResNet, 6 blocks", resnet)):
+    for name, make in PROGRAMS.items():
         step = training(make, options.device, large, not options.no_update)
         if options.memory:
             print(name)

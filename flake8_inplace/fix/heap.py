@@ -1,0 +1,162 @@
+"""What the analysis knows of each write: under which grad mode, to what, and who reads the old tensor afterwards.
+
+A fix gives one name a new tensor. Whoever reads the memory by another way, bound before the write, was meant to see
+what was written, and would not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+from ..finding import Place
+from ..heap.regions import Relation, relation
+from ..heap.values import Array, Choice, Dict, Grad, List, Object, Tensor, Tuple, Value, View
+from ..program.site import Site
+from ..trace import events
+from ..trace.frames import Frame
+from ..trace.log import STORED, WRITES, Overwrite, Written
+from ..trace.trace import Trace
+
+ELSEWHERE = ""
+"""The way by which somebody reads who holds the tensor under another name: an alias, a base, a caller, a container."""
+
+LEAF = "leaf"
+"""What a variable is that holds a leaf which requires grad: under its name people ask for the gradient."""
+_KINDS: dict[type, str] = {Tensor: "tensor", Array: "array", Tuple: "tuple", List: "list", Dict: "dict"}
+
+
+@dataclass(slots=True)
+class Fact:
+    """One place that writes, over all the times that the analysis saw it run.
+
+    - ``cuts``: it ran under `no_grad` and the tensor belongs to the graph; a new tensor would not.
+    - ``leaf``, ``part_of_leaf``: what is written is a leaf that requires grad, or a view of one.
+    - ``discarded``: its result was thrown away.
+    - ``ways``: the names by which the old tensor is read afterwards, `ELSEWHERE` for all but the one that was written.
+    - ``kinds``: what the variables of its function held.
+    """
+
+    form: str
+    cuts: bool = False
+    leaf: bool = False
+    part_of_leaf: bool = False
+    discarded: bool = False
+    ways: set[str] = field(default_factory=set)
+    kinds: dict[str, set[str]] = field(default_factory=dict)
+
+
+Facts = dict[Place, Fact]
+_facts: ContextVar[Facts | None] = ContextVar("facts", default=None)
+
+
+@contextmanager
+def observed() -> Iterator[Facts]:
+    """Collect what every analysis in the block learns of writes, by their places."""
+    found: Facts = {}
+    token = _facts.set(found)
+    try:
+        yield found
+    finally:
+        _facts.reset(token)
+
+
+@events.attempt.listen
+def note_write(m: Trace, tensor: Tensor, form: str, site: Site) -> None:
+    """Note under which circumstances a place writes."""
+    facts = _facts.get()
+    if facts is None or not m.stack.frames:
+        return
+    frame = m.stack.frames[-1]
+    fact = facts.setdefault(site.piece.tree.place(site.node), Fact(form))
+    base = tensor.cell.base  # of a view made under `no_grad`
+    requires = m.grad(tensor) is not Grad.NO or (base is not None and m.state.get(base).grad is not Grad.NO)
+    fact.cuts = fact.cuts or (requires and not m.grad_mode and not any(map(_is_custom, m.stack.frames)))
+    if requires and m.cell(tensor).leaf:
+        whole = tensor.view is View.NONE
+        fact.leaf, fact.part_of_leaf = fact.leaf or whole, fact.part_of_leaf or not whole
+    fact.discarded = fact.discarded or frame.discarded is site.expression
+    _note_kinds(m, frame, fact)
+
+
+@events.write_array.listen
+def note_array_write(m: Trace, array: Array, site: Site, written: Written) -> None:
+    """Note where an array is written to."""
+    facts = _facts.get()
+    if facts is not None and m.stack.frames:
+        fact = facts.setdefault(site.piece.tree.place(site.node), Fact("numpy"))
+        _note_kinds(m, m.stack.frames[-1], fact)
+
+
+def _note_kinds(m: Trace, frame: Frame, fact: Fact) -> None:
+    for name, value in frame.vars.items():
+        fact.kinds.setdefault(name, set()).update(_kinds(m, value))
+
+
+def _is_custom(frame: Frame) -> bool:
+    """A method of a custom function: autograd sees its arguments and results, and nothing in between."""
+    function = frame.function
+    return function is not None and function.kind == "static" and function.name in ("forward", "backward", "jvp")
+
+
+def _kinds(m: Trace, value: Value) -> Iterator[str]:
+    value = m.see(value)
+    for option in [option for _, option in value.options] if isinstance(value, Choice) else [value]:
+        found = m.see(option)
+        yield _KINDS.get(type(found), "")
+        if (
+            isinstance(found, Tensor)
+            and found.view is View.NONE
+            and m.cell(found).leaf
+            and m.grad(found) is not Grad.NO
+        ):
+            yield LEAF
+
+
+@events.read_variable.listen
+def note_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...]) -> None:
+    """Note that a variable is read, which was bound before the writes that it shows."""
+    if _facts.get() is not None:
+        for event in _shown(m, value, frame.times.get(name, 0)):
+            _note(event, name if event.frames[-1] is frame else ELSEWHERE)
+
+
+@events.read_attribute.listen
+def note_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
+    """Note that an attribute is read, which was bound before the writes that it shows."""
+    if _facts.get() is not None:
+        for event in _shown(m, value, m.state[STORED].get((instance, name), 0)):
+            _note(event, f".{name}")
+
+
+@events.load.listen
+def note_element(m: Trace, container: List | Dict, value: Value, named: bool) -> None:
+    """Note that an element is read, which was put there before the writes that it shows."""
+    if _facts.get() is not None and isinstance(value, Tensor):
+        for event in _shown(m, value, m.state[STORED].get((container, value.storage), 0)):
+            _note(event, "[]")
+
+
+def _note(event: Overwrite, way: str) -> None:
+    facts, site = _facts.get(), event.site
+    fact = facts.get(site.piece.tree.place(site.node)) if facts is not None else None
+    if fact is not None:
+        fact.ways.add(way)
+
+
+def _shown(m: Trace, value: Value, bound: int) -> Iterator[Overwrite]:
+    """The writes since a moment to the memory of a value, other than to a part that it certainly has not."""
+    if not isinstance(value, Tensor):
+        return
+    for event in m.state[WRITES].get(value.storage, ()):
+        if event.time > bound and not _apart(m, value, event.tensor):
+            yield event
+
+
+def _apart(m: Trace, one: Tensor, other: Tensor) -> bool:
+    first, second = one.region, other.region
+    if first is None or second is None or first.reshaped or second.reshaped or first.base is not second.base:
+        return False
+    return relation(first.index, second.index, m.symbols)[0] is Relation.DISJOINT

@@ -1,0 +1,127 @@
+"""Generated programs, fixed and executed: a fix changes no value and no gradient.
+
+What a program means is known even if its backward raises: hooks that copy what autograd saves let it pass, with the
+values that were saved. `python tests/generated/fixes.py 2000` counts.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import torch
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from flake8_inplace.finding import Finding
+from flake8_inplace.fix import mend
+from flake8_inplace.rules import RULES
+from generated import oracle
+from generated.programs import make_program
+
+Run = list[tuple[torch.Tensor, ...]]
+"""For each backward of a program: its roots, and the gradients in the leaves that it reached."""
+
+
+def every(text: str, findings: Sequence[Finding]) -> list[bool]:
+    return [True] * len(findings)
+
+
+def run(source: str, arguments: tuple[Any, ...], copying: bool) -> Run | str:
+    """What the backward passes of a program start from and leave behind, or its error."""
+    torch.manual_seed(0)
+    kept: Run = []
+    names: dict[str, Any] = {"__name__": "program"}
+    hooks = torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor.detach().clone(), lambda copy: copy)
+    with warnings.catch_warnings(), recorded(kept), hooks if copying else nullcontext():
+        warnings.simplefilter("ignore")
+        try:
+            exec(compile(source, "<program>", "exec"), names)
+            names["program"](*arguments)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+    return kept
+
+
+@contextmanager
+def recorded(kept: Run) -> Iterator[None]:
+    original = torch.autograd.backward
+
+    def backward(tensors: Any, *args: Any, **options: Any) -> None:
+        roots = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
+        values = [root.detach().clone() for root in roots]
+        leaves = list(dict.fromkeys(leaves_of(roots)))
+        original(tensors, *args, **options)
+        kept.append((*values, *(leaf.grad.detach().clone() for leaf in leaves if leaf.grad is not None)))
+
+    with mock.patch.object(torch.autograd, "backward", backward):
+        yield
+
+
+def leaves_of(roots: list[torch.Tensor]) -> Iterator[torch.Tensor]:
+    """The leaves of a graph, in an order that copies within it do not change."""
+    seen: set[Any] = set()
+    found = []
+    waiting = [root.grad_fn for root in roots if root.grad_fn is not None]
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            found.append(node.variable)
+        waiting += [below for below, _ in node.next_functions if below is not None]
+    yield from sorted(found, key=lambda leaf: (tuple(leaf.shape), leaf.detach().flatten().tolist()))
+
+
+def same(one: Run, other: Run) -> bool:
+    if [len(each) for each in one] != [len(each) for each in other]:
+        return False
+    pairs = [pair for a, b in zip(one, other, strict=True) for pair in zip(a, b, strict=True)]
+    return all(a.shape == b.shape and torch.allclose(a, b, rtol=1e-3, atol=1e-5, equal_nan=True) for a, b in pairs)
+
+
+def judge(source: str, unsafe: bool) -> tuple[str, str]:
+    """What a fix did to a program, and the text with it: "right", "harmed", "partly" where a finding is left."""
+    mended = mend(source, every, unsafe)
+    if not mended.done:
+        return "nothing", source
+    worst = "right"
+    for arguments in oracle.settings(source):
+        meant, after = run(source, arguments, copying=True), run(mended.text, arguments, copying=False)
+        if isinstance(meant, str):
+            return "foreign", source
+        if isinstance(after, str):
+            left = "modified by an inplace operation" in after and bool(mended.left)
+            worst = "partly" if left and worst == "right" else worst if left else "still raises"
+        elif not same(meant, after):
+            if any(RULES[finding.code].silent for finding, _ in mended.done):
+                return "another value", mended.text  # which was read too late, as the finding says
+            if not mended.left:
+                return "harmed", mended.text
+            worst = "partly"
+    return worst, mended.text
+
+
+def main(number: int, seed: str = "fix") -> None:
+    counted: Counter[tuple[str, str]] = Counter()
+    for i in range(number):
+        source = make_program(random.Random(f"{seed}:{i}"))
+        for grade in ("safe", "unsafe"):
+            what, text = judge(source, grade == "unsafe")
+            counted[grade, what] += 1
+            if what in ("harmed", "still raises") and counted[grade, what] <= 3:
+                print(f"# {seed}:{i} {grade} {what}\n{source}\n# fixed\n{text}\n")
+    print(counted)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), *sys.argv[2:])
