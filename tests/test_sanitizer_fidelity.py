@@ -140,7 +140,7 @@ def test_whatever_is_saved_goes_through(program: Callable[[], Any]) -> None:
 def detached_in_place() -> None:
     a = torch.rand(3, requires_grad=True) * 2
     y = torch.sin(a)
-    a.detach_()
+    a.detach_()  # noqa: TIP108  # this is what is tested
     y.sum().backward()
 
 

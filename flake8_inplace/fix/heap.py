@@ -82,7 +82,7 @@ def note_write(m: Trace, tensor: Tensor, form: str, site: Site) -> None:
 
 
 @events.write_array.listen
-def note_array_write(m: Trace, array: Array, site: Site, written: Written) -> None:
+def note_array_write(m: Trace, array: Array, form: str, site: Site, written: Written) -> None:
     """Note where an array is written to."""
     facts = _facts.get()
     if facts is not None and m.stack.frames:

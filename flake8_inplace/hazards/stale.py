@@ -235,6 +235,8 @@ def on_append(m: Trace, container: List, value: Value) -> None:
 def _is_same(m: Trace, value: Value, part: Tensor) -> bool:
     value = array_backing(m.see(value))
     return isinstance(value, Tensor) and same_tensor(value, part)
+
+
 def _judge_snapshots(m: Trace, container: List, key: tuple[Hashable, ...], part: Value) -> None:
     """Report ``history.append(w.detach())``, or a ``state_dict()``, appended again after an update of the memory."""
     if not isinstance(part, Tensor) or not part.time or part.view is not View.NONE or part.origin in UNCERTAIN:

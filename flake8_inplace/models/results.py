@@ -217,6 +217,8 @@ def _by_name(m: Trace, bound: Bindings) -> bool:
     """Whether a conversion names another type than the one that tensors have from the start."""
     names = [value.name if isinstance(value, Ref) else constant(value) for value in map(m.see, bound.values())]
     return any(isinstance(name, str) and name.startswith("torch.") and name not in _FLOAT for name in names)
+
+
 def _changes_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> bool:
     """Whether a conversion surely returns the tensor itself: ``contiguous()`` or ``float()`` of what is so already."""
     if op.name == "contiguous":

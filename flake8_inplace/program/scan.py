@@ -57,7 +57,6 @@ class Outline:
         found = [names | others for names, others in zip(self.names, self.tables, strict=True)]
         self.reach = Reach(zip(found, self.parts, strict=True), triggers, followed)
 
-
     def rows(self, tree: ast.Module) -> tuple[Row, ...]:
         """What to keep of each statement, so that it can be read when one of its names is looked up."""
         each = zip(tree.body, self.names, self.tables, strict=True)
