@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 LONGEST = 30
 """The most characters of the program that a headline quotes."""
 _RAISES = "backward raises"
+_SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
+"""Statements that hold no others."""
 _SLOTS = {"self": "input", "input": "input", "weight": "weight", "parameters": "parameter"}
 
 
@@ -101,7 +104,15 @@ def _earlier(hazard: Hazard) -> bool:
     """Return whether the save is below the write in the same call of a function, and so one iteration before."""
     saved, write = hazard.saved, hazard.write
     same = saved.place.piece is write.place.piece and saved.calls == write.calls
-    return same and place_of(saved.place) > place_of(write.place) and not _contains(write.place, saved.place)
+    return same and place_of(saved.place).line > _last_line(write.place) and not _contains(write.place, saved.place)
+
+
+def _last_line(site: Site) -> int:
+    """Return where the statement ends that a place stands in: what it assigns is evaluated before."""
+    line = place_of(site).line
+    nodes = (node for part in site.piece.body or () for node in ast.walk(part))
+    ends = [node.end_lineno or line for node in nodes if isinstance(node, _SIMPLE) and node.lineno <= line]
+    return min([end for end in ends if end >= line], default=line)
 
 
 def _contains(outer: Site, inner: Site) -> bool:

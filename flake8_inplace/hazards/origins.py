@@ -107,9 +107,13 @@ def _sources(m: Trace, value: Value, tensor: Tensor, depth: int = DEPTH) -> Iter
 
 
 def _constant(m: Trace, values: list[Tensor], frame: Frame) -> bool:
-    """Return whether tensors are constants, and no arguments of the function: mean and deviation of a dataset."""
+    """Return whether tensors are constants, and no arguments of the function: mean and deviation of a dataset.
+
+    What is made empty and then written to is none.
+    """
     given = [tensor.storage for value in frame.given for tensor in given_tensors(m, value, NONE)] if values else []
-    return all(value.origin is Source.BLANK and not m.grad(value) and value.storage not in given for value in values)
+    made = all(value.origin is Source.BLANK and not m.grad(value) for value in values)
+    return made and not any(value.storage in given or value.storage in m.state[WRITES] for value in values)
 
 
 def _only_adds(op: str, form: str, written: Written) -> bool:

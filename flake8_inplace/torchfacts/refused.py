@@ -236,7 +236,8 @@ def _derivative(call: Call, first: torch.Tensor) -> str:
     outcome = _backward(_replaced(call, {first: _computed(first)}))
     if outcome not in ("grad", "backward"):
         return outcome
-    plain = getattr(torch.Tensor, getattr(function, "__name__", "").removesuffix("_"), None)
+    name = getattr(function, "__name__", "")
+    plain = getattr(torch.Tensor, name.replace("__i", "__") if name.endswith("__") else name.removesuffix("_"), None)
     if plain not in (None, function):
         bare = _backward(_replaced((plain, args, kwargs), {first: _computed(first)}))
         return "other" if bare == outcome else outcome
