@@ -49,7 +49,7 @@ class Checker:
     version = __version__
     settings = Settings()
     families: frozenset[str] = frozenset({""})
-    """The families that this plugin reports. ``--extend-select TIP9`` adds one, as ``enable-extensions`` would."""
+    """The families that this plugin reports. ``--extend-select`` adds one, as ``enable-extensions`` would."""
     apart: frozenset[str] = frozenset()
     """The families that a plugin of their own reports."""
     alone = True

@@ -550,8 +550,8 @@ def test_what_runs_programs_says_that_it_needs_torch(
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, COMMANDS[command][0].partition(":")[0], raising=False)
-    assert main([command, "--help"]) == USAGE_ERROR
-    expected = f"flake8-inplace {command}: needs PyTorch: pip install flake8-inplace[runtime]\n"
+    assert main([command]) == USAGE_ERROR
+    expected = f"flake8-inplace {command}: needs torch: pip install 'flake8-inplace[runtime]'\n"
     assert capsys.readouterr() == ("", expected)
 
 

@@ -362,11 +362,11 @@ def test_writes_and_aliases(generate: Any) -> None:
     for names, calls in generate.samples(table):
         for args, kwargs in random.Random(2).sample(calls, min(2, len(calls))):
             for name in names:
-                execution.measure(table[name], schemas.callable_for(name), args, generate.given(name, kwargs))
+                execution.measure(table[name], schemas.callable_for(name), args, generate.given(name, kwargs), False)
     for name, overload in [(name, o) for name, overloads in table.items() for o in overloads]:
         if not overload.runs and schemas.resolve(name):
             calls = generate.improvised_calls(overload.op)
-            any(execution.measure([overload], schemas.callable_for(name), *call) for call in calls)
+            any(execution.measure([overload], schemas.callable_for(name), *call, False) for call in calls)
     checked, wrong, written = 0, [], set()
     for name, overloads in table.items():
         for overload in overloads:

@@ -11,6 +11,7 @@ from textwrap import dedent
 import pytest
 
 from flake8_inplace.program import disk
+from flake8_inplace.program.importers import read_index
 from flake8_inplace.program.imports import Definition, External, Import, Module, Project, Reason, Unknown
 from flake8_inplace.program.roots import Root
 
@@ -673,3 +674,10 @@ def test_the_room_is_cheap_to_import() -> None:
     code = "import sys, flake8_inplace.program.imports; print(*({'torch', 'libcst', 'flake8'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_a_pipe_in_the_project_keeps_nobody_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    (tmp_path / "helper.py").write_text("import torch\n")
+    assert list(read_index(str(tmp_path)).sizes) == [str(tmp_path / "helper.py")]

@@ -107,7 +107,7 @@ def test_python_lsp_server(tmp_path: Path) -> None:
     assert found["source"] == "flake8"
     assert found["code"] == "TIP103"
     assert found["range"]["start"] == {"line": 5, "character": 6}
-    assert "sigmoid saved" in found["message"]
+    assert "sigmoid's saved" in found["message"]
 
 
 @contextmanager
@@ -161,7 +161,7 @@ def test_vs_code() -> None:
     pattern = r"(?P<line>\d+),(?P<column>-?\d+),(?P<type>\w+),(?P<code>\w+\d+):(?P<message>[^\r\n]*)"
     [found] = [match.groupdict() for match in re.finditer(pattern, done.stdout)]
     assert (found["line"], found["column"], found["type"], found["code"]) == ("6", "7", "T", "TIP103")
-    assert "sigmoid saved" in found["message"]
+    assert "sigmoid's saved" in found["message"]
 
 
 # nbQA

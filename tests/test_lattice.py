@@ -216,6 +216,8 @@ LAWS = {
     "RETURNED": Law(agreed),
     "YIELDS": Law(log(EVENTS)),
     "RESCALED": Law(agreed),
+    "READ": Law(times),
+    "MARKED": Law(agreed),
     "UPDATES": Law(log(EVENTS)),
     "SNAPSHOTS": Law(agreed),
     "STALE_SNAPSHOTS": Law(agreed),

@@ -230,7 +230,7 @@ def test_a_defect_of_the_linter_is_one_line(tmp_path: Path) -> None:
         done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
         assert done.stderr == ""
         assert found(done) == ["a.py:1:1 TIP000", "b.py:1:1 TIP000", "b.py:1:6 W291"]
-        assert error.split("(")[0] in done.stdout
+        assert ("first second line" if "first" in error else error.split("(")[0]) in done.stdout
 
 
 # What it costs
@@ -290,7 +290,7 @@ def test_github_annotations(tmp_path: Path) -> None:
     write(tmp_path, net=HAZARD)
     form = "::error file=%(path)s,line=%(row)d,col=%(col)d,title=%(code)s::%(text)s"
     done = run(f"--format={form}", "net.py", cwd=tmp_path)
-    assert re.fullmatch(r"::error file=net.py,line=6,col=7,title=TIP103::[^:\n]+\n", done.stdout)
+    assert re.fullmatch(r"::error file=net.py,line=6,col=7,title=TIP103::(?:(?!::)[^%\n])+\n", done.stdout)
 
 
 def test_version_is_listed(tmp_path: Path) -> None:
@@ -349,17 +349,18 @@ OPS = {
 }
 
 
-@pytest.mark.parametrize("settings", ["", "ignore = E501", "select = TIP", "extend-select = TIP9"])
+@pytest.mark.parametrize("settings", ["", "ignore = E501", "select = TIP"])
 def test_off_by_default(tmp_path: Path, settings: str) -> None:
     write(tmp_path, net=BANNED)
     (tmp_path / "setup.cfg").write_text(f"[flake8]\n{settings}\n")
     assert found(run("net.py", cwd=tmp_path)) == []
 
 
+@pytest.mark.parametrize("option", ["enable-extensions", "extend-select"])
 @pytest.mark.parametrize("jobs", ["-j1", "-j2"])
-def test_switched_on(tmp_path: Path, jobs: str) -> None:
+def test_switched_on(tmp_path: Path, jobs: str, option: str) -> None:
     write(tmp_path, net=BANNED, other=HAZARD)
-    (tmp_path / "tox.ini").write_text("[flake8]\nenable-extensions = TIP5, TIP9\n")
+    (tmp_path / "tox.ini").write_text(f"[flake8]\n{option} = TIP5, TIP9\n")
     rows = found(run(jobs, "net.py", "other.py", cwd=tmp_path))
     assert rows == ["net.py:4:8 TIP901", "other.py:6:7 TIP103", "other.py:6:7 TIP903"]
 
@@ -381,16 +382,16 @@ def test_own_modules(tmp_path: Path) -> None:
     ("text", "said"),
     [
         (None, "own.json: No such file or directory"),
-        ("{", "own.json: JSONDecodeError: "),
+        ("{", "own.json: not valid JSON: "),
         ('{"format": 2}', "own.json: not of format 1"),
         ('{"format": 1, "ops": []}', "own.json: unknown key 'ops'"),
-        ('{"format": 1, "rows": ["gate|x:T|y<x"]}', "own.json: ValueError: 'y' in 'gate|x:T|y<x'"),
-        ('{"format": 1, "rows": ["gate|x:T"], "names": {"own.gate": [1]}}', "own.json: IndexError: "),
-        ('{"format": 1, "rows": ["gate|x:T|||copy(x)"]}', "own.json: ValueError: 'copy' in 'gate|x:T|||copy(x)'"),
-        ('{"format": 1, "modules": {"own.Gate": {"op": "Gate|x:T|y<x"}}}', "own.json: ValueError: 'y' in "),
+        ('{"format": 1, "rows": ["gate|x:T|y<x"]}', "own.json: not a table of operators: 'y' in 'gate|x:T|y<x'"),
+        ('{"format": 1, "rows": ["gate|x:T"], "names": {"own.gate": [1]}}', "own.json: not a table of operators"),
+        ('{"format": 1, "rows": ["gate|x:T|||copy(x)"]}', "own.json: not a table of operators: 'copy' in 'gate|x:T|||copy(x)'"),
+        ('{"format": 1, "modules": {"own.Gate": {"op": "Gate|x:T|y<x"}}}', "own.json: not a table of operators: 'y' in "),
         (
             '{"format": 1, "modules": {"own.Gate": {"op": "Gate|x:T", "inplace": "Gate|x:T|z<x"}}}',
-            "own.json: ValueError: 'z' in ",
+            "own.json: not a table of operators: 'z' in ",
         ),
     ],
 )

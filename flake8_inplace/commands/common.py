@@ -13,7 +13,7 @@ from ..files import FLAGS, WITH_VALUE, Project, Source, UsageError
 
 _HELP = {
     "select": "codes and prefixes to report",
-    "extend-select": "more codes to report; TIP5 and TIP9 switch those families on",
+    "extend-select": "more codes to report; those of a family that is off switch it on",
     "ignore": "codes not to report",
     "extend-ignore": "more codes not to report",
     "per-file-ignores": "codes not to report in some files: pattern:code",
@@ -23,7 +23,7 @@ _HELP = {
     "config": "the only configuration file to read",
     "append-config": "a configuration file to read as well",
     "stdin-display-name": "what to call standard input",
-    "enable-extensions": "families to switch on: TIP5, TIP9",
+    "enable-extensions": "families to switch on",
     "inplace-ops": "operators and modules of your own",
     "inplace-frameworks": "packages over torch",
     "inplace-follow": "which imports to follow: project, off, or names of packages",

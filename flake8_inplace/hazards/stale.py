@@ -135,8 +135,16 @@ def _read_part(m: Trace, value: Value, holder: Value | None) -> None:
             converted = event.change is Change.CONVERTED and (was_given(m, value, event) or _has_part(m, value, event))
             meant = event.change is Change.MARKED and isinstance(holder, List)
             changed = value is m.state[RETURNED].get((event.change, event)) and not meant
-            if frame in event.frames[:-1] and (converted or changed):
+            if frame in event.frames[:-1] and (converted or changed) and not _is_newer(m, frame, holder, event):
                 m.refuse("argument", event.site, event.calls)
+
+
+def _is_newer(m: Trace, frame: Frame, holder: Value | None, event: Overwrite) -> bool:
+    """Whether a record was bound after a write: ``batch = batch.scaled()`` holds what the call has made."""
+    if not isinstance(holder, Object):
+        return False
+    times = [frame.times.get(name, frame.born) for name, value in frame.vars.items() if m.see(value) is holder]
+    return bool(times) and min(times) > event.time
 
 
 @events.read_attribute.listen
@@ -148,7 +156,7 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     """
     value = array_backing(value)
     if is_record(instance):
-        _read_part(m, value, None)
+        _read_part(m, value, instance)
     time = m.state[STORED].get((instance, name), 0) if m.state[STORED] else 0
     if not time or m.unread or not isinstance(value, Tensor):
         return

@@ -86,10 +86,14 @@ def _walk(top: str) -> list[str]:
 
 
 def _listed(folder: str) -> tuple[list[str], list[str]]:
-    """The names of the files of a folder, and of the folders in it, in order. Links to folders are not followed."""
+    """The names of the files of a folder, and of the folders in it, in order.
+
+    Links to folders are not followed, and pipes and devices, which would keep their reader waiting, are left out.
+    """
     try:
-        with os.scandir(folder) as entries:
-            each = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+            files = [entry.name for entry in entries if entry.is_file()]
+            return files, [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
     except OSError:
         return [], []
-    return [name for name, is_folder in each if not is_folder], [name for name, is_folder in each if is_folder]

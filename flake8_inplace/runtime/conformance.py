@@ -217,9 +217,12 @@ def measured_operators(device: torch.device, only: Collection[str] | None) -> It
     from ..torchfacts.execution import Overload, measure, moved
 
     table = generate.overload_table()
+    # The operators of ATen have the formulas of the public ones, and kernels that do not check what they are given.
+    table = {name: group for name, group in table.items() if not name.startswith("torch.ops.aten.")}
     if only is not None:  # torch.nn.functional.dropout comes with torch.nn.functional.dropout(inplace)
         table = {name: group for name, group in table.items() if name.partition("(")[0] in only}
     every = {id(o): o for group in table.values() for o in group}
+    formulas = {id(o) for o in every.values() if o.exact}
     for o in every.values():
         o.exact = False  # executed too where the fact comes from a formula
     there = every if device.type == "cpu" else {key: Overload(o.op, exact=False) for key, o in every.items()}
@@ -227,8 +230,10 @@ def measured_operators(device: torch.device, only: Collection[str] | None) -> It
     for group, function, args, kwargs in generate.calls(table):
         visited.update(map(id, group))
         progress(len(visited), len(every), "operators")
-        if measure(group, function, args, kwargs) and there is not every:
-            measure([there[id(o)] for o in group], function, moved(args, str(device)), moved(kwargs, str(device)))
+        options = formulas.isdisjoint(map(id, group))
+        if measure(group, function, args, kwargs, options) and there is not every:
+            others = moved(args, str(device)), moved(kwargs, str(device))
+            measure([there[id(o)] for o in group], function, *others, options)
             still_there(device, group[0].op.name)
     rows = ops.table()["rows"]
     for name, group in table.items():

@@ -51,9 +51,16 @@ ENOUGH = 20  # runs to learn the outputs of an op whose saves are known
 
 
 def measure(
-    overloads: list[Overload], function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
+    overloads: list[Overload],
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    options: bool = True,
 ) -> bool:
-    """Run a call once for each parameter that may require grad; note the runs at the overload that takes it."""
+    """Run a call once for each parameter that may require grad; note the runs at the overload that takes it.
+
+    With ``options``, the call is repeated with each of its options changed. Kernels of ATen do not check all of theirs.
+    """
     for overload in overloads:
         bound = bind(overload.op, args, kwargs)
         if bound is None:
@@ -62,7 +69,7 @@ def measure(
             return True
         runs = run_each(overload, function, args, kwargs, bound)
         overload.runs += runs
-        if runs and not overload.exact and overload.calls & (overload.calls + 1) == 0:  # 0, 1, 3, 7, ...
+        if options and runs and not overload.exact and overload.calls & (overload.calls + 1) == 0:  # 0, 1, 3, 7, ...
             vary(overload, function, args, kwargs)
         overload.calls += bool(runs)
         return bool(runs)

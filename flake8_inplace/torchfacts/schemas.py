@@ -151,7 +151,8 @@ def schema_overload(native: Native) -> Overload:
     saves = formula_saves(native)
     writes = tuple(a.name for a in f.func.arguments.flat_all if a.annotation is not None and a.annotation.is_write)
     op = Op(short_name(str(f.func.name.name)), schema_params(f), saves or (), writes, schema_outs(native))
-    return Overload(op, saves is not None)
+    lists = str(f.func.name.name).startswith("_foreach_")  # their formulas are those of the elements: run them
+    return Overload(op, saves is not None and not lists)
 
 
 def self_first(overload: Overload) -> Overload:
