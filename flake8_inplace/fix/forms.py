@@ -311,8 +311,8 @@ class Form:
 
     def under_no_grad(self, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
         """A parameter that is meant to change. Tried last: gradients do not flow through it."""
-        if self.form not in LEAF_KINDS:
-            return
+        if self.form not in LEAF_KINDS or isinstance(statement, cst.Return):
+            return  # what is returned is a value
         line = self.module.parents[statement]
         start, end = self.module.start(statement), self.module.end(statement)
         if not (isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1) or not imports(self.module, "torch"):
