@@ -345,6 +345,56 @@ h = torch.sigmoid(self.fc1(x))
 h = h + 1
 return self.fc2(h)""",
 )
+
+
+def iterated(name, loop, good=None, before="", first="h = self.fc1(x)", last="return self.fc2(h)"):
+    """A loop over rows that overwrites them, and the same with every part indexed alone, or on a copy."""
+    both(f"iteration{name}", f"{first}\n{before}{loop}\n{last}", f"{first}\n{before}{good or loop}\n{last}")
+
+
+iterated(", plain", "for row in h:\n    row.mul_(2)", "h = h * 2")
+iterated(
+    " with a counter",
+    "for k, row in enumerate(h):\n    row[0] = row[1] * k",
+    "for k in range(len(h)):\n    h[k, 0] = h[k, 1] * k",
+)
+iterated(
+    " beside factors, the shortest ends",
+    "for row, factor in zip(h, (2.0, 3.0)):\n    row *= factor",
+    "for k, factor in enumerate((2.0, 3.0)):\n    h[k] *= factor",
+)
+iterated(" of columns", "for column in h.unbind(1):\n    column.sub_(1)", "h = h - 1")
+iterated(
+    " in an iteration",
+    "for plane in g:\n    for row in plane:\n        row.add_(row.detach().max())",
+    "for k in range(5):\n    for j in range(2):\n        g[k, j].add_(g[k, j].detach().max())",
+    before="g = h.view(5, 2, 2)\n",
+)
+iterated(
+    ", the tensor kept, its rows read",
+    "total = 0\nfor row in h:\n    row.clamp_(max=0.5)\n    total = total + row.sum()",
+    "h = h.clamp(max=0.5)\ntotal = h.sum()",
+    first="h = torch.exp(self.fc1(x))",
+    last="return self.fc2(h), total",
+)
+iterated(
+    ", an alias sees the writes",
+    "for row in h:\n    row.mul_(3)",
+    "h = h * 3\nsame = h",
+    before="same = h\n",
+    last="return self.fc2(same), h",
+)
+iterated(
+    " over a list of rows",
+    "for row in rows:\n    row.mul_(2)",
+    "h = h * 2",
+    before="rows = list(h)\n",
+)
+iterated(
+    ", rebound within",
+    "for row in h:\n    row.mul_(2)\n    h = h + 1",
+    "g = h\nfor k in range(len(g)):\n    g[k].mul_(2)\n    h = h + 1",
+)
 both(
     "callee overwrites",
     """
@@ -581,8 +631,8 @@ LEFT = {
     "no_grad relu flag": "the caller reads the tensor under its old name: a copy would hide that",
     "tuple of chunks": "an element of a tuple",
     "rows with a state beside": "not found: the values of the loop are not saved where they are written",
-    "iteration of rows": "rows of an iteration",
-    "iteration with augmented": "rows of an iteration",
+    "iteration over a list of rows": "the rows were made before, all at once",
+    "iteration, rebound within": "the name stands for another tensor in the next round",
     "callee returns it, both read": "the caller reads the argument after the call",
     "kept in a list, returned": "the list holds the tensor as it was",
     "kept on self, read later": "the attribute holds the tensor as it was",

@@ -20,6 +20,7 @@ from .carried import carried
 from .copies import RAISING, Copies
 from .forms import Form
 from .heap import observed
+from .iteration import iteration
 from .syntax import Module, moved
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -111,6 +112,7 @@ class Repair:
             return
         usual = Form(self._module, finding, self._facts)
         yield from usual.fixes()
+        yield from iteration(usual)
         if form in RAISING:
             yield from Copies(self._module, finding, self._after).fixes(safe=usual.alone())
         yield from usual.last_resort()

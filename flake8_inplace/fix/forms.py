@@ -311,8 +311,8 @@ class Form:
 
     def under_no_grad(self, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
         """A parameter that is meant to change. Tried last: gradients do not flow through it."""
-        if self.form not in LEAF_KINDS:
-            return
+        if self.form not in LEAF_KINDS or isinstance(statement, cst.Return):
+            return  # what is returned is a value
         line = self.module.parents[statement]
         start, end = self.module.start(statement), self.module.end(statement)
         if not (isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1) or not imports(self.module, "torch"):
@@ -347,7 +347,7 @@ class Form:
 
     # Who may be given a new tensor
 
-    def can_rebind(self, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> bool:
+    def can_rebind(self, root: cst.BaseExpression, statement: cst.CSTNode) -> bool:
         """Whether binding the name to a new tensor does for the rest of the program what the write did."""
         if not self.heard_by(root) or self.holds(root, "tuple") or self.holds(root, "list"):
             return False
@@ -426,7 +426,7 @@ class Form:
             return False
         return not (isinstance(root.value, cst.Name) and scope_around(self.module, root).several(root.value.value))
 
-    def read_after(self, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> bool:
+    def read_after(self, root: cst.BaseExpression, statement: cst.CSTNode) -> bool:
         return not isinstance(root, cst.Name) or scope_around(self.module, statement).read_after(root.value, statement)
 
     def read_beside(self, root: cst.Name, call: cst.Call, statement: cst.BaseSmallStatement) -> bool:
