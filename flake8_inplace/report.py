@@ -186,8 +186,7 @@ def text(found: Sequence[Entry], colour: bool = False) -> str:
         rows = [_headline(entry, paint)]
         if entry.at.text:
             rows += excerpts(entry, paint)
-        if entry.note:
-            rows.append(f"{paint('note', 'rule')}: {entry.note}")
+        rows += [f"{paint('note', 'rule')}: {entry.note}"] if entry.note else []
         if entry.fix:
             rows.append(f"{paint('fix', 'fix')} ({grade(entry.fix)}): {entry.fix.title}")
         elif entry.help:
