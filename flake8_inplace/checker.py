@@ -29,6 +29,8 @@ from .torchfacts import ops
 if TYPE_CHECKING:
     from flake8.options.manager import OptionManager
 
+REPORTED = ("all", "certain")
+"""The values of the option `inplace-report`."""
 Report = tuple[int, int, str, type[object]]
 
 
@@ -54,6 +56,8 @@ class Checker:
     """The families that a plugin of their own reports."""
     alone = True
     """Whether flake8 runs it, and not the command ``flake8-inplace``, which reads pyproject.toml."""
+    only_certain = False
+    """Whether findings that need more than a backward are left out."""
     latest: tuple[str, str, Settings, Result] | None = None
 
     def __init__(self, tree: ast.Module, lines: list[str], filename: str = "") -> None:
@@ -97,6 +101,13 @@ class Checker:
             normalize_paths=True,
             help="more folders that imports of the project are looked for in",
         )
+        parser.add_option(
+            "--inplace-report",
+            metavar="WHICH",
+            default="all",
+            parse_from_config=True,
+            help="which findings are reported: `all` (default), or `certain`: those that any backward runs into",
+        )
 
     @staticmethod
     def parse_options(options: argparse.Namespace) -> None:
@@ -106,6 +117,9 @@ class Checker:
                 ops.extend(beside_configuration(options.inplace_ops, options.config))
             except ops.FactsError as error:
                 raise ExecutionError(f"inplace-ops: {error}") from error
+        if options.inplace_report not in REPORTED:
+            raise ExecutionError(f"inplace-report: {options.inplace_report!r} is neither 'all' nor 'certain'")
+        Checker.only_certain = options.inplace_report == "certain"
         if Checker.alone and parent_process() is None and _is_configured_in_vain():
             said = "pyproject.toml: flake8 does not read [tool.flake8-inplace]; `flake8-inplace check` does"
             print(said, file=sys.stderr)
@@ -199,7 +213,8 @@ def findings(text: str, tree: ast.Module | None = None, filename: str = "") -> l
     for row in result.readings:
         print(f"{filename or '-'}: {row}", file=sys.stderr)
     problems = [unreadable(*result.problem)] if result.problem is not None else []
-    return [*problems, *result.findings]
+    found = [finding for finding in result.findings if not (Checker.only_certain and finding.conditions)]
+    return [*problems, *found]
 
 
 def short(error: Exception) -> str:

@@ -36,7 +36,7 @@ _CODE = re.compile(r"[A-Z]{1,3}[0-9]{0,3}")
 WITH_VALUE = (
     *("select", "extend-select", "ignore", "extend-ignore", "per-file-ignores", "exclude", "extend-exclude"),
     *("filename", "config", "append-config", "stdin-display-name", "enable-extensions"),
-    *("inplace-ops", "inplace-frameworks", "inplace-follow", "inplace-path"),
+    *("inplace-ops", "inplace-frameworks", "inplace-follow", "inplace-path", "inplace-report"),
 )
 FLAGS = ("isolated", "disable-noqa")
 

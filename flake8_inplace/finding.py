@@ -50,6 +50,7 @@ class Finding:
     - ``saved_at``: where the operator that needs the old values was called, if that is in the same file.
     - ``remedy``: what to write instead.
     - ``others``: more places that take part.
+    - ``conditions``: what must hold besides a backward through the code; nothing if the finding is certain.
     """
 
     code: str
@@ -58,6 +59,7 @@ class Finding:
     saved_at: Place | None = None
     remedy: Words = ()
     others: tuple[Related, ...] = ()
+    conditions: tuple[str, ...] = ()
 
     @property
     def line(self) -> int:

@@ -61,9 +61,18 @@ class Entry:
     at: Spot
     help: str = ""
     linked: str = ""
+    conditions: tuple[str, ...] = ()
     related: tuple[Spot, ...] = ()
     fingerprint: str = ""
     fix: Fix | None = None
+
+    @property
+    def level(self) -> str:
+        return "warning" if self.conditions else level(self.code)
+
+    @property
+    def note(self) -> str:
+        return f"only {', '.join(self.conditions)}" if self.conditions else ""
 
 
 def entries(
@@ -96,7 +105,8 @@ def entries(
         related = tuple(spot(other.place, other.note, other.path) for other in others)
         mark = fingerprint(relative, finding.code, scope, at.text)
         message, remedy = said(finding.words, where), said(finding.remedy, where)
-        result.append(Entry(relative, finding.code, message, at, remedy, linked, related, mark, fix))
+        rest = finding.conditions, related, mark, fix
+        result.append(Entry(relative, finding.code, message, at, remedy, linked, *rest))
     return numbered(result)
 
 
@@ -176,6 +186,7 @@ def text(found: Sequence[Entry], colour: bool = False) -> str:
         rows = [_headline(entry, paint)]
         if entry.at.text:
             rows += excerpts(entry, paint)
+        rows += [f"{paint('note', 'rule')}: {entry.note}"] if entry.note else []
         if entry.fix:
             rows.append(f"{paint('fix', 'fix')} ({grade(entry.fix)}): {entry.fix.title}")
         elif entry.help:
@@ -253,7 +264,7 @@ def as_json(found: Sequence[Entry], colour: bool = False) -> str:
     for entry in found:
         row: dict[str, Any] = {"path": entry.path, "code": entry.code, "name": rule_name(entry.code)}
         row |= {"message": entry.message, "help": entry.help, **position(entry.at), "end_column": entry.at.end}
-        row["fingerprint"] = entry.fingerprint
+        row |= {"level": entry.level, "conditions": list(entry.conditions), "fingerprint": entry.fingerprint}
         row["related"] = [
             {"path": spot.path or entry.path, **position(spot), "end_column": spot.end, "note": spot.note}
             for spot in entry.related
@@ -330,11 +341,13 @@ def sarif_result(entry: Entry, index: int) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": entry.code,
         "ruleIndex": index,
-        "level": level(entry.code),
-        "message": {"text": cell + "; ".join(filter(None, (entry.linked, entry.help)))},
+        "level": entry.level,
+        "message": {"text": cell + "; ".join(filter(None, (entry.linked, entry.note, entry.help)))},
         "locations": [sarif_location(entry.path, entry.at)],
         "partialFingerprints": {"inplace/v1": entry.fingerprint},
     }
+    if entry.conditions:
+        result["properties"] = {"conditions": list(entry.conditions)}
     if entry.related:
         result["relatedLocations"] = [
             {"id": number, **sarif_location(spot.path or entry.path, spot), "message": {"text": spot.note}}
@@ -354,8 +367,8 @@ def sarif_result(entry: Entry, index: int) -> dict[str, Any]:
             for edit in entry.fix.edits
         ]
         change = {"artifactLocation": artifact(entry.path), "replacements": replacements}
-        title = f"{entry.fix.title} ({grade(entry.fix)})"
-        result["fixes"] = [{"description": {"text": title}, "artifactChanges": [change]}]
+        title = {"text": f"{entry.fix.title} ({grade(entry.fix)})"}
+        result["fixes"] = [{"description": title, "artifactChanges": [change]}]
     return result
 
 
@@ -387,11 +400,9 @@ def github(found: Sequence[Entry], colour: bool = False) -> str:
             values |= {"line": str(entry.at.line), "col": str(entry.at.column)}
         else:
             message = f"cell {entry.at.cell}, line {entry.at.line}: {message}"
-        if entry.help:
-            message = f"{message}\n{entry.help}"
+        message = "\n".join(filter(None, (message, entry.note, entry.help)))
         properties = ",".join(f"{key}={escaped(value, ':,')}" for key, value in values.items())
-        kind = level(entry.code)
-        rows.append(f"::{kind} {properties}::{escaped(message)}\n")
+        rows.append(f"::{entry.level} {properties}::{escaped(message)}\n")
     return "".join(rows)
 
 
@@ -409,7 +420,7 @@ def gitlab(found: Sequence[Entry], colour: bool = False) -> str:
                 "description": described(entry),
                 "check_name": entry.code,
                 "fingerprint": entry.fingerprint,
-                "severity": "minor" if level(entry.code) == "warning" else "major",
+                "severity": "minor" if entry.level == "warning" else "major",
                 "location": {
                     "path": entry.path.removeprefix("./"),
                     # in a notebook, no line of the file
@@ -424,7 +435,7 @@ def gitlab(found: Sequence[Entry], colour: bool = False) -> str:
 def described(entry: Entry) -> str:
     """A finding on one line, with its cell if it is in a notebook."""
     cell = "" if entry.at.cell is None else f"cell {entry.at.cell}, line {entry.at.line}: "
-    return f"{entry.code} {cell}" + "; ".join(filter(None, (entry.message, entry.help)))
+    return f"{entry.code} {cell}" + "; ".join(filter(None, (entry.message, entry.note, entry.help)))
 
 
 def dump(value: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from .torchfacts import ops as facts
 
 if TYPE_CHECKING:
     from .program.site import Site
-    from .trace.reports import Hazard, Refusal
+    from .trace.reports import Hazard, Need, Refusal
 
 LONGEST = 30
 """The most characters of the program that a headline quotes."""
@@ -64,7 +64,8 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
     remedy = (RENORM,) if hazard.write.form == "renorm" else _remedy(advice, write)
     if form.kind == "inplace" and remedy and hazard.write.module is not None:
         remedy = _dropping(remedy, hazard.write.module, write, site, files)
-    return Finding(rule.code, place_of(site), words, at, remedy, others)
+    needed = conditions_of(hazard.needs, site, files)
+    return Finding(rule.code, place_of(site), words, at, remedy, others, needed)
 
 
 def _subject(hazard: Hazard, rule: Rule, write: Site, site: Site, files: Files) -> tuple[Words, tuple[Related, ...]]:
@@ -153,7 +154,8 @@ def of_refusal(refusal: Refusal, rule: Rule, site: Site, files: Files) -> Findin
         words = (*words, f" ({said} on ", files.related(other, f"{said} here", site), ")")
     effect = f": {rule.effect}" if rule.effect else ""
     advice = rule.carrying if refusal.carries and rule.carrying else rule.advice
-    return Finding(rule.code, place_of(site), (*words, effect), None, _remedy(advice, write))
+    needed = conditions_of(refusal.needs, site, files)
+    return Finding(rule.code, place_of(site), (*words, effect), None, _remedy(advice, write), (), needed)
 
 
 def _named(text: str, other: Site) -> str:
@@ -168,6 +170,38 @@ def _is_same(one: Site, other: Site) -> bool:
     return one.expression is other.expression or (
         one.piece.path == other.piece.path and place_of(one) == place_of(other)
     )
+
+
+def conditions_of(needs: Iterable[Need], site: Site, files: Files) -> tuple[str, ...]:
+    """Return in words what a finding at ``site`` needs besides a backward, in the order of the text."""
+    said = {_condition(need, site, files): place_of(need.site) if need.site else Place(0, 0) for need in needs}
+    return tuple(sorted(said, key=lambda words: (said[words], words)))
+
+
+def _condition(need: Need, site: Site, files: Files) -> str:
+    if need.kind == "device cuda":
+        return "on CUDA"
+    if need.kind == "possible":
+        return "if code that is not shown does so"
+    if need.kind == "grad":
+        name = _given_name(need.site)
+        return f"if {name} requires grad" if name else "if an argument requires grad"
+    if need.site is None:
+        return "on some paths"
+    text = code(need.site, need.site.expression)
+    if len(text) <= LONGEST:
+        return f"{need.kind} `{text}`"
+    return f"in one arm of the `if` on {files.related(need.site, '', site)}"
+
+
+def _given_name(site: Site | None) -> str:
+    """Return what the program calls a tensor that was given, if it has a name for it."""
+    expression = site.expression if site is not None else None
+    if isinstance(expression, cst.Param):
+        return f"the argument `{expression.name.value}`"
+    if site is not None and isinstance(expression, (cst.Name, cst.Attribute)):
+        return f"`{code(site, expression)}`"
+    return ""
 
 
 def place_of(site: Site) -> Place:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,7 @@ def _one_each(hazards: list[Hazard], refusals: list[Refusal], files: Files) -> d
     loud |= {refusal.write.expression for refusal in refusals if not _BY_KIND[refusal.kind].silent}
     written = loud | {refusal.write.expression for refusal in refusals}
     best: dict[Where, tuple[tuple[bool, int, str], Finding]] = {}
+    ways: dict[Where, set[tuple[str, ...]]] = {}
     for hazard in hazards:
         if continues(hazard.write.place, loud):
             continue
@@ -66,6 +68,7 @@ def _one_each(hazards: list[Hazard], refusals: list[Refusal], files: Files) -> d
         distance = abs(finding.line - saved.line) * 1000 + abs(finding.column - saved.column)
         rank = (finding.code == _BY_KIND["callee"].code, distance, finding.message)
         where = (path, finding.place)
+        ways.setdefault(where, set()).add(finding.conditions)
         if where not in best or rank < best[where][0]:
             best[where] = (rank, finding)
     for refusal in refusals:
@@ -73,9 +76,19 @@ def _one_each(hazards: list[Hazard], refusals: list[Refusal], files: Files) -> d
         if told is None:
             continue
         where = (told[0], told[1].place)
+        ways.setdefault(where, set()).add(told[1].conditions)
         if not _BY_KIND[refusal.kind].silent or where not in best:
             best[where] = ((False, 0, ""), told[1])
-    return {where: finding for where, (_, finding) in best.items()}
+    return {where: _with_least(finding, ways[where]) for where, (_, finding) in best.items()}
+
+
+def _with_least(finding: Finding, ways: set[tuple[str, ...]]) -> Finding:
+    """A finding with the least that one of the ways to it needs: nothing, if they are both arms of one test."""
+    least = min(ways, key=lambda way: (len(way), way != finding.conditions, way))
+    arms = {way[0] for way in ways if len(way) == 1}
+    if any(f"unless {arm.removeprefix('where ')}" in arms for arm in arms if arm.startswith("where ")):
+        least = ()
+    return replace(finding, conditions=least)
 
 
 def report(hazard: Hazard, files: Files = ALONE) -> tuple[str, Finding] | None:

@@ -28,6 +28,7 @@ _HELP = {
     "inplace-frameworks": "packages over torch",
     "inplace-follow": "which imports to follow: project, off, or names of packages",
     "inplace-path": "more folders that imports are looked for in",
+    "inplace-report": "which findings: all, or certain, those that any backward runs into",
     "isolated": "read no configuration",
     "disable-noqa": "report what a noqa comment silences, too",
 }

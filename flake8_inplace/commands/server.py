@@ -21,7 +21,7 @@ from ..checker import Checker, findings, program
 from ..files import Project, Source, UsageError, split_lines
 from ..finding import Edit, Finding, Fix, Place
 from ..fix import Repair, mend
-from ..report import TOOL, Entry, Spot, entries, level
+from ..report import TOOL, Entry, Spot, entries
 from ..rule import PAGES
 from ..trace.budget import Cancelled, Waiting
 from .common import project
@@ -123,11 +123,10 @@ class Service:
     def diagnostic(self, uri: str, entry: Entry) -> lsp.Diagnostic:
         """Return a finding as the protocol has it, with its other places and the page of its rule."""
         page = PAGES / f"{entry.code}.md"
-        error = level(entry.code) == "error"
         return lsp.Diagnostic(
             range=self.span(entry.at),
-            message="\n".join(filter(None, (entry.message, entry.help))),
-            severity=lsp.DiagnosticSeverity.Error if error else lsp.DiagnosticSeverity.Warning,
+            message="\n".join(filter(None, (entry.message, entry.note, entry.help))),
+            severity=lsp.DiagnosticSeverity.Error if entry.level == "error" else lsp.DiagnosticSeverity.Warning,
             code=entry.code,
             code_description=lsp.CodeDescription(href=page.as_uri()) if page.exists() else None,
             source=TOOL,

@@ -82,7 +82,7 @@ def on_record(m: Trace, tensor: Tensor) -> None:
     if tensor.view in _FRAGILE and m.grad(tensor) is Grad.YES:
         for event in since(m, tensor, tensor.time):
             if event.tensor.view is not tensor.view:
-                m.refuse("base", event.site, event.calls)
+                m.refuse("base", event.site, event.calls, guard=event.guard)
 
 
 @events.compare.listen
@@ -131,7 +131,7 @@ def _judge_restore(m: Trace, tensor: Tensor, old: Tensor, used: int) -> None:
         if memory in (storage, storage.hidden):
             for event in since(m, Tensor(storage), old.time):
                 if event.time < used and event.tensor is not old and (detached or storage is not old.storage):
-                    m.refuse("read", event.site, event.calls)
+                    m.refuse("read", event.site, event.calls, guard=event.guard)
     for update in updates_of(m, memory, old.time):
         if update.time < used and update.site is not None:
             m.refuse("read", update.site)
@@ -146,7 +146,7 @@ def _judge_swap(m: Trace, tensor: Tensor, old: Tensor, used: int) -> None:
                 given = [value for value in map(m.see, event.written.values) if isinstance(value, Tensor)]
                 taken = event.written.op == "copy_" and any(value.storage is tensor.storage for value in given)
                 if taken and event.time < used:
-                    m.refuse("read", event.site, event.calls)
+                    m.refuse("read", event.site, event.calls, guard=event.guard)
 
 
 @events.replace_data.listen

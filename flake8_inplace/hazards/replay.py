@@ -47,7 +47,7 @@ def on_checkpoint(m: Trace, buffers: Sequence[Tensor], begin: int) -> None:
     for tensor in buffers:
         for event in since(m, tensor, begin) if not m.grad(tensor) else ():
             if _converts(event) and (event.form != "op_" or event.written.op.endswith("_")):  # no batch norm
-                m.refuse("again", event.site, event.calls)
+                m.refuse("again", event.site, event.calls, guard=event.guard)
 
 
 @events.dataset.listen
@@ -63,7 +63,7 @@ def on_dataset(m: Trace, getter: Function, instance: Value, site: Site) -> None:
         again = [event for event in writes if event.time > again_from and event.site.expression in first]
         again = [event for event in again if event.tensor.origin is not Source.MAYBE_CAST]  # which may have copied
         for event in again if any(map(_converts, again)) else ():
-            m.refuse("dataset", event.site, event.calls)
+            m.refuse("dataset", event.site, event.calls, guard=event.guard)
     m.state.rollback(mark)
 
 

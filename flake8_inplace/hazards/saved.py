@@ -11,7 +11,7 @@ from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
 from ..torchfacts import arrays
-from ..trace import events
+from ..trace import events, needs
 from ..trace.backward import SECOND_BACKWARD, all_writes
 from ..trace.reports import Hazard
 from ..trace.trace import GRAD_TESTS, Trace
@@ -230,8 +230,11 @@ def backward_may_start_from(m: Trace, values: Sequence[Value]) -> None:
     for node, guard in routes(m.sources(*values), m.state.guard()):
         for saved in node.saves:
             for made in pending.get(saved, ()):
-                if (saved, made) not in m.reports.hazards and compatible(saved.guard, made.guard, guard):
-                    m.reports.hazards[saved, made] = Hazard(saved, made)
+                before = m.reports.hazards.get((saved, made))
+                if (before is None or before.needs) and compatible(saved.guard, made.guard, guard):
+                    needed = (*m.reports.needs(saved.guard | made.guard | guard), *needs.of_save(m, saved))
+                    if before is None or len(needed) < len(before.needs):
+                        m.reports.hazards[saved, made] = Hazard(saved, made, needed)
 
 
 @events.retain_graph.listen

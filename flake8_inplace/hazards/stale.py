@@ -90,12 +90,12 @@ def _read_name(
                 continue
             wrote = whole(value, event) or (event.name != name and _is_part(m, value, event, frame))
             if event.name and wrote and not is_meant(m, event, name, frame):
-                m.refuse("read", event.site, event.calls)
+                m.refuse("read", event.site, event.calls, guard=event.guard)
         elif frame in event.frames and m.stack.frames[-1] is frame:
             if was_given(m, value, event):
-                m.refuse("argument", event.site, event.calls)
+                m.refuse("argument", event.site, event.calls, guard=event.guard)
             elif value.view is View.NONE and name in frame.times and again(m, event, frame.times[name]):
-                m.refuse("read", event.site, event.calls)
+                m.refuse("read", event.site, event.calls, guard=event.guard)
 
 
 def _is_filled_through(reader: Value, value: Tensor, event: Overwrite) -> bool:
@@ -136,7 +136,7 @@ def _read_part(m: Trace, value: Value, holder: Value | None) -> None:
             meant = event.change is Change.MARKED and isinstance(holder, List)
             changed = value is m.state[RETURNED].get((event.change, event)) and not meant
             if frame in event.frames[:-1] and (converted or changed) and not _is_newer(m, frame, holder, event):
-                m.refuse("argument", event.site, event.calls)
+                m.refuse("argument", event.site, event.calls, guard=event.guard)
 
 
 def _is_newer(m: Trace, frame: Frame, holder: Value | None, event: Overwrite) -> bool:
@@ -165,7 +165,7 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     for event in since(m, value, time) if value.origin is not Source.BLANK and not parameter else ():
         elsewhere = event.frames[-1] is not keeper or event.form in ("inplace", "augmented")
         if elsewhere and event.name and whole(value, event) and not writes_to_attribute(event.site):
-            m.refuse("read", event.site, event.calls)
+            m.refuse("read", event.site, event.calls, guard=event.guard)
     m.state.set(m.state[STORED], (instance, name), 0)
 
 
@@ -194,7 +194,7 @@ def read_operand(m: Trace, value: Value, time: int, named: bool) -> None:
         for event in since(m, value, time):
             same = value.region is not None and same_tensor(value, event.tensor) and event.written.index is None
             if same or (named and whole(value, event)) or _is_within(value, event):
-                m.refuse("read", event.site, event.calls)
+                m.refuse("read", event.site, event.calls, guard=event.guard)
 
 
 def _is_within(value: Tensor, event: Overwrite) -> bool:
@@ -235,7 +235,7 @@ def on_append(m: Trace, container: List, value: Value) -> None:
             others = (_entries(m, m.see(other)) for other in m.state.get(container).items) if writes else ()
             if any(_is_same(m, other.get(key, NONE), part) for other in others):
                 for event in writes:
-                    m.refuse("read", event.site, event.calls)
+                    m.refuse("read", event.site, event.calls, guard=event.guard)
         _judge_snapshots(m, container, key, part)
         on_store(m, container, part)
 
@@ -293,7 +293,7 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
     if value in others:
         for event in since(m, value, max(m.stack.frames[-1].born, m.state[STORED].get((container, value.storage), 0))):
             if event.written.index is not None and whole(value, event):
-                m.refuse("read", event.site, event.calls)
+                m.refuse("read", event.site, event.calls, guard=event.guard)
 
 
 @events.load.listen
@@ -317,11 +317,11 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
         for event in since(m, option, made) if option is value else ():
             taken_out = m.state[RETURNED].get((Change.OTHER, event)) is not None and bool(made)
             if (time and was_given(m, option, event)) or taken_out:
-                m.refuse("argument", event.site, event.calls)
+                m.refuse("argument", event.site, event.calls, guard=event.guard)
             elif m.see(event.frames[-1].vars.get(event.name, NONE)) is container:
                 continue  # what a write to the elements of a list is for: ``torch._foreach_add_(totals, values)``
             elif known and time and (_same_part(m, option, event, time) or _as_it_was(m, option, event, time)):
-                m.refuse("read", event.site, event.calls)
+                m.refuse("read", event.site, event.calls, guard=event.guard)
         if time and known:
             m.state.set(m.state[STORED], (container, option.storage), 0)
 
@@ -383,7 +383,7 @@ def _judge_rebinding(m: Trace, value: Value, time: int) -> None:
     guard = m.state.guard()
     for event in since(m, value, time):
         if was_given(m, value, event) and event.guard < guard:
-            m.refuse("argument", event.site, event.calls)
+            m.refuse("argument", event.site, event.calls, guard=event.guard)
 
 
 @events.exhaust.listen
@@ -424,7 +424,7 @@ def on_collect(m: Trace, source: Value, rows: Sequence[Value]) -> None:
         for tensor in holdings.held(m, one.value, set()):
             for event in since(m, tensor, one.time) if tensor.storage in memory else ():
                 if one.frame in event.frames and whole(tensor, event):
-                    m.refuse("read", event.site, event.calls)
+                    m.refuse("read", event.site, event.calls, guard=event.guard)
 
 
 def _unaware(m: Trace, event: Overwrite, time: int) -> bool:

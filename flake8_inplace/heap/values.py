@@ -336,6 +336,7 @@ class Saved:
     - ``possible``: unknown code may or may not save it.
     - ``needs``: the operands for whose gradient it is saved, if all are known.
     - ``device``: the one device that saves it, if others don't.
+    - ``asking``: the operands of which one must require grad, if that is certain of none.
     """
 
     op: str
@@ -348,6 +349,7 @@ class Saved:
     possible: bool = False
     needs: frozenset[Cell] = frozenset()
     device: str = ""
+    asking: tuple[Tensor, ...] = ()
 
 
 @sealed(frozen=True, slots=True, eq=False)

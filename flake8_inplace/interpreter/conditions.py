@@ -9,7 +9,9 @@ import libcst as cst
 from ..heap.join import choose
 from ..heap.state import Exit
 from ..heap.values import ALWAYS, Choice, Condition, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value
+from ..program.site import Site
 from ..trace.frames import Class, Frame, Function
+from ..trace.needs import note_test
 from ..trace.trace import Trace
 from .dispatch import evaluate, evaluates
 
@@ -93,11 +95,12 @@ def condition(m: Trace, value: Value) -> bool | Condition:
     return Condition(frozenset({(symbol, True)}), frozenset({(symbol, False)}))
 
 
-def branch(m: Trace, value: Value, arms: tuple[Callable[[], Value], Callable[[], Value]]) -> Value:
+def branch(m: Trace, value: Value, site: Site, arms: tuple[Callable[[], Value], Callable[[], Value]]) -> Value:
     """Evaluate one of two expressions, or join both if the test is not known."""
     test = condition(m, value)
     if isinstance(test, bool):
         return arms[0 if test else 1]()
+    note_test(m, site, (test.true, test.false))
     mark, exits = m.state.mark(), []
     for guard, arm in ((test.true, arms[0]), (test.false, arms[1])):
         m.state.assume(guard)
@@ -111,4 +114,5 @@ def branch(m: Trace, value: Value, arms: tuple[Callable[[], Value], Callable[[],
 @evaluates(cst.IfExp)
 def _conditional(m: Trace, node: cst.IfExp, frame: Frame) -> Value:
     test = evaluate(m, node.test, frame)
-    return branch(m, test, (lambda: evaluate(m, node.body, frame), lambda: evaluate(m, node.orelse, frame)))
+    arms = (lambda: evaluate(m, node.body, frame), lambda: evaluate(m, node.orelse, frame))
+    return branch(m, test, Site(frame.piece, node, node.test), arms)

@@ -15,6 +15,7 @@ from ..models import lineage
 from ..program.site import Site
 from ..trace.frames import Frame, Loop
 from ..trace.log import STORED
+from ..trace.needs import note_test
 from ..trace.trace import MODULES, Trace
 from .binding import bind
 from .conditions import condition
@@ -44,11 +45,19 @@ def _if(m: Trace, node: cst.If, frame: Frame) -> bool:
         skip(m, node.test, node.orelse if test else node.body)
         return suite(m, node.body, frame) if test else other()
     arms = [(test.true, lambda: suite(m, node.body, frame)), (test.false, other)]
+    refused = _raises(node.body), isinstance(node.orelse, cst.Else) and _raises(node.orelse.body)
+    note_test(m, Site(frame.piece, node, node.test), (test.true, test.false), refused)
     stale = _stale_snapshots(m, node.body, frame) if m.state[UPDATES] and node.orelse is None else {}
     alive = fork(m, arms)
     for name, update in stale.items():
         m.state.set(m.state[STALE_SNAPSHOTS], name, update)
     return alive
+
+
+def _raises(body: cst.BaseSuite) -> bool:
+    """Return whether a branch ends with a ``raise``."""
+    last = body.body[-1] if body.body else None
+    return isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], cst.Raise)
 
 
 def _stale_snapshots(m: Trace, body: cst.BaseSuite, frame: Frame) -> dict[tuple[Frame | Object, str], Site]:
@@ -125,6 +134,7 @@ def _raise(m: Trace, node: cst.Raise, frame: Frame) -> bool:
 def _assert(m: Trace, node: cst.Assert, frame: Frame) -> bool:
     test = condition(m, evaluate(m, node.test, frame))
     if not isinstance(test, bool):
+        note_test(m, Site(frame.piece, node, node.test), (test.true, test.false), (False, True))
         m.state.assume(test.true)
     return True
 

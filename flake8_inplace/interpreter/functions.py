@@ -179,7 +179,9 @@ def parameters(
     for param in (*params.posonly_params, *params.params):
         value = frame.vars[param.name.value]
         if type(value) is Tensor and value.place is None:
-            value.place = Site(function.piece, function.node, function.node)
+            value.place = Site(function.piece, function.node, param)
+        elif type(value) is Unknown and value not in m.reports.given:
+            m.reports.given[value] = Site(function.piece, function.node, param)
     return complete
 
 

@@ -150,7 +150,13 @@ def _save_operands(m: Trace, call: _Call) -> list[Saved]:
 def _keep(m: Trace, call: _Call, save: facts.Save, slot: str, tensor: Tensor) -> Saved:
     known = _ANY not in call.requiring
     needs = frozenset(other.cell for other in call.given if m.grad(other)) if known else frozenset[Cell]()
-    return keep(m, call.op.name, slot, tensor.storage, call.site, needs=needs, device=save.device)
+    asking = () if call.grad is Grad.YES and _is_certain(m, call, save) else tuple(filter(m.grad, call.given))
+    return keep(m, call.op.name, slot, tensor.storage, call.site, False, needs, save.device, asking)
+
+
+def _is_certain(m: Trace, call: _Call, save: facts.Save) -> bool:
+    """Whether an operand that the save is made for requires grad for certain."""
+    return any(m.grad(tensor) is Grad.YES for name in save.needs for tensor in call.operands.get(name, ()))
 
 
 def _write(m: Trace, call: _Call, form: str) -> bool:
@@ -310,11 +316,12 @@ def keep(
     possible: bool = False,
     needs: frozenset[Cell] = frozenset(),
     device: str = "",
+    asking: tuple[Tensor, ...] = (),
 ) -> Saved:
     """Autograd keeps a tensor for the backward pass, where one of ``needs`` requires grad."""
     packing = m.state.modes.get("packing")
     guard, calls = m.state.guard(), tuple(m.stack.calls)
-    saved = Saved(op, slot, storage, site, guard, calls, packing == "share", possible, needs, device)
+    saved = Saved(op, slot, storage, site, guard, calls, packing == "share", possible, needs, device, asking)
     held = m.state.get(storage)
     if packing != "copy" and len(held) < SAVES:
         m.state.put(storage, held | {saved})

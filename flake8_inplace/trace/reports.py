@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from ..heap.autograd import Write
-from ..heap.values import Saved
+from ..heap.values import Const, Guard, Saved, Unknown
 from ..program.sealed import sealed
 from ..program.site import Site
 
 
+@sealed(frozen=True, slots=True)
+class Need:
+    """What a hazard needs besides a backward: its kind and its place.
+
+    The kinds are "where" and "unless" (a test), "path" (one that is not known), "grad" (of a tensor that was given),
+    "possible" (what code that is not shown does) and "device cuda".
+    """
+
+    kind: str
+    site: Site | None = None
+
+
 @sealed(frozen=True, slots=True, eq=False)
 class Hazard:
-    """A write to a saved tensor that a later backward needs."""
+    """A write to a saved tensor that a later backward needs. ``needs``: only if these hold."""
 
     saved: Saved
     write: Write
+    needs: tuple[Need, ...] = ()
 
     def callee(self) -> Site | None:
         """Return the call that led to the write, if the save was not made inside that call too."""
@@ -34,6 +48,7 @@ class Refusal:
     - ``beside``: the calls that led to where it goes wrong, or to where the written tensor comes from.
     - ``from_outside``: it is in a plain function that was read as an entry point.
     - ``carries``: the values that are written have a gradient of their own.
+    - ``needs``: what must hold besides.
     - ``other``: the other place that takes part: where the view was taken, or where the value is read.
     """
 
@@ -44,12 +59,32 @@ class Refusal:
     from_outside: bool = False
     carries: bool = False
     other: Site | None = None
+    needs: tuple[Need, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
 class Reports:
-    """All reports for one file. ``reveals`` are the answers to calls of ``reveal(x)``."""
+    """All reports for one file. ``reveals`` are the answers to calls of ``reveal(x)``.
+
+    ``tests`` says where the program tests what a path assumes; None if it goes on only if that holds. ``given`` are the
+    parameters that took values of which nothing is known.
+    """
 
     hazards: dict[tuple[Saved, Write], Hazard] = field(default_factory=dict)
     misuses: list[Refusal] = field(default_factory=list)
     reveals: list[tuple[Site, str]] = field(default_factory=list)
+    tests: dict[tuple[Unknown, bool], Need | None] = field(default_factory=dict)
+    given: dict[Unknown, Site] = field(default_factory=dict)
+
+    def needs(self, guard: Guard) -> tuple[Need, ...]:
+        """Return what must hold on a path, each once; nothing where the defaults of the parameters lead there."""
+        found = [self.tests.get(item, _SOMEWHERE) for item in guard if not _is_default(*item)]
+        return tuple(dict.fromkeys(need for need in found if need is not None))
+
+
+_SOMEWHERE: Final = Need("path")
+
+
+def _is_default(symbol: Unknown, truth: bool) -> bool:
+    """Return whether a symbol has a truth by the default of its parameter."""
+    return isinstance(symbol.default, Const) and bool(symbol.default.value) is truth

@@ -120,18 +120,20 @@ class Trace(ABC):
         depth: int | None = None,
         carries: bool = False,
         other: Site | None = None,
+        guard: Guard = ALWAYS,
     ) -> None:
         """Report a write that PyTorch refuses, or that is wrong regardless of what was saved.
 
         ``calls`` led to a write that was made before. ``depth`` is the number of calls that led to the function which
         the written tensor comes from: see `holdings.depth_of`. ``carries``: what is written has a gradient. ``other``
         is the other place that takes part, such as where a view was taken; by default the expression that is being
-        evaluated, which reads what was written.
+        evaluated, which reads what was written. ``guard`` is that of such a write.
         """
         stack = self.stack
         here = tuple(stack.calls)
         outside, other = stack.from_outside(), other or self.here()
-        self.reports.misuses.append(Refusal(kind, site, calls or here, here[:depth], outside, carries, other))
+        needs = self.reports.needs(self.state.guard() | guard)
+        self.reports.misuses.append(Refusal(kind, site, calls or here, here[:depth], outside, carries, other, needs))
 
     def here(self) -> Site | None:
         """Return the expression that is being evaluated, or the running statement."""

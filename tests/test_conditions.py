@@ -1,0 +1,130 @@
+"""What a finding needs besides a backward: each program raises where its conditions hold, and only there."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from flake8_inplace.analysis import analyze
+from flake8_inplace.report import as_json, entries, github, gitlab, sarif, text
+
+HEAD = "import torch\nfrom torch import nn\n\n\n"
+CERTAIN = "def f(w: nn.Parameter):\n    y = w.exp()\n    y.mul_(2)\n    return y\n"
+ARGUMENT = "def f(x: torch.Tensor):\n    y = (x * 2).exp()\n    y.mul_(2)\n    return y\n"
+ARM = "def f(w: nn.Parameter, flag=False):\n    y = w.exp()\n    if flag:\n        y.mul_(2)\n    return y\n"
+ELSE = "def f(w: nn.Parameter, flag):\n    y = w.exp()\n    if flag:\n        return y\n    return y.mul_(2)\n"
+DEFAULT = ARM.replace("False", "True")
+COMPARED = ARM.replace("=False", "=0.0").replace("if flag", "if flag > 0")
+ARMS = "def f(w: nn.Parameter, flag):\n    y = w.exp() if flag else w.sigmoid()\n    y.mul_(2)\n    return y\n"
+CHECKED = (
+    "def f(w: nn.Parameter, flag):\n    if flag is None:\n        raise ValueError\n    y = w.exp()\n"
+    "    y.mul_(2)\n    return y\n"
+)
+STALE = "def f(w: nn.Parameter, flag):\n    a = b = w * 2\n    if flag:\n        a += 1\n    return a * b\n"
+LONG = ARM.replace("if flag", "if flag is not None and flag != 'a long one'")
+
+CONDITIONS = {
+    CERTAIN: (),
+    ARGUMENT: ("if the argument `x` requires grad",),
+    ARGUMENT.replace("x: torch.Tensor", "x"): ("if the argument `x` requires grad",),
+    ARM: ("where `flag`",),
+    ELSE: ("unless `flag`",),
+    DEFAULT: (),
+    COMPARED: ("where `flag > 0`",),
+    ARMS: (),
+    CHECKED: (),
+    STALE: ("where `flag`",),
+    LONG: ("in one arm of the `if` on line 7",),
+}
+
+
+def conditions(program: str) -> list[tuple[str, ...]]:
+    return [finding.conditions for finding in analyze(HEAD + program).findings]
+
+
+@pytest.mark.parametrize("program", CONDITIONS)
+def test_conditions(program: str) -> None:
+    assert conditions(program) == [CONDITIONS[program]]
+
+
+def raises(program: str, *given: object, grad: bool = True) -> bool:
+    names: dict[str, object] = {}
+    exec(HEAD + program, names)
+    try:
+        result = names["f"](nn.Parameter(torch.ones(3)) if grad else torch.ones(3), *given)
+        if result.requires_grad:
+            result.sum().backward()
+    except RuntimeError as error:
+        assert "inplace operation" in str(error)
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("program", "holds", "fails"),
+    [
+        (ARM, (True,), ()),
+        (ELSE, (False,), (True,)),
+        (DEFAULT, (), (False,)),
+        (COMPARED, (0.5,), ()),
+        (LONG, ("x",), ("a long one",)),
+    ],
+)
+def test_a_condition_is_what_it_takes(program: str, holds: tuple[object, ...], fails: tuple[object, ...]) -> None:
+    assert raises(program, *holds)
+    assert not raises(program, *fails)
+
+
+def test_what_no_option_changes_is_certain() -> None:
+    assert raises(CERTAIN)
+    assert all(raises(program, flag) for program in (ARMS, CHECKED) for flag in (True, False))
+
+
+def test_an_argument_has_to_require_grad() -> None:
+    assert raises(ARGUMENT)
+    assert not raises(ARGUMENT, grad=False)
+
+
+def test_cuda() -> None:
+    program = (
+        "def f(w: nn.Parameter, x: nn.Parameter):\n    g = w * 1\n"
+        "    y = torch.nn.functional.rms_norm(x * 1, (4,), g)\n    g.mul_(2)\n    return y\n"
+    )
+    assert all("on CUDA" not in each for each in conditions(program))  # both save it where `x` requires grad
+    [found] = conditions(program.replace("x: nn.Parameter", "x").replace("x * 1", "x.detach()"))
+    assert found == ("on CUDA",)
+
+
+def test_outputs() -> None:
+    source = HEAD + ARM
+    found = entries("net.py", source, analyze(source).findings)
+    sure = entries("net.py", HEAD + CERTAIN, analyze(HEAD + CERTAIN).findings)
+    rows = [json.loads(as_json(each))["findings"][0] for each in (found, sure)]
+    assert [(row["level"], row["conditions"]) for row in rows] == [("warning", ["where `flag`"]), ("error", [])]
+    results = [json.loads(sarif(each))["runs"][0]["results"][0] for each in (found, sure)]
+    assert [result["level"] for result in results] == ["warning", "error"]
+    assert results[0]["properties"] == {"conditions": ["where `flag`"]}
+    assert "only where `flag`" in results[0]["message"]["text"]
+    assert github(found).startswith("::warning ")
+    assert github(sure).startswith("::error ")
+    assert [json.loads(gitlab(each))[0]["severity"] for each in (found, sure)] == ["minor", "major"]
+    assert "\nnote: only where `flag`\n" in text(found)
+    assert "note:" not in text(sure)
+
+
+@pytest.mark.parametrize("command", [["flake8"], ["flake8_inplace", "check", "-q"]])
+def test_only_the_certain_ones(tmp_path: Path, command: list[str]) -> None:
+    (tmp_path / "net.py").write_text(HEAD + CERTAIN + "\n\n" + ARM.replace("def f", "def g"))
+
+    def lines(*options: str) -> list[str]:
+        run = [sys.executable, "-m", *command, "--isolated", "--select=TIP", *options, "net.py"]
+        done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
+        return [row.split(":")[1] for row in done.stdout.splitlines()] + done.stderr.splitlines()
+
+    assert lines() == ["7", "14"]
+    assert lines("--inplace-report=certain") == ["7"]
+    assert any("neither 'all' nor 'certain'" in row for row in lines("--inplace-report=most"))
