@@ -47,10 +47,12 @@ OTHER_PROGRAM = {
     "er_net_residual_iadd.py": "adds before the activation",
     "layer_norm_keeps_the_residual_stream.py": "returns the normalised stream",
     "mmdet_fpn_topdown_list.py": "has one more level",
+    "rmsnorm_inplace_rsqrt.py": "overwrites what its caller goes on to read, as it is written",
     "recurrent_table_beside_masks_and_counters.py": "doubles the table",
     "relu_in_place_of_a_softmax.py": "subtracts a constant",
     "shortcut_added_after_in_place_relu.py": "adds before the activation",
     "squared_then_bias_added_in_place.py": "adds where it squares",
+    "vit_decoder_adds_pos_to_callers_tokens.py": "overwrites what its caller goes on to read, as it is written",
 }
 
 

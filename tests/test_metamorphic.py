@@ -471,7 +471,6 @@ REASONS: dict[str, list[str]] = {
     "names that a caller bound before the call are not compared in the function that it calls": [
         "split: flow/generators: Collected before anybody reads",
         "split: flow/generators: The body of a loop runs where the generator yields",
-        "split: flow/stale: Deep copies of what is unknown",
         "split: flow/stale: Memory that a method hands out again",
         "split: flow/stale: What a function converts may be an entry of a dictionary",
         "split: flow/stale: What a function was handed is not memory of its own",
@@ -511,8 +510,19 @@ REASONS: dict[str, list[str]] = {
     "of more alternatives than are followed the first ones are": [
         "exchange_arms: flow/python: A path to a parameter, written in a string",
     ],
-    "one expression that reads before and after it writes counts; two statements count only by names": [
-        "name_parts: flow/stale: One expression",
+    "a name that is given to a part of an expression is one more holder of its value": [
+        "name_parts: programs/refusals: derivative: erfinv_",
+        "name_parts: programs/refusals: derivative: mvlgamma_",
+        "name_parts: programs/array_snapshots: the running mean before a batch",
+        "name_parts: programs/array_arguments: images that a transform normalises in memory",
+        "name_parts: flow/stale: A caller who asks for it",
+    ],
+    "what proves that an argument is a tensor stands in the function itself, on the way of every run": [
+        "wrap: flow/evidence: Its use further down",
+        "split: flow/evidence: Its use further down",
+    ],
+    "an argument that a method handed out is compared with what its own function does": [
+        "split: programs/array_snapshots: the first observation, read after the second",
     ],
     "the place of a step, or the code of an in-place write, depends on which functions are running": [
         "split: flow/modules: A class around optimizers steps where it is called",

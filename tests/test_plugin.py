@@ -387,8 +387,8 @@ def test_own_modules(tmp_path: Path) -> None:
         ('{"format": 1, "ops": []}', "own.json: unknown key 'ops'"),
         ('{"format": 1, "rows": ["gate|x:T|y<x"]}', "own.json: not a table of operators: 'y' in 'gate|x:T|y<x'"),
         ('{"format": 1, "rows": ["gate|x:T"], "names": {"own.gate": [1]}}', "own.json: not a table of operators"),
-        ('{"format": 1, "rows": ["gate|x:T|||copy(x)"]}', "own.json: not a table of operators: 'copy' in 'gate|x:T|||copy(x)'"),
-        ('{"format": 1, "modules": {"own.Gate": {"op": "Gate|x:T|y<x"}}}', "own.json: not a table of operators: 'y' in "),
+        ('{"format": 1, "rows": ["gate|x:T|||copy(x)"]}', "not a table of operators: 'copy' in 'gate|x:T|||copy(x)'"),
+        ('{"format": 1, "modules": {"own.Gate": {"op": "Gate|x:T|y<x"}}}', "not a table of operators: 'y' in "),
         (
             '{"format": 1, "modules": {"own.Gate": {"op": "Gate|x:T", "inplace": "Gate|x:T|z<x"}}}',
             "own.json: not a table of operators: 'z' in ",

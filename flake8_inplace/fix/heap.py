@@ -119,7 +119,7 @@ def _kinds(m: Trace, value: Value) -> Iterator[str]:
 def note_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...]) -> None:
     """Note that a variable is read, which was bound before the writes that it shows."""
     if _facts.get() is not None:
-        for event in _shown(m, value, frame.times.get(name, 0)):
+        for event in _shown(m, value, frame.times.get(name, frame.born)):
             _note(event, name if event.frames[-1] is frame else ELSEWHERE)
 
 
