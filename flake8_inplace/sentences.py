@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -15,6 +16,7 @@ from .rule import Rule
 from .torchfacts import ops as facts
 
 if TYPE_CHECKING:
+    from .program.pieces import Piece
     from .program.site import Site
     from .trace.reports import Hazard, Need, Refusal
 
@@ -111,9 +113,15 @@ def _earlier(hazard: Hazard) -> bool:
 def _last_line(site: Site) -> int:
     """Return where the statement ends that a place stands in: what it assigns is evaluated before."""
     line = place_of(site).line
-    nodes = (node for part in site.piece.body or () for node in ast.walk(part))
-    ends = [node.end_lineno or line for node in nodes if isinstance(node, _SIMPLE) and node.lineno <= line]
-    return min([end for end in ends if end >= line], default=line)
+    return _ends(site.piece).get(line, line)
+
+
+@lru_cache(maxsize=1)
+def _ends(piece: Piece) -> dict[int, int]:
+    """For each line of a simple statement, where the statement ends."""
+    nodes = (node for part in piece.body or () for node in ast.walk(part) if isinstance(node, _SIMPLE))
+    spans = [(node.lineno, node.end_lineno or node.lineno) for node in nodes]
+    return {line: end for first, end in spans for line in range(first, end + 1)}
 
 
 def _contains(outer: Site, inner: Site) -> bool:

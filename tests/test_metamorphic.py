@@ -471,7 +471,6 @@ REASONS: dict[str, list[str]] = {
     "names that a caller bound before the call are not compared in the function that it calls": [
         "split: flow/generators: Collected before anybody reads",
         "split: flow/generators: The body of a loop runs where the generator yields",
-        "split: flow/stale: Memory that a method hands out again",
         "split: flow/stale: What a function converts may be an entry of a dictionary",
         "split: flow/stale: What a function was handed is not memory of its own",
     ],
