@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import torch
+from generated.fixes import leaves_of
 
 from flake8_inplace.analysis import analyze
 from flake8_inplace.finding import Edit, Finding, Place
@@ -47,12 +48,10 @@ OTHER_PROGRAM = {
     "er_net_residual_iadd.py": "adds before the activation",
     "layer_norm_keeps_the_residual_stream.py": "returns the normalised stream",
     "mmdet_fpn_topdown_list.py": "has one more level",
-    "rmsnorm_inplace_rsqrt.py": "overwrites what its caller goes on to read, as it is written",
     "recurrent_table_beside_masks_and_counters.py": "doubles the table",
     "relu_in_place_of_a_softmax.py": "subtracts a constant",
     "shortcut_added_after_in_place_relu.py": "adds before the activation",
     "squared_then_bias_added_in_place.py": "adds where it squares",
-    "vit_decoder_adds_pos_to_callers_tokens.py": "overwrites what its caller goes on to read, as it is written",
 }
 
 
@@ -131,19 +130,6 @@ def watched(kept: list[torch.Tensor]) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(torch.autograd, "backward", backward)
         yield
-
-
-def leaves_of(roots: list[torch.Tensor]) -> Iterator[torch.Tensor]:
-    seen: set[Any] = set()
-    waiting = [root.grad_fn for root in roots if root.grad_fn is not None]
-    while waiting:
-        node = waiting.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if hasattr(node, "variable"):
-            yield node.variable
-        waiting += [below for below, _ in node.next_functions if below is not None]
 
 
 @pytest.mark.parametrize("code", [code for code in RULES if code != "TIP000"])
@@ -376,6 +362,15 @@ def test_a_safe_fix_changes_nothing_else(before: str) -> None:
     assert without_gradients(indented(before)) == without_gradients(mend(indented(before), every, unsafe=False).text)
 
 
+#: Who reads it by another name cannot be given a copy.
+LEFT = (
+    "named within a sum",
+    "returned by a function of the file",
+    "two names at once",
+    "dropout that is off",
+    "plus",
+    "kept by the round before",
+)
 #: The analysis sees nobody read what is noticed: it stands in a container that is returned, or only the type differs.
 UNREAD = (
     "wider type",
@@ -397,7 +392,7 @@ UNREAD = (
 def test_what_the_program_notices_is_not_safe(name: str) -> None:
     """What somebody reads by another name gets no new tensor, but a copy where it is kept, or nothing."""
     text, mended = indented(NOTICED[name]), mend(indented(NOTICED[name]), every, unsafe=True)
-    assert [fix.safe for _, fix in mended.done] in ([False], [])
+    assert [fix.safe for _, fix in mended.done] == ([] if name in LEFT else [False])
     assert (without_gradients(text) != without_gradients(mended.text)) == (name in UNREAD)
 
 

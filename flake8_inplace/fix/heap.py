@@ -120,7 +120,18 @@ def note_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
     """Note that a variable is read, which was bound before the writes that it shows."""
     if _facts.get() is not None:
         for event in _shown(m, value, frame.times.get(name, frame.born)):
-            _note(event, name if event.frames[-1] is frame else ELSEWHERE)
+            own, caller = event.frames[-1] is frame, frame in event.frames[:-1]
+            if not caller or _was_returned(m, event, frame):
+                _note(event, name if own else ELSEWHERE)
+
+
+def _was_returned(m: Trace, event: Overwrite, caller: Frame) -> bool:
+    """Whether a caller bound what was overwritten again after the write, so that its two names mean one tensor.
+
+    Otherwise a person has to judge whether the caller was meant to see the write.
+    """
+    bound = [m.see(value) for name, value in caller.vars.items() if caller.times.get(name, 0) > event.time]
+    return any(isinstance(value, Tensor) and value.storage is event.tensor.storage for value in bound)
 
 
 @events.read_attribute.listen

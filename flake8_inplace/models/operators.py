@@ -283,7 +283,7 @@ def holds(m: Trace, condition: facts.Condition, bound: Bindings) -> bool:
     """Whether a condition on an option surely holds in this call. What is not known is none of a few odd values."""
     known = _literal(m, bound.get(condition.option, NONE))
     if known is _UNKNOWN:
-        return condition.negated and not any(value in (None, False, True) for value in condition.values)
+        return condition.negated and not any(value in (None, False, True, facts.ANY_INT) for value in condition.values)
     return condition.holds(known)
 
 

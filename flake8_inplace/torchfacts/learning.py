@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .ops import Condition
+from .ops import ANY_INT, Condition
 from .variations import NUMBERS
 
 Rule = tuple[Condition, ...]
@@ -43,6 +43,7 @@ class Split:
     option: str
     values: frozenset[Key]
     outcome: bool
+    others: frozenset[Key] = frozenset()  # values that have another outcome, or both
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def split_rest(rest: Sequence[Trial], options: Mapping[str, Any], so_far: Rule, 
         for trial in rest:
             outcomes.setdefault(trial.key(option), []).append(trial.outcome)
         doubtful = frozenset(key for key, seen in outcomes.items() if sum(seen) < sure * len(seen))
-        condition = condition_of(Split(option, frozenset(outcomes) - doubtful, True), frozenset(outcomes))
+        condition = condition_of(Split(option, frozenset(outcomes) - doubtful, True, doubtful), frozenset(outcomes))
         if doubtful and len(doubtful) < len(outcomes) and condition is not None:
             so_far = (*so_far, condition)
             there = [trial for trial in rest if trial.key(option) in doubtful]
@@ -154,14 +155,15 @@ def most_telling(trials: Sequence[Trial], options: Mapping[str, Any], outcome: b
         values = frozenset(key for key, seen in outcomes.items() if seen == {outcome})
         taken = sum(trial.key(option) in values for trial in trials)
         if taken > most and taken < len(trials):
-            best, most = Split(option, values, outcome), taken
+            best, most = Split(option, values, outcome, frozenset(outcomes) - values), taken
     return best
 
 
 def condition_of(split: Split, every: frozenset[Key]) -> Condition | None:
     """The condition that holds for the values of a split; None if it cannot be written.
 
-    It lists the values of the side that ends: that with fewer ordinary numbers, which stand for all others.
+    It lists the values of the side that ends: that with fewer ordinary numbers, which stand for all others. Several
+    integers on one side, and none on the other, stand for every integer: `dim=int`.
     """
     sides = [(split.values, False), (every - split.values, True)]
     for keys, negative in sorted(sides, key=lambda side: (ordinary(side[0]), len(side[0]), side[1])):
@@ -170,16 +172,25 @@ def condition_of(split: Split, every: frozenset[Key]) -> Condition | None:
         listed = [value for _, value in keys if writable(value) and (not is_number(value) or value in NUMBERS)]
         if listed and (len(listed) == len(keys) or not negative):
             plain = dict.fromkeys(sorted(map(whole, listed), key=repr))  # False with 0, True with 1
+            others = split.values if negative else split.others
+            if len(list(filter(is_whole, keys))) >= MANY and not any(map(is_whole, others)):
+                plain = {ANY_INT: None} | {value: None for value in plain if type(value) is not int}
             return Condition(split.option, tuple(plain), negative)
     return None
 
 
+MANY = 3
+"""So many integers of one outcome, and none of the other, stand for all of them."""
 ORDINARY = (0.5, 1.5, 2.5, 3, 4)
 """Numbers of which none is special."""
 
 
 def ordinary(keys: frozenset[Key]) -> int:
     return len({value for _, value in keys if value in ORDINARY})
+
+
+def is_whole(key: Key) -> bool:
+    return not key[0] and isinstance(key[1], int)
 
 
 def is_number(value: Any) -> bool:

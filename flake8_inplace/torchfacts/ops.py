@@ -32,9 +32,13 @@ class Param:
     kwonly: bool = False
 
 
+ANY_INT = "int"
+"""In a condition: any integer, which neither None nor a sequence is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on the value of an option: `mode=area`, `output_size!=1`, `dim!=null`.
+    """A condition on the value of an option: `mode=area`, `output_size!=1`, `dim!=null`, `dim=int` for any integer.
 
     An option that is not given counts as None, so a condition must come out for None as it does for the default.
     """
@@ -45,7 +49,8 @@ class Condition:
 
     def holds(self, value: Any) -> bool:
         """Whether it holds for a value that is known; None for an option that is not given."""
-        return (value in self.values) is not self.negated
+        named = value in self.values or (ANY_INT in self.values and type(value) is int)
+        return named is not self.negated
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def compare(source: str) -> Compared:
         return Compared("crash", verdict, note=f"{type(error).__name__}: {error}")
     if result.problem is not None:
         return Compared("crash", verdict, note=result.problem[1])
-    here = [f for f in result.findings if ", on CUDA)" not in f.message]  # torch runs on the CPU
+    here = [f for f in result.findings if "on CUDA" not in f.conditions]  # torch runs on the CPU
     flagged = tuple(sorted((f.line, f.code) for f in here))
     saved = frozenset(f.saved_at.line for f in result.findings if f.saved_at is not None)
     return Compared(kind_of(verdict.outcome, {code[:4] for _, code in flagged}), verdict, flagged, saved)

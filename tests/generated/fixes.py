@@ -58,7 +58,7 @@ def recorded(kept: Run) -> Iterator[None]:
     def backward(tensors: Any, *args: Any, **options: Any) -> None:
         roots = [tensors] if isinstance(tensors, torch.Tensor) else list(tensors)
         values = [root.detach().clone() for root in roots]
-        leaves = list(dict.fromkeys(leaves_of(roots)))
+        leaves = sorted(leaves_of(roots), key=lambda leaf: (tuple(leaf.shape), leaf.detach().flatten().tolist()))
         original(tensors, *args, **options)
         kept.append((*values, *(leaf.grad.detach().clone() for leaf in leaves if leaf.grad is not None)))
 
@@ -67,9 +67,8 @@ def recorded(kept: Run) -> Iterator[None]:
 
 
 def leaves_of(roots: list[torch.Tensor]) -> Iterator[torch.Tensor]:
-    """The leaves of a graph, in an order that copies within it do not change."""
+    """The leaves of a graph, each once."""
     seen: set[Any] = set()
-    found = []
     waiting = [root.grad_fn for root in roots if root.grad_fn is not None]
     while waiting:
         node = waiting.pop()
@@ -77,9 +76,8 @@ def leaves_of(roots: list[torch.Tensor]) -> Iterator[torch.Tensor]:
             continue
         seen.add(node)
         if hasattr(node, "variable"):
-            found.append(node.variable)
+            yield node.variable
         waiting += [below for below, _ in node.next_functions if below is not None]
-    yield from sorted(found, key=lambda leaf: (tuple(leaf.shape), leaf.detach().flatten().tolist()))
 
 
 def same(one: Run, other: Run) -> bool:
