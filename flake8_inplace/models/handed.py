@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..heap.state import Exit
-from ..heap.values import NONE, Dict, List, Object, Ref, Tuple, Unknown, Value
+from ..heap.values import NONE, Const, Dict, List, Object, Ref, Tuple, Unknown, Value
 from ..trace import events
 from ..trace.callables import Bound, MethodCaller, Partial
 from ..trace.frames import Function
@@ -32,12 +32,20 @@ def may_call(call: Call) -> None:
 
 
 def _matters(function: Value) -> bool:
-    """Whether a function may overwrite something. Of a lambda the scan does not tell."""
+    """Whether a function may overwrite something of its caller's. Of a lambda the scan does not tell.
+
+    A function of a module that is given nothing does what it does as an entry point, and is read there.
+    """
+    holds = False
     while isinstance(function, (Bound, Partial)):
+        given = (*function.args, *function.kwargs.values()) if isinstance(function, Partial) else (function,)
+        holds = holds or not all(isinstance(value, Const) for value in given)
         function = function.function
     if not isinstance(function, Function):
         return False
-    return function.text is None or function.text.worth
+    if function.text is None:
+        return True
+    return function.text.worth and (holds or function.frame.function is not None)
 
 
 def _maybe(call: Call, function: Value) -> None:
