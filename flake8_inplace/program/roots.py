@@ -159,10 +159,9 @@ class Roots:
 
     def resolve(self, dotted: str, from_file: str) -> Module | External | Unknown:
         """Return what `import dotted` means in a file; leading dots make it relative, as in `from ..a import b`."""
-        from_file = self.absolute(from_file)
         key = (dotted, from_file)
         if key not in self._resolved:
-            self._resolved[key] = self._resolve(dotted, from_file)
+            self._resolved[key] = self._resolve(dotted, self.absolute(from_file))
         return self._resolved[key]
 
     def submodule(self, module: Module, name: str) -> Module | None:
@@ -202,6 +201,10 @@ class Roots:
         """As `_search`, asked once for all files with the same roots; files with the name of the module ask anew."""
         if os.path.basename(from_file) == f"{parts[0]}.py":
             return self._search(folders, parts, from_file)
+        return self._inside(folders, parts)
+
+    def _inside(self, folders: tuple[str, ...], parts: list[str]) -> Module | None:
+        """As `_search`, asked once."""
         key = (folders, *parts)
         if key not in self._found:
             self._found[key] = self._search(folders, parts)
@@ -215,9 +218,9 @@ class Roots:
                 return Unknown(Reason.OUTSIDE, dotted)
         start = os.path.join(base, "__init__.py")
         package = Module(start if self._disk.is_file(start) else None, (base,))
-        found = self._search((base,), parts) if parts else package
+        found = self._inside((base,), parts) if parts else package
         if found is None:
-            known = self._search((base,), parts[:-1]) if parts[1:] else package
+            known = self._inside((base,), parts[:-1]) if parts[1:] else package
             return self._lost(dotted, known, parts)
         return Module(found.path, found.folders, self.module_of(found.path) if found.path else dotted)
 
