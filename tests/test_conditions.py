@@ -20,6 +20,7 @@ ELSE = "def f(w: nn.Parameter, flag):\n    y = w.exp()\n    if flag:\n        re
 DEFAULT = ARM.replace("False", "True")
 COMPARED = ARM.replace("=False", "=0.0").replace("if flag", "if flag > 0")
 ARMS = "def f(w: nn.Parameter, flag):\n    y = w.exp() if flag else w.sigmoid()\n    y.mul_(2)\n    return y\n"
+ARMS_OF_AN_ARGUMENT = ARMS.replace("w: nn.Parameter", "w: torch.Tensor")
 CHECKED = (
     "def f(w: nn.Parameter, flag):\n    if flag is None:\n        raise ValueError\n    y = w.exp()\n"
     "    y.mul_(2)\n    return y\n"
@@ -48,6 +49,7 @@ CONDITIONS = {
     DEFAULT: (),
     COMPARED: ("where `flag > 0`",),
     ARMS: (),
+    ARMS_OF_AN_ARGUMENT: ("if the argument `w` requires grad",),
     CHECKED: (),
     STALE: ("where `flag`",),
     LONG: ("in one arm of the `if` on line 7",),
