@@ -66,7 +66,7 @@ def _off_by_default(m: Trace, op: facts.Op, bound: Bindings) -> Unknown | None:
 
 
 def _run(m: Trace, op: facts.Op, bound: Bindings, site: Site, form: str) -> Value:
-    """Run an operator. If it overwrites nothing by a default of the program, what it does counts on other paths only."""
+    """Run an operator. If a default of the program makes it overwrite nothing, its writes are on other paths only."""
     off = _off_by_default(m, op, bound) if op.identity and op.writes else None
     if off is None:
         return run(m, op, bound, site, form)
