@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -84,11 +84,22 @@ def _one_each(hazards: list[Hazard], refusals: list[Refusal], files: Files) -> d
 
 def _with_least(finding: Finding, ways: set[tuple[str, ...]]) -> Finding:
     """A finding with the least that one of the ways to it needs: nothing, if they are both arms of one test."""
-    least = min(ways, key=lambda way: (len(way), way != finding.conditions, way))
-    arms = {way[0] for way in ways if len(way) == 1}
-    if any(f"unless {arm.removeprefix('where ')}" in arms for arm in arms if arm.startswith("where ")):
-        least = ()
-    return replace(finding, conditions=least)
+    every = {*ways, *_either_way(ways)}
+    return replace(finding, conditions=min(every, key=lambda way: (len(way), way != finding.conditions, way)))
+
+
+def _either_way(ways: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """What is left of two ways that take the two arms of one test, and need the same besides."""
+    known, todo = {*map(frozenset, ways)}, [*ways]
+    while todo:
+        way = todo.pop()
+        for arm in (condition for condition in way if condition.startswith("where ")):
+            rest = tuple(condition for condition in way if condition != arm)
+            other = frozenset((*rest, f"unless {arm.removeprefix('where ')}"))
+            if other in known and frozenset(rest) not in known:
+                known.add(frozenset(rest))
+                todo.append(rest)
+                yield rest
 
 
 def report(hazard: Hazard, files: Files = ALONE) -> tuple[str, Finding] | None:

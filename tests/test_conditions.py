@@ -20,12 +20,25 @@ ELSE = "def f(w: nn.Parameter, flag):\n    y = w.exp()\n    if flag:\n        re
 DEFAULT = ARM.replace("False", "True")
 COMPARED = ARM.replace("=False", "=0.0").replace("if flag", "if flag > 0")
 ARMS = "def f(w: nn.Parameter, flag):\n    y = w.exp() if flag else w.sigmoid()\n    y.mul_(2)\n    return y\n"
+ARMS_OF_AN_ARGUMENT = ARMS.replace("w: nn.Parameter", "w: torch.Tensor")
 CHECKED = (
     "def f(w: nn.Parameter, flag):\n    if flag is None:\n        raise ValueError\n    y = w.exp()\n"
     "    y.mul_(2)\n    return y\n"
 )
 STALE = "def f(w: nn.Parameter, flag):\n    a = b = w * 2\n    if flag:\n        a += 1\n    return a * b\n"
 LONG = ARM.replace("if flag", "if flag is not None and flag != 'a long one'")
+OFF = "def f(w: nn.Parameter, p=0.0):\n    return nn.functional.dropout(w.exp(), p, inplace=True)\n"
+ON = OFF.replace("0.0", "0.1")
+OFF_BY_KEYWORD = OFF.replace("p=", "*, p=")
+OFF_UNLESS_TESTED = (
+    "def f(w: nn.Parameter, p=0.0):\n    y = w.exp()\n    if p > 0:\n"
+    "        y = nn.functional.dropout(y, p, inplace=True)\n    return y\n"
+)
+MODULE = (
+    "class A(nn.Module):\n    def __init__(self, drop=0.0):\n        super().__init__()\n"
+    "        self.w = nn.Parameter(torch.ones(3))\n        self.drop = nn.Dropout(drop, inplace=True)\n\n"
+    "    def forward(self):\n        return self.drop(self.w.exp())\n"
+)
 
 CONDITIONS = {
     CERTAIN: (),
@@ -36,9 +49,16 @@ CONDITIONS = {
     DEFAULT: (),
     COMPARED: ("where `flag > 0`",),
     ARMS: (),
+    ARMS_OF_AN_ARGUMENT: ("if the argument `w` requires grad",),
     CHECKED: (),
     STALE: ("where `flag`",),
     LONG: ("in one arm of the `if` on line 7",),
+    OFF: ("where `p`",),
+    ON: (),
+    OFF_BY_KEYWORD: ("where `p`",),
+    OFF_UNLESS_TESTED: ("where `p > 0`",),
+    MODULE: ("where `drop`",),
+    MODULE.replace("0.0", "0.5"): (),
 }
 
 
@@ -72,6 +92,8 @@ def raises(program: str, *given: object, grad: bool = True) -> bool:
         (DEFAULT, (), (False,)),
         (COMPARED, (0.5,), ()),
         (LONG, ("x",), ("a long one",)),
+        (OFF, (0.5,), ()),
+        (OFF_UNLESS_TESTED, (0.5,), ()),
     ],
 )
 def test_a_condition_is_what_it_takes(program: str, holds: tuple[object, ...], fails: tuple[object, ...]) -> None:

@@ -77,10 +77,11 @@ def _is_trained(m: Trace, tensor: Tensor) -> bool:
 def _taken(m: Trace, site: Site) -> tuple[int, int, tuple[bool, bool]]:
     """When the two operands of an expression took their tensors, the older first; 0 where the text doesn't tell.
 
-    Both are 1 if the operands are spelled alike, or are no expressions that take a tensor from somewhere. The last part
-    is whether each operand was made by a method that is called here.
+    Both are 1 if the operands are spelled alike, or are no expressions that take a tensor from somewhere. A variable
+    that was bound to the other one keeps what both were then: ``before = new``. The last part is whether each operand
+    was made by a method that is called here.
     """
-    from ..program.wording import operands
+    from ..program.wording import binds, operands
 
     found, frame = operands(site.expression), m.stack.frames[-1]
     if found is None:
@@ -90,4 +91,8 @@ def _taken(m: Trace, site: Site) -> tuple[int, int, tuple[bool, bool]]:
         loop = name in frame.elements or name not in frame.vars
         times.append(0 if loop or not is_variable else frame.times.get(name, frame.born))
     begin, end = (max(times), 0) if 0 in times else (min(times), max(times))
+    if begin < end and frame.function is not None:
+        older, newer = sorted((0, 1), key=times.__getitem__)
+        if binds(m.text.body(frame.function)[0], found[newer][0], found[older][0]):
+            begin, end = end, 0
     return begin, end, (found[0][2], found[1][2])

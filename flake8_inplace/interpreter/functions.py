@@ -176,7 +176,7 @@ def parameters(
         frame.vars[params.star_kwarg.name.value] = Dict(rest, open=entry)
     for name in function.tensors:
         frame.vars[name] = _given_tensor(m, frame.vars[name])
-    for param in (*params.posonly_params, *params.params):
+    for param in (*params.posonly_params, *params.params, *params.kwonly_params):
         value = frame.vars[param.name.value]
         if type(value) is Tensor and value.place is None:
             value.place = Site(function.piece, function.node, param)

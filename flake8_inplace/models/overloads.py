@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ..heap.state import Exit
 from ..heap.values import NONE, Bindings, CellState, Const, Grad, List, Tensor, Tuple, Unknown, Value, constant
 from ..program.site import Site
 from ..torchfacts import ops as facts
-from ..trace import events
+from ..trace import events, needs
 from ..trace.holdings import depth_of, tensors_in
 from ..trace.log import Written
 from ..trace.trace import Trace
@@ -41,14 +42,40 @@ def _apply(m: Trace, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindi
         return m.see(bound[op.params[0].name])
     if op.inplace and constant(bound.get("inplace", NONE)) is True:
         op = facts.lookup(op.inplace)[0]
-        run(m, op, bound, site, "inplace")
+        _run(m, op, bound, site, "inplace")
         return m.see(bound[op.writes[0]])
-    result = run(m, op, bound, site, form)
+    result = _run(m, op, bound, site, form)
     if "requires_grad" in kwargs and constant(kwargs["requires_grad"]) is True and isinstance(result, Tensor):
         m.state.put(result.cell, CellState(Grad.YES, None, True))
     if out != NONE and op.name in MIXING and m.alike is None:
         in_its_way(m, op, m.see(out), bound, site)
     return _into(m, op, out, result, bound, site) if out != NONE else result
+
+
+def _off_by_default(m: Trace, op: facts.Op, bound: Bindings) -> Unknown | None:
+    """Return the option of an operator that does nothing by the default of a parameter: ``attn_drop=0.0``.
+
+    If the path has tested it, what it assumes says so already.
+    """
+    for condition in op.identity:
+        value = m.see(bound.get(condition.option, NONE))
+        if isinstance(value, Unknown) and isinstance(value.default, Const) and condition.holds(value.default.value):
+            tested = (symbol for key, symbol in m.symbols.items() if value in key)
+            return None if any(symbol in m.state.path for symbol in (value, *tested)) else value
+    return None
+
+
+def _run(m: Trace, op: facts.Op, bound: Bindings, site: Site, form: str) -> Value:
+    """Run an operator. If a default of the program makes it overwrite nothing, its writes are on other paths only."""
+    off = _off_by_default(m, op, bound) if op.identity and op.writes else None
+    if off is None:
+        return run(m, op, bound, site, form)
+    needs.note_option(m, off)
+    mark, on = m.state.mark(), frozenset({(off, True)})
+    m.state.assume(on)
+    result = run(m, op, bound, site, form)
+    m.state.merge(mark, [Exit(on, m.state.changes(mark)), Exit(frozenset({(off, False)}), {})])
+    return result
 
 
 def _without_options_that_are_off(

@@ -34,6 +34,13 @@ def targets(node: cst.CSTNode | None) -> frozenset[str]:
     return frozenset({node.value}) if isinstance(node, cst.Name) else frozenset()
 
 
+def binds(node: cst.CSTNode, name: str, other: str) -> bool:
+    """Whether a text binds a variable to another one: ``name = other``."""
+    if isinstance(node, cst.Assign):
+        return isinstance(node.value, cst.Name) and node.value.value == other and name in targets(node)
+    return any(binds(part, name, other) for part in parts(node))
+
+
 def written_name(node: cst.CSTNode, is_module: Callable[[str], bool]) -> str:
     """The variable that a writing expression is spelled with: ``x`` in ``x[0].mul_(2)``, or an empty string.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..heap.values import Guard, Saved, Tensor, Value
+from ..heap.values import Guard, Saved, Tensor, Unknown, Value
 from ..program.site import Site
 from .reports import Need
 from .trace import Trace
@@ -23,6 +23,12 @@ def note_test(m: Trace, site: Site, guards: tuple[Guard, Guard], refused: tuple[
         granted = refused[truth]  # the other arm: that of True is first, and False is 0
         for item in guard:
             tests.setdefault(item, None if granted else Need("where" if truth else "unless", site))
+
+
+def note_option(m: Trace, option: Unknown) -> None:
+    """Note the parameter that a path takes for on, though it is off by its default."""
+    if option in m.reports.given:
+        m.reports.tests.setdefault((option, True), Need("where", m.reports.given[option]))
 
 
 def of_save(m: Trace, saved: Saved) -> tuple[Need, ...]:
