@@ -20,8 +20,17 @@ COMMANDS = {
     "ops": ("flake8_inplace.runtime.conformance:main", "execute the facts and the rules' examples on a device"),
     "memory": ("flake8_inplace.runtime.memory:main", "measure what in-place operations really save"),
 }
+COMPLETION = ("flake8_inplace.commands.completion:main", "print a completion script for a shell")
+"""What ``--print-completion`` stands for."""
+SHELLS = ("bash", "zsh", "tcsh")
 #: Packages that a command may lack, and the extra that brings each.
-EXTRAS = {"torch": "runtime", "pygls": "server", "lsprotocol": "server"}
+EXTRAS = {
+    "torch": "runtime",
+    "pygls": "server",
+    "lsprotocol": "server",
+    "watchfiles": "watch",
+    "shtab": "completion",
+}
 USAGE_ERROR = 2
 INTERRUPTED = 130
 """The status after Ctrl-C, as shells have it."""
@@ -49,15 +58,27 @@ def chosen(arguments: Sequence[str]) -> tuple[str, list[str]]:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"flake8-inplace {__version__}")
+    wanted = f"{COMPLETION[1]}, and end: {', '.join(SHELLS)}"
+    parser.add_argument("--print-completion", action=_Completion, choices=SHELLS, metavar="SHELL", help=wanted)
     parser.add_argument("command", choices=COMMANDS, metavar="command", help="one of those below; each has --help")
     words = [number for number, word in enumerate(arguments) if not word.startswith("-")]
     end = words[0] + 1 if words else len(arguments)
     return parser.parse_args(arguments[:end]).command, [*arguments[end:]]
 
 
+class _Completion(argparse.Action):
+    """Print the script as soon as the option is read; no command has to follow."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: str | None = None
+    ) -> None:
+        parser.exit(run("--print-completion", [str(values)]))
+
+
 def run(command: str, arguments: Sequence[str]) -> int:
     """Run a command of the table, and say in plain words why it cannot run."""
-    module, _, function = COMMANDS[command][0].partition(":")
+    target, purpose = COMMANDS.get(command, COMPLETION)
+    module, _, function = target.partition(":")
     try:
         return int(getattr(importlib.import_module(module), function)(arguments))
     except BrokenPipeError:  # `flake8-inplace check | head`: the reader has seen enough
@@ -68,7 +89,7 @@ def run(command: str, arguments: Sequence[str]) -> int:
         if extra is None:
             raise
         if {"-h", "--help"} & set(arguments):
-            print(f"usage: flake8-inplace {command} [options] ...\n\n{COMMANDS[command][1]}\n")
+            print(f"usage: flake8-inplace {command} [options] ...\n\n{purpose}\n")
             print(f"The options are listed where it can run: pip install 'flake8-inplace[{extra}]'")
             return 0
         print(f"flake8-inplace {command}: needs {error.name}: pip install 'flake8-inplace[{extra}]'", file=sys.stderr)

@@ -199,17 +199,27 @@ def read_notebook(path: str, content: bytes) -> Source:
         texts = [cell if isinstance(cell, str) else "".join(cell) for cell in cells]
     except (ValueError, LookupError, TypeError) as error:
         raise ValueError("not a notebook of version 4") from error
+    return joined(path, texts)
+
+
+def joined(path: str, texts: Sequence[str]) -> Source:
+    """The texts of code cells as one program."""
     lines: list[str] = []
     origins: list[tuple[int, int]] = []
     problems: list[tuple[Place, str]] = []
     for number, text in enumerate(texts, 1):
-        cell = [line if line.endswith("\n") else f"{line}\n" for line in split_lines(text)]
+        cell = cell_lines(text)
         python, problem = without_magics(cell)
         if problem:
             problems.append((Place(len(lines) + 1, 0), problem))
         lines += python
         origins += [(number, line) for line in range(1, len(cell) + 1)]
     return Source(path, "".join(lines), tuple(origins), tuple(problems))
+
+
+def cell_lines(text: str) -> list[str]:
+    """The lines of a cell; the last one ends, too, for another cell follows."""
+    return [line if line.endswith("\n") else f"{line}\n" for line in split_lines(text)]
 
 
 def without_magics(cell: list[str]) -> tuple[list[str], str]:

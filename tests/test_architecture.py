@@ -74,6 +74,8 @@ OUTSIDE = {
     "matplotlib": {"runtime.memory"},
     "pygls": {"commands.server"},
     "lsprotocol": {"commands.server"},
+    "watchfiles": {"commands.watch"},
+    "shtab": {"commands.completion"},
     "libcst": {"sentences", "program", "trace", "hazards", "models", "interpreter", "fix"},
     "numpy": {"runtime.arrays"},
     "pytest": {"runtime.pytest_plugin"},

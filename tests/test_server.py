@@ -67,7 +67,9 @@ class Editor:
         return answer["result"]
 
     def uri(self, name: str) -> str:
-        return (self.folder / name).as_uri()
+        """The address of a file, or of a cell: train.ipynb#2."""
+        path, mark, cell = name.partition("#")
+        return (self.folder / path).as_uri() + mark + cell
 
     def open(self, name: str, text: str) -> None:
         document = {"uri": self.uri(name), "languageId": "python", "version": 1, "text": text}
@@ -200,3 +202,81 @@ def test_noqa_and_configuration(editor: Editor, tmp_path: Path) -> None:
     editor.open("broken.py", "def (:\n")
     [found] = editor.diagnostics("broken.py")
     assert found["code"] == "TIP000"
+
+
+# Notebooks
+
+CELLS = (
+    "%matplotlib inline\nimport torch",
+    "w = torch.ones(3, requires_grad=True)\nh = torch.sigmoid(w)",
+    "h += 1\nh.sum().backward()",
+)
+
+
+def cell(editor: Editor, number: int) -> str:
+    return editor.uri(f"train.ipynb#{number}")
+
+
+def open_notebook(editor: Editor, *texts: str) -> None:
+    cells = [{"kind": 2, "document": cell(editor, number)} for number in range(len(texts))]
+    notebook = {"uri": editor.uri("train.ipynb"), "notebookType": "jupyter-notebook", "version": 1}
+    documents = [
+        {"uri": cell(editor, number), "languageId": "python", "version": 1, "text": text}
+        for number, text in enumerate(texts)
+    ]
+    params = {"notebookDocument": {**notebook, "cells": cells}, "cellTextDocuments": documents}
+    editor.tell("notebookDocument/didOpen", params)
+
+
+def change_cell(editor: Editor, number: int, text: str) -> None:
+    document = {"uri": cell(editor, number), "version": 2}
+    changed = {"textContent": [{"document": document, "changes": [{"text": text}]}]}
+    notebook = {"uri": editor.uri("train.ipynb"), "version": 2}
+    editor.tell("notebookDocument/didChange", {"notebookDocument": notebook, "change": {"cells": changed}})
+
+
+def of_cells(editor: Editor, count: int) -> list[list[dict[str, Any]]]:
+    """The next diagnostics of each cell."""
+    return [editor.diagnostics(f"train.ipynb#{number}") for number in range(count)]
+
+
+def test_a_finding_in_a_notebook_is_shown_in_its_cell(editor: Editor) -> None:
+    open_notebook(editor, *CELLS)
+    first, second, [found] = of_cells(editor, 3)
+    assert first == second == []
+    assert found["range"] == {"start": {"line": 0, "character": 2}, "end": {"line": 0, "character": 4}}
+    [other] = found["relatedInformation"]
+    assert other["location"]["uri"] == cell(editor, 1)
+    assert other["location"]["range"]["start"] == {"line": 1, "character": 10}
+    assert "cell 2, line 2" in found["message"]
+
+
+def test_a_fix_in_a_notebook_is_of_its_cell(editor: Editor) -> None:
+    open_notebook(editor, *CELLS)
+    *_, found = of_cells(editor, 3)
+    fix, silence = editor.actions("train.ipynb#2", found)
+    assert list(fix["edit"]["changes"]) == [cell(editor, 2)]
+    mended = CELLS[2].replace("h += 1", "h = h + 1")
+    assert edited(CELLS[2], fix) == mended
+    assert edited(CELLS[2], silence) == CELLS[2].replace("h += 1", "h += 1  # noqa: TIP103")
+    change_cell(editor, 2, mended)
+    assert of_cells(editor, 3) == [[], [], []]
+
+
+def test_a_fix_does_not_touch_a_magic(editor: Editor) -> None:
+    text = "%time print(h)\n" + CELLS[2]
+    open_notebook(editor, *CELLS[:2], text)
+    *_, [found] = of_cells(editor, 3)
+    assert found["range"]["start"]["line"] == 1
+    fix = editor.actions("train.ipynb#2", [found])[0]
+    assert edited(text, fix) == text.replace("h += 1", "h = h + 1")
+
+
+def test_a_broken_cell_and_a_closed_notebook(editor: Editor) -> None:
+    open_notebook(editor, *CELLS, "def (:")
+    *_, [hazard], [broken] = of_cells(editor, 4)
+    assert (hazard["code"], broken["code"]) == ("TIP103", "TIP000")
+    documents = [{"uri": cell(editor, number)} for number in range(4)]
+    closed = {"notebookDocument": {"uri": editor.uri("train.ipynb")}, "cellTextDocuments": documents}
+    editor.tell("notebookDocument/didClose", closed)
+    assert of_cells(editor, 4) == [[], [], [], []]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import os
 import sys
 from collections import Counter
@@ -38,6 +39,10 @@ def main(arguments: Sequence[str]) -> int:
         given = parser.parse_args([*configured(), *arguments])
         if given.write_baseline and not given.baseline:
             parser.error("--write-baseline needs --baseline FILE")
+        if given.watch:
+            if "-" in (*given.paths, given.diff) or given.write_baseline or given.add_noqa:
+                parser.error("--watch goes with neither standard input nor --write-baseline nor --add-noqa")
+            return importlib.import_module(".watch", __package__).main(given)  # type: ignore[no-any-return]
         return report(given)
     except UsageError as error:
         complain(str(error))
@@ -54,6 +59,7 @@ def parsed() -> argparse.ArgumentParser:
     add("--diff", metavar="FILE", help="report only what concerns the lines changed by this diff; - is standard input")
     add_jobs(parser)
     add("--write-baseline", action="store_true", help="write the findings to the file of --baseline")
+    add("--watch", action="store_true", help="lint again whenever a file changes, until Ctrl-C")
     add("--add-noqa", action="store_true", help="add a noqa comment to each line with a finding")
     add("--statistics", action="store_true", help="count the findings of each rule on standard error")
     add("--color", choices=("auto", "always", "never"), default="auto", help="default: auto, on a terminal only")

@@ -12,9 +12,7 @@ from .common import complain
 
 def main(arguments: Sequence[str]) -> int:
     """Print the pages of the codes given, or the table of all."""
-    parser = argparse.ArgumentParser("flake8-inplace explain", description="Show the page of a rule.")
-    parser.add_argument("codes", nargs="*", metavar="CODE", help="the code of a rule, or its name")
-    parser.add_argument("--list", action="store_true", help="one line for each rule")
+    parser = parsed()
     given = parser.parse_args(arguments)
     if given.list:
         width = max(len(rule.name) for rule in RULES.values())
@@ -33,3 +31,10 @@ def main(arguments: Sequence[str]) -> int:
             continue
         print(RULES[code].page(), end="")
     return status
+
+
+def parsed() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("flake8-inplace explain", description="Show the page of a rule.")
+    parser.add_argument("codes", nargs="*", metavar="CODE", help="the code of a rule, or its name")
+    parser.add_argument("--list", action="store_true", help="one line for each rule")
+    return parser

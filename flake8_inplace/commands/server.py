@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
 from typing import Any
@@ -17,8 +18,8 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 
 from .. import __version__
-from ..checker import Checker, findings, program
-from ..files import Project, Source, UsageError, split_lines
+from ..checker import Checker, findings, program, unreadable
+from ..files import Project, Source, UsageError, cell_lines, joined
 from ..finding import Edit, Finding, Fix, Place
 from ..fix import Repair, mend
 from ..report import TOOL, Entry, Spot, entries
@@ -51,8 +52,12 @@ class Service:
     """
 
     def __init__(self) -> None:
-        self.server: Any = LanguageServer(TOOL, __version__)
-        self.latest: dict[str, object] = {}  # a token for the newest text of each open document
+        cells = lsp.NotebookCellLanguage(language="python")
+        notebooks = lsp.NotebookDocumentFilterWithCells(notebook="jupyter-notebook", cells=[cells])
+        synchronized = lsp.NotebookDocumentSyncOptions(notebook_selector=[notebooks])
+        self.server: Any = LanguageServer(TOOL, __version__, notebook_document_sync=synchronized)
+        self.latest: dict[str, object] = {}  # a token for the newest text of each open file and notebook
+        self.cells: dict[str, tuple[str, ...]] = {}  # the code cells of each open notebook
         threading.stack_size(STACK)
         self.worker = ThreadPoolExecutor(1)
         self.register(lsp.INITIALIZED, self.initialized)
@@ -60,6 +65,9 @@ class Service:
         self.register(lsp.TEXT_DOCUMENT_DID_CHANGE, self.changed)
         self.register(lsp.TEXT_DOCUMENT_DID_SAVE, self.changed)
         self.register(lsp.TEXT_DOCUMENT_DID_CLOSE, self.closed)
+        self.register(lsp.NOTEBOOK_DOCUMENT_DID_OPEN, self.notebook_changed)
+        self.register(lsp.NOTEBOOK_DOCUMENT_DID_CHANGE, self.notebook_changed)
+        self.register(lsp.NOTEBOOK_DOCUMENT_DID_CLOSE, self.notebook_closed)
         kinds = [lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.SourceFixAll]
         self.register(lsp.TEXT_DOCUMENT_CODE_ACTION, self.actions, lsp.CodeActionOptions(code_action_kinds=kinds))
 
@@ -79,8 +87,13 @@ class Service:
             os.chdir(self.server.workspace.root_path)
 
     async def changed(self, params: Any) -> None:
-        """Analyse a text that was opened or changed, and then the other open ones, which may import it."""
-        changed = params.text_document.uri
+        await self.examined(params.text_document.uri)
+
+    async def notebook_changed(self, params: Any) -> None:
+        await self.examined(params.notebook_document.uri)
+
+    async def examined(self, changed: str) -> None:
+        """Analyse what was opened or changed, and then the other open files, which may import it."""
         self.latest[changed] = object()
         token = self.latest[changed]
         await asyncio.sleep(PAUSE)
@@ -97,17 +110,41 @@ class Service:
         self.publish(uri, [])
         await self.in_worker(partial(override, path_of(uri), None))
 
+    async def notebook_closed(self, params: lsp.DidCloseNotebookDocumentParams) -> None:
+        uri = params.notebook_document.uri
+        self.latest.pop(uri, None)
+        for cell in self.cells.pop(uri, ()):
+            self.publish(cell, [])
+
     async def diagnose(self, uri: str) -> None:
         token = self.latest.get(uri)
-        text = self.server.workspace.get_text_document(uri).source
+        document = self.document(uri)
         waiting = partial(self.is_waited_for, uri, token)
         try:
-            found = await self.in_worker(partial(examine, path_of(uri), text, waiting))
+            found = await self.in_worker(partial(examine, document, waiting))
         except UsageError as error:
             self.server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Error, str(error)))
             return
-        if found is not None and waiting():
-            self.publish(uri, [self.diagnostic(uri, entry) for entry in found])
+        if found is None or not waiting():
+            return
+        gone = set(self.cells.get(uri, ())) - set(document.cells)
+        if document.cells or gone:
+            self.cells[uri] = document.cells
+        diagnostics: dict[str, list[lsp.Diagnostic]] = {address: [] for address in (*gone, *document.addresses)}
+        for entry in found:
+            diagnostics[document.address(entry.at.cell)].append(self.diagnostic(document, entry))
+        for address, listed in diagnostics.items():
+            self.publish(address, listed)
+
+    def document(self, uri: str) -> Document:
+        """Return what is open under the address of a file, of a notebook, or of a cell."""
+        workspace = self.server.workspace
+        notebook = workspace.get_notebook_document(notebook_uri=uri) or workspace.get_notebook_document(cell_uri=uri)
+        if notebook is None:
+            return Document(uri, Source(path_of(uri), workspace.get_text_document(uri).source))
+        cells = tuple(cell.document for cell in notebook.cells if cell.kind == lsp.NotebookCellKind.Code)
+        texts = tuple(workspace.get_text_document(cell).source for cell in cells)
+        return Document(notebook.uri, joined(path_of(notebook.uri), texts), cells, texts)
 
     def is_waited_for(self, uri: str, token: object) -> bool:
         return self.latest.get(uri) is token
@@ -120,7 +157,7 @@ class Service:
 
     # Diagnostics
 
-    def diagnostic(self, uri: str, entry: Entry) -> lsp.Diagnostic:
+    def diagnostic(self, document: Document, entry: Entry) -> lsp.Diagnostic:
         """Return a finding as the protocol has it, with its other places and the page of its rule."""
         page = PAGES / f"{entry.code}.md"
         return lsp.Diagnostic(
@@ -132,15 +169,15 @@ class Service:
             source=TOOL,
             related_information=[
                 lsp.DiagnosticRelatedInformation(
-                    location=lsp.Location(uri=self.address(spot.path) if spot.path else uri, range=self.span(spot)),
+                    location=lsp.Location(uri=self.address(spot, document), range=self.span(spot)),
                     message=spot.note,
                 )
                 for spot in entry.related
             ],
         )
 
-    def address(self, path: str) -> str:
-        return str(uris.from_fs_path(os.path.abspath(path)))
+    def address(self, spot: Spot, document: Document) -> str:
+        return str(uris.from_fs_path(os.path.abspath(spot.path))) if spot.path else document.address(spot.cell)
 
     def span(self, spot: Spot) -> lsp.Range:
         begin, end = (self.position(spot.line, spot.text[: column - 1]) for column in (spot.column, spot.end))
@@ -156,32 +193,36 @@ class Service:
     async def actions(self, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
         """Return what to do about the diagnostics at a place; all safe fixes if the editor asks for those."""
         uri = params.text_document.uri
-        text = self.server.workspace.get_text_document(uri).source
+        document = self.document(uri)
         only = params.context.only or []
         if lsp.CodeActionKind.SourceFixAll in only:
-            return list(self.fix_all(uri, text, await self.in_worker(partial(all_fixed, path_of(uri), text))))
+            return [] if document.cells else await self.fix_all(uri, document.source)
         asked = [diagnostic for diagnostic in params.context.diagnostics if diagnostic.source == TOOL]
         if not asked or (only and lsp.CodeActionKind.QuickFix not in only):
             return []
-        offers = await self.in_worker(partial(proposed, text))
-        return [action for diagnostic in asked for action in self.quick_fixes(uri, text, diagnostic, offers)]
+        offers = await self.in_worker(partial(proposed, document.source.text))
+        return [action for diagnostic in asked for action in self.quick_fixes(uri, document, diagnostic, offers)]
 
-    def fix_all(self, uri: str, text: str, after: str) -> Iterator[lsp.CodeAction]:
-        if after != text:
-            lines = split_lines(text)
-            end = lsp.Position(line=len(lines), character=0)
-            edit = lsp.TextEdit(range=lsp.Range(start=lsp.Position(line=0, character=0), end=end), new_text=after)
-            yield self.action(uri, "Fix all that is safe to fix", [edit], lsp.CodeActionKind.SourceFixAll)
+    async def fix_all(self, uri: str, source: Source) -> list[lsp.CodeAction]:
+        after = await self.in_worker(partial(all_fixed, source))
+        if after == source.text:
+            return []
+        begin, end = lsp.Position(line=0, character=0), lsp.Position(line=len(source.lines), character=0)
+        edit = lsp.TextEdit(range=lsp.Range(start=begin, end=end), new_text=after)
+        return [self.action(uri, "Fix all that is safe to fix", [edit], lsp.CodeActionKind.SourceFixAll)]
 
     def quick_fixes(
-        self, uri: str, text: str, diagnostic: lsp.Diagnostic, offers: dict[tuple[str, int], list[Fix]]
+        self, uri: str, document: Document, diagnostic: lsp.Diagnostic, offers: dict[tuple[str, int], list[Fix]]
     ) -> Iterator[lsp.CodeAction]:
         """Yield the fixes of one finding, the safe one preferred, and the comment that silences it."""
-        lines, number = split_lines(text), diagnostic.range.start.line
+        lines, number = document.lines(uri), diagnostic.range.start.line
+        first = document.first(uri)
         quick = partial(self.action, uri, kind=lsp.CodeActionKind.QuickFix, diagnostics=[diagnostic])
-        for fix in offers.get((str(diagnostic.code), number + 1), ()):
-            edits = [self.edit(lines, edit) for edit in fix.edits]
-            yield quick(fix.title if fix.safe else f"{fix.title} (unsafe)", edits, preferred=fix.safe)
+        for fix in offers.get((str(diagnostic.code), first + number + 1), ()):
+            edits = [moved(edit, -first) for edit in fix.edits]
+            if document.holds(uri, edits):
+                title = fix.title if fix.safe else f"{fix.title} (unsafe)"
+                yield quick(title, [self.edit(lines, edit) for edit in edits], preferred=fix.safe)
         if number < len(lines):
             line = lines[number].rstrip("\n")
             whole = Edit(Place(number + 1, 0), Place(number + 1, len(line)), commented(line, [str(diagnostic.code)]))
@@ -207,6 +248,49 @@ class Service:
         return lsp.TextEdit(range=lsp.Range(start=start, end=end), new_text=edit.text)
 
 
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is open in the editor: a file, or a notebook with the addresses and the texts of its code cells."""
+
+    uri: str
+    source: Source
+    cells: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """What diagnostics are shown in."""
+        return self.cells or (self.uri,)
+
+    def address(self, cell: int | None) -> str:
+        return self.uri if cell is None else self.cells[cell - 1]
+
+    def lines(self, uri: str) -> list[str]:
+        """Return the lines of the file or of a cell, as the editor has them."""
+        return cell_lines(self.texts[self.cells.index(uri)]) if uri in self.cells else self.source.lines
+
+    def first(self, uri: str) -> int:
+        """Return how many lines of the program stand before the file or the cell."""
+        if uri not in self.cells:
+            return 0
+        return sum(len(cell_lines(text)) for text in self.texts[: self.cells.index(uri)])
+
+    def holds(self, uri: str, edits: Sequence[Edit]) -> bool:
+        """Whether edits change only lines of the cell that are in the editor as the program has them: no magics."""
+        if uri not in self.cells:
+            return True
+        lines, first = self.lines(uri), self.first(uri)
+        seen = self.source.lines[first : first + len(lines)]
+        rows = {row for edit in edits for row in range(edit.start.line, edit.end.line + 1)}
+        inside = all(0 < row <= len(lines) + 1 for row in rows)
+        return inside and all(lines[row - 1 : row] == seen[row - 1 : row] for row in rows)
+
+
+def moved(edit: Edit, lines: int) -> Edit:
+    start, end = (replace(place, line=place.line + lines) for place in (edit.start, edit.end))
+    return replace(edit, start=start, end=end)
+
+
 def path_of(uri: str) -> str:
     return str(uris.to_fs_path(uri) or "")
 
@@ -214,15 +298,19 @@ def path_of(uri: str) -> str:
 # In the worker
 
 
-def examine(path: str, text: str, waiting: Any) -> list[Entry] | None:
+def examine(document: Document, waiting: Callable[[], bool]) -> list[Entry] | None:
     """Return what counts in a text, which stands for its file; None if nobody waits for that any more."""
     Waiting.over = staticmethod(lambda: not waiting())  # type: ignore[method-assign]
+    source = document.source
     try:
         files = opened()
-        override(path, text)
-        found = findings(text, None, path)
-        chosen = list(compress(found, files.counts(Source(path, text), found)))
-        return entries(path, text, chosen)
+        if document.cells:
+            found = [*(unreadable(place, why) for place, why in source.problems), *findings(source.text)]
+        else:
+            override(source.path, source.text)
+            found = list(findings(source.text, None, source.path))
+        chosen = list(compress(found, files.counts(source, found)))
+        return entries(source.path, source.text, chosen, source.origins)
     except Cancelled:
         return None
     finally:
@@ -251,11 +339,11 @@ def proposed(text: str) -> dict[tuple[str, int], list[Fix]]:
     return found
 
 
-def all_fixed(path: str, text: str) -> str:
+def all_fixed(source: Source) -> str:
     """Return a text with all safe fixes made."""
     files = opened()
 
     def wanted(text: str, found: Sequence[Finding]) -> list[bool]:
-        return files.counts(Source(path, text), found)
+        return files.counts(replace(source, text=text), found)
 
-    return mend(text, wanted, unsafe=False).text
+    return mend(source.text, wanted, unsafe=False).text
