@@ -22,7 +22,7 @@ COMMANDS = {
 }
 COMPLETION = ("flake8_inplace.commands.completion:main", "print a completion script for a shell")
 """What ``--print-completion`` stands for."""
-SHELLS = ("bash", "zsh", "tcsh")
+SHELLS = ("bash", "zsh")
 #: Packages that a command may lack, and the extra that brings each.
 EXTRAS = {
     "torch": "runtime",

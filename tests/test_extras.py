@@ -85,7 +85,7 @@ def test_a_script_for_each_shell(tmp_path: Path, shell: str) -> None:
     pytest.importorskip("shtab")
     script = run("--print-completion", shell, cwd=tmp_path, status=0).stdout
     assert all(word in script for word in COMMANDS)
-    assert shell == "tcsh" or all(word in script for word in ("--baseline", "--unsafe-fixes", "TIP103"))
+    assert all(word in script for word in ("--baseline", "--unsafe-fixes", "TIP103"))
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")

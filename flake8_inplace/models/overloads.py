@@ -60,7 +60,7 @@ def _off_by_default(m: Trace, op: facts.Op, bound: Bindings) -> Unknown | None:
     for condition in op.identity:
         value = m.see(bound.get(condition.option, NONE))
         if isinstance(value, Unknown) and isinstance(value.default, Const) and condition.holds(value.default.value):
-            tested = (symbol for key, symbol in m.symbols.items() if value in key)
+            tested = (symbol for key, symbol in m.symbols.items() if isinstance(key, tuple) and value in key)
             return None if any(symbol in m.state.path for symbol in (value, *tested)) else value
     return None
 
