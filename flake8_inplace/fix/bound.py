@@ -15,7 +15,18 @@ from ..finding import Edit, Finding, Fix
 from ..torchfacts import ops
 from .scope import scope_around
 from .statements import statement_around
-from .syntax import Module, is_method, is_path, last_name, mentions, overwrites, root_of, stripped, viewed_root
+from .syntax import (
+    Module,
+    is_library,
+    is_method,
+    is_path,
+    last_name,
+    mentions,
+    overwrites,
+    root_of,
+    stripped,
+    viewed_root,
+)
 
 _TRIED = 4
 """How many places are given a copy, one after the other and all together."""
@@ -35,7 +46,7 @@ class Bound:
         self.related = {related.place for related in finding.related}
 
     def kept(self) -> Iterator[Fix]:
-        """A copy where the reader's name, attribute or list got the tensor (TIP303)."""
+        """A copy where the reader's name, attribute or list got the tensor."""
         readers: list[cst.Name | cst.Attribute] = [*self.module.of(cst.Name), *self.module.of(cst.Attribute)]
         for reader in readers:
             name = reader.attr if isinstance(reader, cst.Attribute) else reader
@@ -43,7 +54,7 @@ class Bound:
                 yield from self._copies(self._sources(reader), "copy it where it is kept")
 
     def given(self) -> Iterator[Fix]:
-        """A copy as the argument of the call that overwrites it (TIP107, TIP304)."""
+        """A copy as the argument of the call that overwrites it."""
         function = next(
             (node for node in self.module.above(self._written()) if isinstance(node, cst.FunctionDef)), None
         )
@@ -59,7 +70,7 @@ class Bound:
         yield from self._copies((value for value in arguments if self._names_a_tensor(value)), "hand over a copy")
 
     def remade(self) -> Iterator[Fix]:
-        """The views of a base once more, on the line below the write to it (TIP212)."""
+        """The views of a base once more, on the line below the write to it."""
         statement = statement_around(self.module, self._written())
         if statement is None:
             return
@@ -137,12 +148,15 @@ class Bound:
         return is_path(inner) or (isinstance(inner, cst.Subscript) and is_path(root_of(inner)))
 
     def _names_a_tensor(self, node: cst.BaseExpression) -> bool:
-        return is_path(node) or isinstance(node, cst.Subscript)
+        """Not ``torch.relu_`` or a function of the file: those are handed over to be called."""
+        root = root_of(node)
+        named = (is_path(node) or isinstance(node, cst.Subscript)) and not is_library(node)
+        return named and (not isinstance(root, cst.Name) or scope_around(self.module, node).binds(root.value))
 
     # The edits
 
     def _copies(self, found: Iterator[cst.BaseExpression], title: str) -> Iterator[Fix]:
-        """A copy at one place, or at all of them: the finding has to go with it, and to stay with an alias in its place.
+        """A copy at one place, or at all of them: the finding has to go, and to stay with an alias instead.
 
         What the analysis does not understand shares no memory. So an alias instead of the copy must change nothing.
         """
