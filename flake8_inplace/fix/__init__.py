@@ -16,6 +16,7 @@ from ..analysis import analyze
 from ..finding import Edit, Finding, Fix, Place
 from ..hazards.saved import UPDATES
 from ..rules import RULES
+from .bound import Bound
 from .carried import carried
 from .copies import RAISING, Copies
 from .forms import Form
@@ -115,6 +116,13 @@ class Repair:
         yield from iteration(usual)
         if form in RAISING:
             yield from Copies(self._module, finding, self._after).fixes(safe=usual.alone())
+        bound = Bound(self._module, finding, self._after)
+        if form == "base":
+            yield from bound.remade()
+        if form == "read":
+            yield from bound.kept()
+        if form == "argument" or (form == "callee" and usual.heard()):
+            yield from bound.given()
         yield from usual.last_resort()
 
     def _holds(self, finding: Finding, fix: Fix) -> bool:

@@ -11,7 +11,7 @@ import libcst as cst
 from ..finding import Edit, Finding, Fix, Place
 from ..hazards.refused import LEAF_KINDS
 from ..rules import RULES
-from .heap import LEAF, Facts
+from .heap import ELSEWHERE, LEAF, Facts
 from .rows import rows
 from .scope import scope_around
 from .statements import (
@@ -109,6 +109,10 @@ class Form:
             if statement is None or target is None or not self.private(viewed_root(target), statement):
                 return False
         return bool(written)
+
+    def heard(self) -> bool:
+        """Whether nobody who called for the write reads the tensor by another way."""
+        return self.fact is None or ELSEWHERE not in self.fact.ways
 
     # The three kinds of writes
 
@@ -363,10 +367,10 @@ class Form:
             return False
         if self.form in LEAF_KINDS and scope.holds_parameter(root.value):
             return False
-        if self.form == "data" and self.holds(root, LEAF):
+        if self.holds(root, LEAF) and (self.form == "data" or (self.form in LEAF_KINDS and self.asked(root))):
             return False
         seen = self.read_after(root, statement) or scope.computed(root.value)  # or else it was for the caller
-        return seen and not scope.part_of_another(root.value, statement)
+        return seen and (self.form == "detach" or not scope.part_of_another(root.value, statement))
 
     @property
     def cuts(self) -> bool:
@@ -380,7 +384,7 @@ class Form:
             return True
         if fact.cuts or (fact.part_of_leaf and not self.computes_with(root)):
             return False
-        if RULES[self.finding.code].silent or self.form in ("base", "dirty", "saved"):
+        if RULES[self.finding.code].silent or self.form in ("dirty", "saved"):
             return True  # that others see the write is what is wrong
         way = "[]" if isinstance(root, cst.Subscript) else last_name(root)
         return fact.ways <= {f".{way}" if isinstance(root, cst.Attribute) else way}
@@ -391,10 +395,13 @@ class Form:
         if fact is None or not (fact.leaf or fact.part_of_leaf) or fact.cuts:
             return False
         root = root_of(target)
-        asked = any(
-            node.attr.value == "grad" and node.value.deep_equals(root) for node in self.module.of(cst.Attribute)
-        )
-        return (asked or not self.computes_with(root)) and scope_around(self.module, target).is_number(value)
+        if self.asked(root) and not fact.carries:
+            return True
+        return not self.computes_with(root) and scope_around(self.module, target).is_number(value)
+
+    def asked(self, root: cst.BaseExpression) -> bool:
+        """Whether somebody reads the gradient of a tensor: one that is computed has none."""
+        return any(node.attr.value == "grad" and node.value.deep_equals(root) for node in self.module.of(cst.Attribute))
 
     def computes_with(self, root: cst.BaseExpression) -> bool:
         scope = scope_around(self.module, root)

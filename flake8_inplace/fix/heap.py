@@ -34,7 +34,9 @@ class Fact:
 
     - ``cuts``: it ran under `no_grad` and the tensor belongs to the graph; a new tensor would not.
     - ``leaf``, ``part_of_leaf``: what is written is a leaf that requires grad, or a view of one.
+    - ``carries``: what is written has a gradient of its own.
     - ``discarded``: its result was thrown away.
+    - ``ordered``: the callers that called for it and threw the result away: they want what it does to the tensor.
     - ``ways``: the names by which the old tensor is read afterwards, `ELSEWHERE` for all but the one that was written.
     - ``kinds``: what the variables of its function held.
     """
@@ -43,7 +45,9 @@ class Fact:
     cuts: bool = False
     leaf: bool = False
     part_of_leaf: bool = False
+    carries: bool = False
     discarded: bool = False
+    ordered: set[Frame] = field(default_factory=set)
     ways: set[str] = field(default_factory=set)
     kinds: dict[str, set[str]] = field(default_factory=dict)
 
@@ -64,7 +68,7 @@ def observed() -> Iterator[Facts]:
 
 
 @events.attempt.listen
-def note_write(m: Trace, tensor: Tensor, form: str, site: Site) -> None:
+def note_write(m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad) -> None:
     """Note under which circumstances a place writes."""
     facts = _facts.get()
     if facts is None or not m.stack.frames:
@@ -77,7 +81,10 @@ def note_write(m: Trace, tensor: Tensor, form: str, site: Site) -> None:
     if requires and m.cell(tensor).leaf:
         whole = tensor.view is View.NONE
         fact.leaf, fact.part_of_leaf = fact.leaf or whole, fact.part_of_leaf or not whole
+    fact.carries = fact.carries or (grad is not Grad.NO and m.grad_mode)
     fact.discarded = fact.discarded or frame.discarded is site.expression
+    calls = [call.expression for call in m.stack.calls]
+    fact.ordered.update(caller for caller in m.stack.frames[:-1] if any(caller.discarded is call for call in calls))
     _note_kinds(m, frame, fact)
 
 
@@ -121,15 +128,18 @@ def note_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
     if _facts.get() is not None:
         for event in _shown(m, value, frame.times.get(name, frame.born)):
             own, caller = event.frames[-1] is frame, frame in event.frames[:-1]
-            if not caller or _was_returned(m, event, frame):
+            if not caller or _was_meant(m, event, frame):
                 _note(event, name if own else ELSEWHERE)
 
 
-def _was_returned(m: Trace, event: Overwrite, caller: Frame) -> bool:
-    """Whether a caller bound what was overwritten again after the write, so that its two names mean one tensor.
+def _was_meant(m: Trace, event: Overwrite, caller: Frame) -> bool:
+    """Whether a caller threw away the result, or bound what was overwritten again, so that two names mean one tensor.
 
     Otherwise a person has to judge whether the caller was meant to see the write.
     """
+    fact = _fact_of(event)
+    if fact is not None and caller in fact.ordered:
+        return True
     bound = [m.see(value) for name, value in caller.vars.items() if caller.times.get(name, 0) > event.time]
     return any(isinstance(value, Tensor) and value.storage is event.tensor.storage for value in bound)
 
@@ -150,9 +160,13 @@ def note_element(m: Trace, container: List | Dict, value: Value, named: bool) ->
             _note(event, "[]")
 
 
-def _note(event: Overwrite, way: str) -> None:
+def _fact_of(event: Overwrite) -> Fact | None:
     facts, site = _facts.get(), event.site
-    fact = facts.get(site.piece.tree.place(site.node)) if facts is not None else None
+    return facts.get(site.piece.tree.place(site.node)) if facts is not None else None
+
+
+def _note(event: Overwrite, way: str) -> None:
+    fact = _fact_of(event)
     if fact is not None:
         fact.ways.add(way)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..heap.values import Tensor
+from ..heap.values import Grad, Tensor
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
@@ -53,7 +53,7 @@ RULES = (
 
 
 @events.attempt.listen
-def ban(m: Trace, tensor: Tensor, form: str, site: Site) -> None:
+def ban(m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad) -> None:
     """What a team may want to ban, whether it is a hazard or not."""
     if FAMILY not in m.extra:
         return

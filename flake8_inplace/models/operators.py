@@ -343,7 +343,7 @@ def write(
     """
     grad = Grad.NO if tensor.dtype is DType.INTEGRAL else grad
     refused = refusal(m, tensor, grad, form, whole)
-    events.attempt(m, tensor, form, site)
+    events.attempt(m, tensor, form, site, grad)
     overlapping = tensor.lead is Dimension.OVERLAPPING and adds_up(form, written.op)
     if refused or tensor.lead is Dimension.ROW or overlapping:
         carries = any(_carries(m, tensor, value) for value in written.values)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Concatenate, Generic, ParamSpec
 
-from ..heap.values import Array, Dict, List, Node, Object, Saved, Storage, Tensor, Value
+from ..heap.values import Array, Dict, Grad, List, Node, Object, Saved, Storage, Tensor, Value
 from ..program.site import Site
 from .frames import Frame, Function
 from .log import Written
@@ -40,8 +40,8 @@ class Event(Generic[P]):
 
 write: Event[[Storage, str, Site]] = Event()
 """The memory of a storage is overwritten: storage, form of the write, place."""
-attempt: Event[[Tensor, str, Site]] = Event()
-"""An in-place write is about to run, which PyTorch may refuse: tensor, form, place."""
+attempt: Event[[Tensor, str, Site, Grad]] = Event()
+"""An in-place write is about to run, which PyTorch may refuse: tensor, form, place, grad of the new values."""
 overwrite: Event[[Tensor, str, Site, Written]] = Event()
 """A tensor is overwritten in place: tensor, form, place, new values. `write` was emitted for its storage before."""
 write_array: Event[[Array, str, Site, Written]] = Event()

@@ -22,7 +22,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from flake8_inplace.finding import Finding
-from flake8_inplace.fix import mend
+from flake8_inplace.fix import Mended, mend
 from flake8_inplace.rules import RULES
 from generated import oracle
 from generated.programs import make_program
@@ -90,35 +90,58 @@ def same(one: Run, other: Run) -> bool:
 def judge(source: str, unsafe: bool) -> tuple[str, str]:
     """What a fix did to a program, and the text with it: "right", "harmed", "partly" where a finding is left."""
     mended = mend(source, every, unsafe)
+    return effect(source, mended), mended.text
+
+
+def effect(source: str, mended: Mended) -> str:
+    """What fixes did to a program, over all settings of it; "foreign" where it fails for reasons of its own."""
     if not mended.done:
-        return "nothing", source
+        return "nothing"
     worst = "right"
+    silent = any(RULES[finding.code].silent for finding, _ in mended.done)
     for arguments in oracle.settings(source):
         meant, after = run(source, arguments, copying=True), run(mended.text, arguments, copying=False)
         if isinstance(meant, str):
-            return "foreign", source
+            return "foreign"
         if isinstance(after, str):
             left = "modified by an inplace operation" in after and bool(mended.left)
             worst = "partly" if left and worst == "right" else worst if left else "still raises"
         elif not same(meant, after):
-            if any(RULES[finding.code].silent for finding, _ in mended.done):
-                return "another value", mended.text  # which was read too late, as the finding says
+            if silent:
+                return "another value"  # which was read too late, as the finding says
             if not mended.left:
-                return "harmed", mended.text
+                return "harmed"
             worst = "partly"
-    return worst, mended.text
+    return worst
+
+
+def passes(source: str) -> bool:
+    return not any(isinstance(run(source, arguments, copying=False), str) for arguments in oracle.settings(source))
 
 
 def main(number: int, seed: str = "fix") -> None:
-    counted: Counter[tuple[str, str]] = Counter()
+    """Print how many programs came out how, by grade and by whether they pass; and the findings of each rule."""
+    counted: Counter[str] = Counter()
+    rules: Counter[tuple[str, str]] = Counter()
     for i in range(number):
         source = make_program(random.Random(f"{seed}:{i}"))
         for grade in ("safe", "unsafe"):
-            what, text = judge(source, grade == "unsafe")
-            counted[grade, what] += 1
-            if what in ("harmed", "still raises") and counted[grade, what] <= 3:
-                print(f"# {seed}:{i} {grade} {what}\n{source}\n# fixed\n{text}\n")
-    print(counted)
+            mended = mend(source, every, grade == "unsafe")
+            what = effect(source, mended)
+            for finding, _ in mended.done:
+                rules[finding.code, grade] += 1
+            if what == "nothing":
+                rules.update((finding.code, "no " + grade) for finding in mended.left)
+                continue
+            before = "passing" if passes(source) else "raising"
+            counted[f"{grade}, {before}: {what}"] += 1
+            rules.update((finding.code, "no " + grade) for finding in mended.left)
+            if (what in ("harmed", "still raises") or before == "passing") and counted[
+                f"{grade}, {before}: {what}"
+            ] <= 5:
+                print(f"# {seed}:{i} {grade}, {before}: {what}\n{source}\n# fixed\n{mended.text}\n", flush=True)
+        if i % 100 == 99 or i == number - 1:
+            print(i + 1, "programs;", dict(sorted(counted.items())), dict(sorted(rules.items())), flush=True)
 
 
 if __name__ == "__main__":

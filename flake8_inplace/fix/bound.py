@@ -1,0 +1,182 @@
+"""A copy where a tensor gets the name or the place under which somebody reads its old value.
+
+``prev = h`` becomes ``prev = h.clone()``, ``steps.append(h)`` becomes ``steps.append(h.clone())``, and a function that
+overwrites its argument is given ``h.clone()``. The write stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeGuard
+
+import libcst as cst
+
+from ..finding import Edit, Finding, Fix
+from ..torchfacts import ops
+from .scope import scope_around
+from .statements import statement_around
+from .syntax import (
+    Module,
+    is_library,
+    is_method,
+    is_path,
+    last_name,
+    mentions,
+    overwrites,
+    root_of,
+    stripped,
+    viewed_root,
+)
+
+_TRIED = 4
+"""How many places are given a copy, one after the other and all together."""
+_COPY, _ALIASES = ".clone()", ("[...]", ".contiguous()")
+_GATHER = frozenset({"append", "insert", "appendleft"})
+
+
+class Bound:
+    """One finding of a stale value, and the places where the tensor was bound before the write."""
+
+    def __init__(
+        self, module: Module, finding: Finding, after: Callable[[Sequence[Edit]], Sequence[Finding] | None]
+    ) -> None:
+        self.module = module
+        self.finding = finding
+        self.after = after
+        self.related = {related.place for related in finding.related}
+
+    def kept(self) -> Iterator[Fix]:
+        """A copy where the reader's name, attribute or list got the tensor."""
+        readers: list[cst.Name | cst.Attribute] = [*self.module.of(cst.Name), *self.module.of(cst.Attribute)]
+        for reader in readers:
+            name = reader.attr if isinstance(reader, cst.Attribute) else reader
+            if not {self.module.start(reader), self.module.start(name)}.isdisjoint(self.related):
+                yield from self._copies(self._sources(reader), "copy it where it is kept")
+
+    def given(self) -> Iterator[Fix]:
+        """A copy as the argument of the call that overwrites it."""
+        function = next(
+            (node for node in self.module.above(self._written()) if isinstance(node, cst.FunctionDef)), None
+        )
+        if function is None:
+            return
+        names = {function.name.value}
+        calls = [
+            call
+            for call in self.module.of(cst.Call)
+            if last_name(call.func) in names or self.module.start(call) in self.related or self._is_named(call)
+        ]
+        arguments = [argument.value for call in calls for argument in call.args if not argument.star]
+        yield from self._copies((value for value in arguments if self._names_a_tensor(value)), "hand over a copy")
+
+    def remade(self) -> Iterator[Fix]:
+        """The views of a base once more, on the line below the write to it."""
+        statement = statement_around(self.module, self._written())
+        if statement is None:
+            return
+        line = self.module.parents[statement]
+        block = self.module.parents[line]
+        if not isinstance(line, cst.SimpleStatementLine) or not isinstance(block, (cst.IndentedBlock, cst.Module)):
+            return
+        above = (other.body[0] for other in block.body[: block.body.index(line)] if _is_one_statement(other))
+        lines = [assign for assign in above if self._makes_views(assign, line)]
+        if lines:
+            indent, end = " " * self.module.start(line).column, self.module.end(statement)
+            text = "".join(f"\n{indent}{self.module.code(assign)}" for assign in lines)
+            yield Fix("make the views again below the write", False, (Edit(end, end, text),))
+
+    def _makes_views(self, assign: cst.BaseSmallStatement, write: cst.SimpleStatementLine) -> bool:
+        """``first, second = h.chunk(2)``, where the write mentions ``h``."""
+        if not isinstance(assign, cst.Assign):
+            return False
+        value = assign.value
+        parts = [part.value for part in value.elements] if isinstance(value, cst.Tuple) else [value]
+        bases = [viewed_root(part) for part in parts]
+        same = all(isinstance(base, cst.Name) and mentions(write, base.value) for base in bases)
+        return same and not any(base is part for base, part in zip(bases, parts, strict=True))
+
+    # Which places
+
+    def _written(self) -> cst.CSTNode:
+        return next((node for node in self.module.nodes if self._stands(node)), self.module.tree)
+
+    def _stands(self, node: cst.CSTNode) -> bool:
+        inside = node is not self.module.tree and node in self.module.ranges
+        return inside and self.module.start(node) == self.finding.place
+
+    def _is_named(self, call: cst.Call) -> bool:
+        name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+        return self.module.start(name) in self.related
+
+    def _sources(self, reader: cst.Name | cst.Attribute) -> Iterator[cst.BaseExpression]:
+        """What was bound to the reader, as far as that is an alias or a view of another tensor."""
+        if isinstance(reader, cst.Attribute):
+            for assign in self.module.of(cst.Assign):
+                kept = [target.target for target in assign.targets if isinstance(target.target, cst.Attribute)]
+                if any(last_name(target) == last_name(reader) for target in kept) and self._is_alias(assign.value):
+                    yield assign.value
+            return
+        scope = scope_around(self.module, reader)
+        if any(self._overwritten(use) for use in scope.uses(reader.value)):
+            return
+        yield from (v for _, v in scope.bindings(reader.value) if v is not None and self._is_alias(v))
+        for use in scope.uses(reader.value):
+            attribute = self.module.parents[use]
+            call = self.module.parents[attribute]
+            if isinstance(attribute, cst.Attribute) and isinstance(call, cst.Call) and last_name(call.func) in _GATHER:
+                yield from (argument.value for argument in call.args[-1:] if self._is_alias(argument.value))
+
+    def _overwritten(self, use: cst.Name) -> bool:
+        """Whether what a name stands for is written here, and others may be meant to see that."""
+        statement = statement_around(self.module, use)
+        if isinstance(statement, cst.AugAssign) and root_of(statement.target) is use:
+            return True
+        if isinstance(statement, cst.Assign) and any(
+            target.target is not use and root_of(target.target) is use for target in statement.targets
+        ):
+            return True
+        calls = [node for node in self.module.above(use) if isinstance(node, cst.Call)]
+        return any(overwrites(call) and root_of(call.func) is use for call in calls)
+
+    def _is_alias(self, node: cst.BaseExpression) -> bool:
+        """``h``, ``self.h``, ``h[0]``, ``h.view(-1)``, ``h.detach()``: another name for memory that has one."""
+        inner, _ = stripped(node)
+        if isinstance(inner, cst.Call) and is_method(inner):
+            found = ops.lookup(f"Tensor.{last_name(inner.func)}")
+            views = bool(found) and all(out.kind != "fresh" for op in found for out in op.outs)
+            return views and not last_name(inner.func).endswith("_") and is_path(root_of(inner))
+        return is_path(inner) or (isinstance(inner, cst.Subscript) and is_path(root_of(inner)))
+
+    def _names_a_tensor(self, node: cst.BaseExpression) -> bool:
+        """Not ``torch.relu_`` or a function of the file: those are handed over to be called."""
+        root = root_of(node)
+        named = (is_path(node) or isinstance(node, cst.Subscript)) and not is_library(node)
+        return named and (not isinstance(root, cst.Name) or scope_around(self.module, node).binds(root.value))
+
+    # The edits
+
+    def _copies(self, found: Iterator[cst.BaseExpression], title: str) -> Iterator[Fix]:
+        """A copy at one place, or at all of them: the finding has to go, and to stay with an alias instead.
+
+        What the analysis does not understand shares no memory. So an alias instead of the copy must change nothing.
+        """
+        parts = list(dict.fromkeys(found))[:_TRIED]
+        for chosen in [[part] for part in parts] + ([parts] if len(parts) > 1 else []):
+            if any(self._found(self._appended(chosen, alias)) for alias in _ALIASES):
+                lines = dict.fromkeys(str(self.module.start(part).line) for part in chosen)
+                yield Fix(f"{title}, on line {' and '.join(lines)}", False, self._appended(chosen, _COPY))
+
+    def _appended(self, parts: Sequence[cst.BaseExpression], suffix: str) -> tuple[Edit, ...]:
+        ends = [self.module.end(part) for part in parts]
+        return tuple(Edit(end, end, suffix) for end in ends)
+
+    def _found(self, edits: Sequence[Edit]) -> bool:
+        """Whether the finding is still there after some edits."""
+        after = self.after(edits)
+        return after is not None and any(
+            other.code == self.finding.code and other.place.line == self.finding.place.line for other in after
+        )
+
+
+def _is_one_statement(node: cst.CSTNode) -> TypeGuard[cst.SimpleStatementLine]:
+    return isinstance(node, cst.SimpleStatementLine) and len(node.body) == 1
