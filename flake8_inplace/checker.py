@@ -108,10 +108,22 @@ class Checker:
             parse_from_config=True,
             help="which findings are reported: `all` (default), or `certain`: those that any backward runs into",
         )
+        parser.add_option(
+            "--inplace-torch",
+            metavar="RELEASE",
+            default="",
+            parse_from_config=True,
+            help="the release of PyTorch that the code runs with, such as 2.6; the newest that is known by default",
+        )
 
     @staticmethod
     def parse_options(options: argparse.Namespace) -> None:
-        """Called by flake8 once in every process. Raises ExecutionError where the file of operators cannot be used."""
+        """Called by flake8 once in every process. Raises ExecutionError where a value cannot be used."""
+        if options.inplace_torch:
+            try:
+                ops.select(options.inplace_torch)
+            except ValueError as error:
+                raise ExecutionError(f"inplace-torch: {error}") from error
         if options.inplace_ops:
             try:
                 ops.extend(beside_configuration(options.inplace_ops, options.config))

@@ -63,7 +63,7 @@ KNOWS_ONLY = {
 #: What builds the table of facts. It runs PyTorch, and nothing that lints imports it.
 DEVELOPMENT = {
     f"torchfacts.{name}"
-    for name in "handwritten recipes layer_recipes schemas execution refused generate words coverage".split()
+    for name in "handwritten recipes layer_recipes schemas execution refused generate words coverage versions".split()
 }
 
 #: Who may import what from outside the standard library, imports for annotations apart.

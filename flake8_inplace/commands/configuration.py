@@ -39,7 +39,7 @@ def _arguments(path: Path, own: tuple[str, ...]) -> list[str]:
         complain(f"{path.name}: [tool.{TABLE}] is read with Python 3.11 or later only")
         return []
     try:
-        tables = tomllib.loads(text).get("tool", {})
+        tables = tomllib.loads(text, parse_float=str).get("tool", {})
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not valid TOML: {error}") from error
     if "flake8" in tables and TABLE not in tables:

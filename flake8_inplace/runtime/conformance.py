@@ -17,9 +17,8 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from itertools import chain
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ import torch
 from ..rule import PAGES, Rule
 from ..rules import RULES, UNREADABLE
 from ..torchfacts import ops
-from ..torchfacts.ops import format_op, parse_op
+from ..torchfacts.ops import Op, Param, format_op, parse_op
 from .device import DeviceMissing, device_of, environment, progress
 
 # -- the rules
@@ -198,7 +197,7 @@ def try_operators(device: torch.device, only: Collection[str] | None = None) -> 
     not_run: list[Measured] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for row in chain(measured_operators(device, only), measured_modules(device, only)):
+        for row in measured(device, only):
             if row.here is None:
                 not_run.append(row)
             else:
@@ -211,10 +210,35 @@ def try_operators(device: torch.device, only: Collection[str] | None = None) -> 
     )
 
 
-def measured_operators(device: torch.device, only: Collection[str] | None) -> Iterator[Measured]:
-    """The overloads that the generator of the facts runs, run on a device."""
+def measured(device: torch.device, only: Collection[str] | None) -> Iterator[Measured]:
+    """The rows of operators and modules, measured on a device.
+
+    The conditions of a row were learnt from changed options. In another release, the samples of that release decide
+    whether it holds, and options are changed only for the rows that they contradict.
+    """
+    if torch.__version__.partition("+")[0] != ops.torch_version():
+        doubtful: dict[tuple[str, str | None], Measured] = {}
+        for row in measured_operators(device, only, options=False):
+            if row.here is None or row.here == row.fact:
+                yield row
+            else:
+                doubtful[row.name, row.fact] = row
+        again = measured_operators(device, {name.partition("(")[0] for name, _ in doubtful})
+        yield from (row for row in again if (row.name, row.fact) in doubtful)
+    else:
+        yield from measured_operators(device, only)
+    yield from measured_modules(device, only)
+
+
+def measured_operators(
+    device: torch.device, only: Collection[str] | None, options: bool = True
+) -> Iterator[Measured]:
+    """The overloads that the generator of the facts runs, run on a device.
+
+    Without ``options``, no call is repeated with changed options, and a row that agrees with all calls counts as seen.
+    """
     from ..torchfacts import generate
-    from ..torchfacts.execution import Overload, measure, moved
+    from ..torchfacts.execution import Overload, agree, measure, moved
 
     table = generate.overload_table()
     # The operators of ATen have the formulas of the public ones, and kernels that do not check what they are given.
@@ -230,21 +254,50 @@ def measured_operators(device: torch.device, only: Collection[str] | None) -> It
     for group, function, args, kwargs in generate.calls(table):
         visited.update(map(id, group))
         progress(len(visited), len(every), "operators")
-        options = formulas.isdisjoint(map(id, group))
-        if measure(group, function, args, kwargs, options) and there is not every:
+        changing = options and formulas.isdisjoint(map(id, group))
+        if measure(group, function, args, kwargs, changing) and there is not every:
             others = moved(args, str(device)), moved(kwargs, str(device))
-            measure([there[id(o)] for o in group], function, *others, options)
+            measure([there[id(o)] for o in group], function, *others, changing)
             still_there(device, group[0].op.name)
     rows = ops.table()["rows"]
     for name, group in table.items():
-        facts = {parse_op(rows[i]).params: rows[i] for i in ops.table()["names"].get(name, ())}
+        facts = {op.params: op for op in (parse_op(rows[i]) for i in ops.table()["names"].get(name, ()))}
         twins = [there[id(o)] for o in group]
         finished = {generate.finish(twin, twins): o for o, twin in zip(group, twins, strict=True)}
         for op in generate.distinct(list(finished)):
             if any(p.kind != "other" for p in op.params):
                 o = finished[op]
-                here = format_op(op) if there[id(o)].runs else None
-                yield Measured(name, facts.get(op.params), here, bool(o.runs))
+                fact, here = beside(op, facts)
+                if not options and fact is not None and same_but_saves(fact, here):
+                    here = fact if agree(parse_op(fact), there[id(o)].runs) else here
+                yield Measured(name, fact, here if there[id(o)].runs else None, bool(o.runs))
+
+
+def same_but_saves(fact: str, here: str) -> bool:
+    return replace(parse_op(fact), saves=()) == replace(parse_op(here), saves=())
+
+
+def beside(op: Op, facts: Mapping[tuple[Param, ...], Op]) -> tuple[str | None, str]:
+    """The row that the table has for what was measured, and the measured row with the parameters of that one.
+
+    Releases add options to operators, and what is said of a call without them stays the same.
+    """
+    fact = facts.get(op.params) or next((fact for fact in facts.values() if extends(fact.params, op.params)), None)
+    if fact is None:
+        return None, format_op(op)
+    return format_op(fact), format_op(replace(op, params=fact.params))
+
+
+def extends(params: Sequence[Param], older: Sequence[Param]) -> bool:
+    """Whether a call that fits the older parameters means the same with these."""
+    places = {p.name: i for i, p in enumerate(older)}
+    if not places.keys() <= {p.name for p in params}:
+        return False
+    same = all(
+        p == older[places[p.name]] and (p.kwonly or places[p.name] == i) if p.name in places else p.optional
+        for i, p in enumerate(params)
+    )
+    return same
 
 
 def measured_modules(device: torch.device, only: Collection[str] | None) -> Iterator[Measured]:
@@ -255,10 +308,12 @@ def measured_modules(device: torch.device, only: Collection[str] | None) -> Iter
     for done, short in enumerate(layer_recipes.MODULES, 1):
         progress(done, len(layer_recipes.MODULES), "modules")
         name = f"torch.nn.{short}"
-        if only is None or name in only:
+        if hasattr(torch.nn, short) and (only is None or name in only):  # an older release lacks some
             for form, overload in generate.module_overloads(short, str(device)).items():
-                here = format_op(generate.finish(overload)) if overload.runs else None
-                yield Measured(name, known.get(name, {}).get(form), here)
+                row = known.get(name, {}).get(form)
+                facts = {op.params: op for op in map(parse_op, [row] if row else ())}
+                fact, here = beside(generate.finish(overload), facts)
+                yield Measured(name if form == "op" else f"{name}({form})", fact, here if overload.runs else None)
             still_there(device, name)
 
 
@@ -305,6 +360,9 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the result to a file, too")
     parser.add_argument("--verify", action="store_true", help="execute them; the only thing there is to do")
     parser.add_argument("--pages", metavar="FOLDER", type=Path, default=PAGES, help="the pages of the rules")
+    parser.add_argument(
+        "--facts", metavar="RELEASE", default=torch.__version__, help="those of a release; default: the one installed"
+    )
     parser.add_argument("--rules-only", action="store_true", help="leave the operators out, which take a minute")
     options = parser.parse_args(argv)
     try:
@@ -316,6 +374,7 @@ def main(argv: Sequence[str]) -> int:
     print(f"{about['device']} ({about['device_name']}), torch {about['torch']}, Python {about['python']}")
     if ops.torch_version() != torch.__version__.partition("+")[0]:
         print(f"the facts are those of torch {ops.torch_version()}")
+    ops.select(options.facts)
     examples: dict[str, Example] = {}
     if options.pages.is_dir():
         examples = try_rules(options.pages, device)

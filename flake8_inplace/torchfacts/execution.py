@@ -6,8 +6,10 @@ tensors and outputs are told by their storage: it is that of an argument, that o
 
 from __future__ import annotations
 
+import os
+import pickle
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +18,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._pytree import tree_flatten, tree_map
 
 from .learning import Rule, Trial, learn, simple
-from .ops import Op, Out, Param, Save
+from .ops import Op, Out, Param, Save, torch_version
 from .variations import variations
 
 
@@ -94,14 +96,55 @@ def run_each(
 
 def vary(overload: Overload, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     """Repeat a call with each of its options changed."""
-    for changed, others, named in variations(overload.op, args, kwargs, function):
-        bound = bind(overload.op, others, named)
-        if bound is None or (value := f"{changed}={options_of(overload.op, bound).get(changed)}") in overload.failed:
-            continue
-        runs = run_each(overload, function, others, named, bound, changed)
-        overload.runs += runs
-        if not runs and overload.calls:
-            overload.failed.add(value)
+    ways = list(variations(overload.op, args, kwargs, function))
+    if torch.__version__.partition("+")[0] == torch_version():
+        for way in ways:
+            overload.runs += run_changed(overload, function, *way)
+        return
+    first = 0
+    while first < len(ways):
+        for runs, failed in apart(overload, function, ways[first:]):
+            overload.runs += runs
+            overload.failed |= failed
+            first += 1
+        first += 1  # past the one that it crashed on, if it came that far only
+
+
+def run_changed(
+    overload: Overload, function: Callable[..., Any], changed: str, args: Sequence[Any], kwargs: dict[str, Any]
+) -> list[Run]:
+    """Run a call in which one option is changed; nothing if the overload is known not to take the value."""
+    bound = bind(overload.op, args, kwargs)
+    if bound is None or (value := f"{changed}={options_of(overload.op, bound).get(changed)}") in overload.failed:
+        return []
+    runs = run_each(overload, function, args, kwargs, bound, changed)
+    if not runs and overload.calls:
+        overload.failed.add(value)
+    return runs
+
+
+def apart(
+    overload: Overload, function: Callable[..., Any], ways: Sequence[Any]
+) -> Iterator[tuple[list[Run], set[str]]]:
+    """Yield the runs of changed calls, and what failed by then, from a process of its own.
+
+    The options are chosen for the release of the table. The kernels of another one may crash on what it refuses.
+    """
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            with open(writer, "wb") as results:
+                for way in ways:
+                    pickle.dump((run_changed(overload, function, *way), overload.failed), results)
+                    results.flush()
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with open(reader, "rb") as results:
+        while results.peek(1):
+            yield pickle.load(results)
+    os.waitpid(child, 0)
 
 
 def options_of(op: Op, bound: dict[str, Any]) -> dict[str, Any]:
@@ -273,9 +316,7 @@ SURE = 0.65  # of the runs that no option explains: the others have unusual valu
 
 def measured_saves(op: Op, runs: Sequence[Run]) -> tuple[Save, ...]:
     """What the runs saved, which inputs required grad then, and on which options it hangs."""
-    runs = [r for r in runs if not r.empty] or runs
-    usual = Counter(form(r) for r in runs if r.changed is None).most_common(1)
-    runs = [r for r in runs if usual and form(r) == usual[0][0]]
+    runs = usual(runs)
     saves: dict[tuple[str, Rule | None], list[str]] = {}
     for slot in sorted({slot for r in runs for slot in r.saved}):
         for p in op.params:
@@ -292,6 +333,34 @@ def measured_saves(op: Op, runs: Sequence[Run]) -> tuple[Save, ...]:
         Save(slot, tuple(needs), rule == (), rule or ())
         for (slot, rule), needs in sorted(saves.items(), key=lambda item: (item[0][0], item[0][1] is None))
     )
+
+
+def usual(runs: Sequence[Run]) -> list[Run]:
+    """The runs that tell something of what is saved: those of the usual form, on tensors that are not empty."""
+    runs = [r for r in runs if not r.empty] or runs
+    found = Counter(form(r) for r in runs if r.changed is None).most_common(1)
+    return [r for r in runs if found and form(r) == found[0][0]]
+
+
+def agree(op: Op, runs: Sequence[Run]) -> bool:
+    """Whether the runs save what a row says: for each slot and need, as many of them as make a save sure."""
+    runs = usual(runs)
+    slots = {save.slot for save in op.saves} | {slot for r in runs for slot in r.saved}
+    for slot in slots:
+        for p in op.params:
+            chosen = [r for r in runs if r.requires == p.name and could_save(r, slot)]
+            saves = [save for save in op.saves if save.slot == slot and p.name in save.needs]
+            if any(not save.sure and not save.when for save in saves):
+                continue
+            right = sum(any(made(save, r) for save in saves) is (slot in r.saved) for r in chosen)
+            if right < SURE * len(chosen):
+                return False
+    return True
+
+
+def made(save: Save, run: Run) -> bool:
+    """Whether a row says that a run makes a save."""
+    return all(condition.holds(run.options.get(condition.option)) for condition in save.when)
 
 
 def form(run: Run) -> tuple[frozenset[str], int]:

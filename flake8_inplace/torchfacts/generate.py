@@ -40,6 +40,7 @@ from . import handwritten, layer_recipes, recipes, refusals, refused
 from .execution import Overload, bind, measure, measured_outs, measured_saves, moved, run_each, vary
 from .learning import Trial, learn, simple
 from .ops import FORMAT, TABLE, Op, Out, Param, format_condition, format_op, parse_condition, parse_op, parse_save
+from .ops import table as facts_table
 from .schemas import callable_for, python_params, python_table, schema_table, split_options
 from .variations import candidates
 from .words import method_words
@@ -67,7 +68,8 @@ def build(verbose: bool = False) -> dict[Path, dict[str, Any]]:
         name: [rows.setdefault(format_op(op), len(rows)) for op in distinct(ops)] for name, ops in sorted(table.items())
     }
     release = {"format": FORMAT, "torch": torch.__version__.partition("+")[0], "devices": ["cpu"]}
-    facts = {"rows": list(rows), "names": names, "modules": module_facts(), **method_words(table)}
+    older = facts_table()["older"]  # measured with other releases, by `versions`
+    facts = {"rows": list(rows), "names": names, "older": older, "modules": module_facts(), **method_words(table)}
     return {TABLE: release | facts, refusals.TABLE: release | observations.words()}
 
 

@@ -13,6 +13,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from .releases import NEWEST, Range, Release, release_of, split_row
+
 TABLE = Path(__file__).with_name("ops.json")
 FORMAT = 1
 
@@ -112,24 +114,20 @@ def table() -> dict[str, Any]:
 def extend(path: str) -> None:
     """Take a table of the user's own operators and modules in, over what is known of the same names.
 
-    Its format is that of `ops.json`: "format", and of "rows", "names" and "modules" what there is. Raises FactsError,
-    with one line, where it cannot be read.
+    Its format is that of `ops.json`: "format", and of "rows", "names" and "modules" what there is. Rows of other
+    releases of PyTorch than the selected one are left out. Raises FactsError, with one line, where it cannot be read.
     """
     try:
         data = json.loads(Path(path).read_bytes())
         unknown = set(data) - {"format", "rows", "names", "modules"}
         if data["format"] != FORMAT or unknown:
             raise FactsError(f"{path}: " + (f"unknown key {min(unknown)!r}" if unknown else f"not of format {FORMAT}"))
-        rows, known = data.get("rows", []), table()
-        for row in rows:
-            _valid(parse_op(row), row)
-        for entry in data.get("modules", {}).values():
-            for key in ("op", "inplace"):
-                if key in entry:
-                    _valid(parse_op(entry[key]), entry[key])
-        modules = {name: _MODULE | entry for name, entry in data.get("modules", {}).items()}
+        known = table()
+        release = known.get("release", NEWEST)
+        rows = [_own(row) for row in data.get("rows", [])]
+        modules = {name: _MODULE | _held(entry, release) for name, entry in data.get("modules", {}).items()}
         names = {
-            name: [len(known["rows"]) + range(len(rows))[i] for i in found]
+            name: [len(known["rows"]) + range(len(rows))[i] for i in found if release in rows[i][1]]
             for name, found in data.get("names", {}).items()
         }
     except FactsError:
@@ -142,13 +140,54 @@ def extend(path: str) -> None:
         raise FactsError(f"{path}: not a table of operators: {error}") from error
     except (AttributeError, LookupError, TypeError) as error:
         raise FactsError(f"{path}: not a table of operators") from error
-    known["rows"] += rows
-    known["names"].update(names)
-    known["modules"].update(modules)
+    known["rows"] += [bare for bare, _ in rows]
+    known["names"].update({name: places for name, places in names.items() if places})
+    known["modules"].update({name: entry for name, entry in modules.items() if "op" in entry})
     lookup.cache_clear()
 
 
 _MODULE = {"init": "", "defaults": {}, "parameters": "", "buffers": ""}
+_FORMS = frozenset({"op", "inplace", "indices"})
+"""What an entry of "modules" has rows for."""
+
+
+def _held(entry: dict[str, Any], release: Release) -> dict[str, Any]:
+    """An entry of "modules" without the rows of other releases."""
+    rows = {form: _own(entry[form]) for form in _FORMS & entry.keys()}
+    rest = {key: value for key, value in entry.items() if key not in rows}
+    return rest | {form: bare for form, (bare, during) in rows.items() if release in during}
+
+
+def _own(row: str) -> tuple[str, Range]:
+    """A row of the user's, and the releases that it holds for. Raises ValueError."""
+    bare, during = split_row(row)
+    _valid(parse_op(bare), bare)
+    return bare, during
+
+
+def select(release: str) -> None:
+    """Use the facts of an older release of PyTorch, such as "2.6", from here on. Raises ValueError.
+
+    Where the release differs from the newest one, "older" has the rows that held then. Such a row goes before the
+    others of its name, or takes the place of the one with the same parameters.
+    """
+    known = table()
+    known["release"] = release_of(release)
+    for name, rows in known["older"].items():
+        held = [bare for bare, during in map(split_row, rows) if known["release"] in during]
+        module, _, form = name.partition("(")
+        if module in known["modules"]:
+            known["modules"][module].update((form.removesuffix(")") or "op", row) for row in held)
+        elif held:
+            older = {_params_of(row): len(known["rows"]) + i for i, row in enumerate(held)}
+            places = [older.pop(_params_of(known["rows"][i]), i) for i in known["names"].get(name, ())]
+            known["names"][name] = [*older.values(), *places]
+            known["rows"] += held
+    lookup.cache_clear()
+
+
+def _params_of(row: str) -> str:
+    return row.split("|")[1]
 
 
 def _valid(op: Op, row: str) -> None:
