@@ -5,6 +5,7 @@ The programs were written before anybody looked at what the linter or the fixer 
 
 import random
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from generated.programs import make_program
 from flake8_inplace.analysis import analyze
 from flake8_inplace.fix import mend
 
+UNSEEN = "not found"
 PROGRAMS: dict[str, tuple[str, str | None]] = {}
 H = "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
 
@@ -626,8 +628,31 @@ h = F.relu(h)
 return self.fc2(h)""",
 )
 
+
+def read(text: str) -> None:
+    """The programs of a file: lines that end with ``#-`` are of the bad version only, with ``#+`` of the good one."""
+    for chunk in text.split("### ")[1:]:
+        name, body = chunk.split("\n", 1)
+        lines = body.splitlines()
+        bad = [line.removesuffix("  #-") for line in lines if not line.endswith("#+")]
+        good = [line.removesuffix("  #+") for line in lines if not line.endswith("#-")]
+        assert name not in PROGRAMS, name
+        PROGRAMS[name] = (H + "\n".join(bad) + "\n", H + "\n".join(good) + "\n")
+
+
+read(Path(__file__).with_name("data").joinpath("fixed.txt").read_text())
+
 #: Nobody but the author knows what is meant, or no form is known.
 LEFT = {
+    "step gan critic": "the order of two optimizers is the author's to change",
+    "views split with list": "an element of a tuple of views",
+    "no_grad view written": "a view made under no_grad",
+    "data of a weight between forward and backward": "not meant for a fix: it writes to a parameter on purpose",
+    "numpy of detached": "the array is written, not the tensor",
+    "read after overwritten: attribute": UNSEEN,
+    "argument: caller reads on": UNSEEN,
+    "feature kept on self": UNSEEN,
+    "rescaled through data": "under no_grad the gradient would stay as wrong as it is",
     "no_grad relu flag": "the caller reads the tensor under its old name: a copy would hide that",
     "tuple of chunks": "an element of a tuple",
     "rows with a state beside": "not found: the values of the loop are not saved where they are written",
@@ -663,7 +688,7 @@ def test_fixed_program_is_the_good_one(name: str) -> None:
             assert alike(executed(done.text), executed(good if good is not None else done.text))
     assert bool(done.done) == (name not in LEFT)
     assert not done.done or not done.left
-    assert name in LEFT or analyze(bad).findings
+    assert bool(analyze(bad).findings) != LEFT.get(name, "").startswith(UNSEEN)
 
 
 @pytest.mark.parametrize("number", range(40))
