@@ -160,10 +160,10 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     time = m.state[STORED].get((instance, name), 0) if m.state[STORED] else 0
     if not time or m.unread or not isinstance(value, Tensor):
         return
-    keeper, state = m.state[ATTRIBUTE_WRITERS].get((instance, name)), m.cell(value)
+    writer, state = m.state[ATTRIBUTE_WRITERS].get((instance, name)), m.cell(value)
     parameter = state.grad is Grad.YES and state.leaf
     for event in since(m, value, time) if value.origin is not Source.BLANK and not parameter else ():
-        elsewhere = event.frames[-1] is not keeper or event.form in ("inplace", "augmented")
+        elsewhere = writer is None or event.frames[-1] is not writer[0] or event.form in ("inplace", "augmented")
         if elsewhere and event.name and whole(value, event) and not writes_to_attribute(event.site):
             m.refuse("read", event.site, event.calls, guard=event.guard)
     m.state.set(m.state[STORED], (instance, name), 0)
@@ -368,8 +368,9 @@ def on_set_attribute(m: Trace, instance: Object, name: str, value: Value) -> Non
     if m.state[WRITES] and m.state.get(instance).items.get(name) is value:
         _judge_rebinding(m, value, m.state[STORED].get((instance, name), 0))
     if len(m.state[WRITES]) or len(m.state[UPDATES]) or isinstance(value, (Tensor, Array)):
-        m.state.set(m.state[STORED], (instance, name), m.tick())
-        m.state.set(m.state[ATTRIBUTE_WRITERS], (instance, name), m.stack.frames[-1])
+        now = m.tick()
+        m.state.set(m.state[STORED], (instance, name), now)
+        m.state.set(m.state[ATTRIBUTE_WRITERS], (instance, name), (m.stack.frames[-1], now))
 
 
 def _judge_rebinding(m: Trace, value: Value, time: int) -> None:

@@ -81,7 +81,7 @@ def augment(m: Trace, name: str, old: Value, value: Value, site: Site, form: str
 def operator(m: Trace, name: str, left: Value, right: Value, site: Site) -> Value:
     """A binary operator, on tensors or on Python's values."""
     left, right = m.see(left), m.see(right)
-    if (array := arrays.operator(m, name, left, right)) is not None:
+    if (array := arrays.operator(m, name, left, right, site)) is not None:
         return array
     left, right = (Unknown(scalar=True) if isinstance(v, Array) else v for v in (left, right))
     if isinstance(left, Choice) or isinstance(right, Choice):

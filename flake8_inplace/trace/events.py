@@ -65,10 +65,8 @@ update: Event[[Site | None, frozenset[Storage]]] = Event()
 
 record: Event[[Tensor]] = Event()
 """Autograd records an operator with this operand."""
-compare: Event[[Tensor, Tensor]] = Event()
-"""An operator compares two tensors: ``sub``, ``eq``, ``allclose``, ``mse_loss``."""
-relate: Event[[Tensor, Tensor, Site]] = Event()
-"""An operator relates two tensors of the same shape: ``sub``, ``mul``, ``dot``, ``cosine_similarity``."""
+relate: Event[[str, Tensor, Tensor, Site]] = Event()
+"""An operator relates two tensors of the same shape: ``sub``, ``add``, ``mul``, ``allclose``, ``cosine_similarity``."""
 reach: Event[[Sequence[Value]]] = Event()
 """A backward may start from these values, now or in unknown code."""
 retain_graph: Event[[Sequence[Value]]] = Event()

@@ -98,8 +98,8 @@ WRITES: Declared[Storage, tuple[Overwrite, ...]] = Declared(in_order)
 STORED: Declared[tuple[object, object], int] = Declared(latest)
 """When a tensor was put into a container, by container and storage; when an attribute was bound, by instance and name;
 when ``x.data`` was assigned, by "data" and the storage of ``x``."""
-ATTRIBUTE_WRITERS: Declared[tuple[Object, str], Frame | None] = Declared(same_or_none)
-"""The frame that last bound an attribute, by instance and name."""
+ATTRIBUTE_WRITERS: Declared[tuple[Object, str], tuple[Frame, int] | None] = Declared(same_or_none)
+"""The frame that last bound an attribute, and when, by instance and name."""
 RETURNED: Declared[Overwrite | tuple[Change, Overwrite], Tensor | None] = Declared(same_or_none)
 """The arguments that a function overwrote, and that its caller may still read as if it had not: by the write."""
 YIELDS: Declared[Value, tuple[Yielded, ...]] = Declared(in_order)
