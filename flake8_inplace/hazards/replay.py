@@ -28,9 +28,9 @@ RULES = (
     Rule(
         "TIP313",
         "checkpointed-update",
-        "a checkpointed function updates a buffer, and does so again in the backward",
+        "a checkpointed function updates a buffer or an input, and does so again in the backward",
         "again",
-        "updates a buffer in a checkpointed function",
+        "updates in place in a checkpointed function",
         other="checkpointed",
         effect="again in backward, silently",
         advice="update it outside",
@@ -42,9 +42,12 @@ RULES = (
 
 
 @events.checkpoint.listen
-def on_checkpoint(m: Trace, buffers: Sequence[Tensor], begin: int) -> None:
-    """Report the buffers that a checkpointed module has updated since ``begin``: backward runs it a second time."""
-    for tensor in buffers:
+def on_checkpoint(m: Trace, seen: Sequence[Tensor], begin: int) -> None:
+    """Report what a checkpointed function has updated since ``begin``: backward runs it a second time.
+
+    It updates the buffers of its module, or an input without a gradient.
+    """
+    for tensor in dict.fromkeys(seen):
         for event in since(m, tensor, begin) if not m.grad(tensor) else ():
             if _converts(event) and (event.form != "op_" or event.written.op.endswith("_")):  # no batch norm
                 m.refuse("again", event.site, event.calls, guard=event.guard)

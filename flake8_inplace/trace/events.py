@@ -128,7 +128,7 @@ state_dict: Event[[Value, Sequence[Tensor], Site]] = Event()
 load_state_dict: Event[[Value, Value, Sequence[Tensor]]] = Event()
 """``module.load_state_dict(states)``: module, states, the parameters of the module."""
 checkpoint: Event[[Sequence[Tensor], int]] = Event()
-"""A checkpointed module runs again in backward: its buffers, when it was called."""
+"""A checkpointed function runs again in backward: the buffers and inputs that it sees then, when it was called."""
 dataset: Event[[Function, Value, Site]] = Event()
 """The program creates a dataset: its ``__getitem__``, the instance, the place."""
 mark_dirty: Event[[Sequence[Tensor], Sequence[Tensor], Site]] = Event()
