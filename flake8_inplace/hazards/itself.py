@@ -42,15 +42,18 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     taken = _taken(m, site)
     if not _alike(one, other, taken.made_here):
         return
-    for begin, end in _spans(m, taken, one, op in _DIFFERENCES):
+    for begin, end in _spans(m, taken, one, op in _DIFFERENCES or _is_gradient(m, one)):
         for change in _changes(m, one if one.storage is memory else other, begin):
             if (change.time < end or not end) and change.site is not None:
                 m.refuse("read", change.site, change.calls if isinstance(change, Overwrite) else None)
                 return
 
 
-def _spans(m: Trace, taken: _Taken, tensor: Tensor, difference: bool) -> Iterator[tuple[int, int]]:
-    """Yield when one operand took the tensor, and when the other one did; 0 is now."""
+def _spans(m: Trace, taken: _Taken, tensor: Tensor, senseless: bool) -> Iterator[tuple[int, int]]:
+    """Yield when one operand took the tensor, and when the other one did; 0 is now.
+
+    ``senseless``: no attribute is related to itself like this, so it was to have the value that it took.
+    """
     variables = [time for time, attribute in taken.times if not attribute]
     if all(variables) and len(variables) == 2:
         if variables[0] != variables[1]:
@@ -60,7 +63,7 @@ def _spans(m: Trace, taken: _Taken, tensor: Tensor, difference: bool) -> Iterato
     if last or _is_trained(m, tensor):
         yield last, 0
     kept = sorted(time for time, _ in taken.times)
-    if difference and kept[0] < kept[1] and kept[0]:
+    if senseless and kept[0] < kept[1] and kept[0]:
         yield kept[0], kept[1]
 
 
@@ -97,8 +100,13 @@ def _unshaped(tensor: Tensor) -> Tensor:
 def _is_trained(m: Trace, tensor: Tensor) -> bool:
     """Whether a tensor is a parameter, the gradient of one, or a running statistic."""
     state = m.cell(tensor)
-    by_training = any(event.form == "accumulate" or event.written.op == "batch_norm" for event in since(m, tensor, 0))
-    return by_training or (state.grad is Grad.YES and state.leaf)
+    by_training = any(event.written.op == "batch_norm" for event in since(m, tensor, 0))
+    return by_training or _is_gradient(m, tensor) or (state.grad is Grad.YES and state.leaf)
+
+
+def _is_gradient(m: Trace, tensor: Tensor) -> bool:
+    """Whether autograd added to a tensor: the parameter holds it, so an attribute is its second holder."""
+    return any(event.form == "accumulate" for event in since(m, tensor, 0))
 
 
 @dataclass(frozen=True, slots=True)

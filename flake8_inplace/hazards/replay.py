@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..heap.values import Source, Tensor, Unknown, Value
+from ..heap.values import Source, Tensor, Unknown, Value, is_number
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
@@ -72,8 +72,9 @@ def on_dataset(m: Trace, getter: Function, instance: Value, site: Site) -> None:
 
 def _converts(event: Overwrite) -> bool:
     """Return whether a write computes new values from the old ones, so that repeating it changes them again."""
-    if event.written.op in _IDEMPOTENT:
-        return False
+    written = event.written
+    if written.op in _IDEMPOTENT or (written.op == "setitem" and all(map(is_number, written.values))):
+        return False  # ``x[x > 2] = 2`` too
     return event.change is Change.CONVERTED if event.form == "subscript" else not event.filled
 
 

@@ -231,13 +231,21 @@ def on_append(m: Trace, container: List, value: Value) -> None:
         part = array_backing(m.see(item))
         time = m.state[STORED].get((container, part.storage)) if isinstance(part, Tensor) else None
         if isinstance(part, Tensor) and time:
-            writes = [event for event in since(m, part, time) if whole(part, event)]
+            writes = [event for event in since(m, part, time) if whole(part, event) or _lies_in(part, event)]
             others = (_entries(m, m.see(other)) for other in m.state.get(container).items) if writes else ()
             if any(_is_same(m, other.get(key, NONE), part) for other in others):
                 for event in writes:
                     m.refuse("read", event.site, event.calls, guard=event.guard)
         _judge_snapshots(m, container, key, part)
         on_store(m, container, part)
+
+
+def _lies_in(part: Tensor, event: Overwrite) -> bool:
+    """Whether a write went to elements of a part: to ``table[0, 1]``, which is in ``table[0]``."""
+    region, index = part.region, event.written.index
+    if region is None or region.reshaped or index is None or not same_tensor(region.base, event.tensor):
+        return False
+    return bool(region.index) and index[: len(region.index)] == region.index
 
 
 def _is_same(m: Trace, value: Value, part: Tensor) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..heap.regions import items_of
+from ..heap.regions import items_of, origins
 from ..heap.values import NONE, Array, Const, List, Ref, Slice, Tensor, Tuple, Unknown, Value, constant, is_number
 from ..program.site import Site
 from ..torchfacts import arrays as facts
@@ -83,8 +83,9 @@ def _into(call: Call) -> Value | None:
 
 def _overwrite(call: Call, out: Array, values: list[Value]) -> None:
     """Overwrite an array with what a function makes of ``values``, which may be computed from it."""
-    given = [arrays.proven(call.m, value) for value in values]
-    own = any(array is not None and array.tensor.storage is out.tensor.storage for array in given)
+    given = [array.tensor for value in values if (array := arrays.proven(call.m, value)) is not None]
+    sources = [*given, *(operand for tensor in given for _, operand in origins(tensor))]
+    own = any(isinstance(source, Tensor) and source.storage is out.tensor.storage for source in sources)
     last = call.name.rpartition(".")[2]
     masked = "where" in call.kwargs
     arrays.write(call.m, out, "op_" if own or masked else "out", call.site, last if own or masked else "copy_", *values)
