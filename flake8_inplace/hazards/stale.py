@@ -229,7 +229,7 @@ def on_append(m: Trace, container: List, value: Value) -> None:
     """Report a tensor, or a record with it, that is appended again after a write: both elements show the write."""
     for key, item in _entries(m, array_backing(m.see(value))).items():
         part = array_backing(m.see(item))
-        time = m.state[STORED].get((container, part.storage)) if isinstance(part, Tensor) else None
+        time = _held_since(m, container, part, item) if isinstance(part, Tensor) else 0
         if isinstance(part, Tensor) and time:
             writes = [event for event in since(m, part, time) if whole(part, event) or _lies_in(part, event)]
             others = (_entries(m, m.see(other)) for other in m.state.get(container).items) if writes else ()
@@ -238,6 +238,11 @@ def on_append(m: Trace, container: List, value: Value) -> None:
                     m.refuse("read", event.site, event.calls, guard=event.guard)
         _judge_snapshots(m, container, key, part)
         on_store(m, container, part)
+
+
+def _held_since(m: Trace, container: List, part: Tensor, item: Value) -> int:
+    """Return when a list got a tensor: also that of a display, ``[x]``. 0 if it has none."""
+    return m.state[STORED].get((container, part.storage), container.time if item in container.initial.items else 0)
 
 
 def _lies_in(part: Tensor, event: Overwrite) -> bool:
@@ -257,12 +262,16 @@ def _judge_snapshots(m: Trace, container: List, key: tuple[Hashable, ...], part:
     """Report ``history.append(w.detach())``, or a ``state_dict()``, appended again after an update of the memory."""
     if not isinstance(part, Tensor) or not part.time or part.view is not View.NONE or part.origin in UNCERTAIN:
         return
+    memory = part.storage.hidden or part.storage
     for other in m.state.get(container).items:
-        before = _entries(m, m.see(other)).get(key)
-        if isinstance(before, Tensor) and before.storage is part.storage and 0 < before.time < part.time:
-            for update in updates_of(m, part.storage, before.time):
-                if update.site is not None and update.time < part.time:
-                    m.refuse("read", update.site)
+        before = array_backing(_entries(m, m.see(other)).get(key, NONE))
+        if not isinstance(before, Tensor) or not 0 < before.time < part.time:
+            continue
+        if (before.storage.hidden or before.storage) is memory:
+            changes = [*updates_of(m, memory, before.time), *since(m, Tensor(memory), before.time)]
+            for site in [change.site for change in changes if change.time < part.time]:
+                if site is not None:
+                    m.refuse("read", site)
 
 
 def _entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[tuple[Hashable, ...], Value]:
