@@ -44,13 +44,14 @@ from ..trace.log import (
     array_backing,
     direct_tensors,
     is_record,
+    lies_in,
     since,
     whole,
 )
 from ..trace.trace import Trace
 from .intent import is_meant, writes_to_attribute
 from .overlap import untouched, written_region
-from .snapshots import UPDATES, updates_of
+from .snapshots import UPDATES, Update, updates_of
 
 RULES = (
     Rule(
@@ -231,7 +232,7 @@ def on_append(m: Trace, container: List, value: Value) -> None:
         part = array_backing(m.see(item))
         time = _held_since(m, container, part, item) if isinstance(part, Tensor) else 0
         if isinstance(part, Tensor) and time:
-            writes = [event for event in since(m, part, time) if whole(part, event) or _lies_in(part, event)]
+            writes = [event for event in since(m, part, time) if whole(part, event) or lies_in(part, event)]
             others = (_entries(m, m.see(other)) for other in m.state.get(container).items) if writes else ()
             if any(_is_same(m, other.get(key, NONE), part) for other in others):
                 for event in writes:
@@ -243,14 +244,6 @@ def on_append(m: Trace, container: List, value: Value) -> None:
 def _held_since(m: Trace, container: List, part: Tensor, item: Value) -> int:
     """Return when a list got a tensor: also that of a display, ``[x]``. 0 if it has none."""
     return m.state[STORED].get((container, part.storage), container.time if item in container.initial.items else 0)
-
-
-def _lies_in(part: Tensor, event: Overwrite) -> bool:
-    """Whether a write went to elements of a part: to ``table[0, 1]``, which is in ``table[0]``."""
-    region, index = part.region, event.written.index
-    if region is None or region.reshaped or index is None or not same_tensor(region.base, event.tensor):
-        return False
-    return bool(region.index) and index[: len(region.index)] == region.index
 
 
 def _is_same(m: Trace, value: Value, part: Tensor) -> bool:
@@ -268,10 +261,10 @@ def _judge_snapshots(m: Trace, container: List, key: tuple[Hashable, ...], part:
         if not isinstance(before, Tensor) or not 0 < before.time < part.time:
             continue
         if (before.storage.hidden or before.storage) is memory:
-            changes = [*updates_of(m, memory, before.time), *since(m, Tensor(memory), before.time)]
-            for site in [change.site for change in changes if change.time < part.time]:
-                if site is not None:
-                    m.refuse("read", site)
+            changes: list[Update | Overwrite] = [*updates_of(m, memory, before.time)]
+            for change in [*changes, *since(m, Tensor(memory), before.time)]:
+                if change.site is not None and change.time < part.time:
+                    m.refuse("read", change.site)
 
 
 def _entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[tuple[Hashable, ...], Value]:

@@ -125,7 +125,7 @@ def _of_containers(m: Trace, name: str, left: Value, right: Value) -> Value | No
         a, b = elements_all(m, left), elements_all(m, right)
         if isinstance(left, Tuple) and isinstance(right, Tuple) and len(a[0]) + len(b[0]) <= LONGEST:
             return Tuple((*left.items, *right.items))
-        if (m.state[STORED] or m.state[WRITES]) and len(a[0]) + len(b[0]) <= LONGEST:
+        if (len(m.state[STORED]) or len(m.state[WRITES])) and len(a[0]) + len(b[0]) <= LONGEST:
             return _joined(m, left, right, a, b)
         return bounded((*a[0], *b[0]), a[1] or b[1])
     if name == "or" and isinstance(left, Dict) and isinstance(right, Dict):

@@ -225,8 +225,10 @@ def _shared(call: Call) -> Value | None:
 
 @model("torch.as_tensor", "torch.asarray")
 def _as_tensor(call: Call) -> Value | None:
-    """A tensor over the memory of an array, unless it has to be of another type."""
+    """A tensor over the memory of an array, or a tensor itself, unless it has to be of another type."""
     given = call.seen(0) if call.args else NONE
+    if isinstance(given, Tensor) and len(call.args) == 1 and not call.kwargs:
+        return given
     if not isinstance(given, Array) or len(call.args) > 1 or "dtype" in call.kwargs or "device" in call.kwargs:
         return None
     return arrays.to_tensor(call.m, given) if constant(call.kwargs.get("copy", NONE)) is not True else None

@@ -223,11 +223,12 @@ def _changes_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> b
     """Whether a conversion surely returns the tensor itself: ``contiguous()`` or ``float()`` of what is so already."""
     if op.name == "contiguous":
         return _is_plain(m, base) and len([value for value in bound.values() if m.see(value) != NONE]) == 1
-    if op.name not in ("to", "float", "cpu"):
+    if op.name not in ("to", "type", "float", "cpu"):
         return False
     given = [m.see(value) for name, value in bound.items() if name != "self"]
     asked = [value.name if isinstance(value, Ref) else constant(value) for value in given if value != NONE]
-    return _is_plain(m, base) and all(isinstance(name, str) and name in _FLOAT | {"cpu"} for name in asked)
+    sure = bool(asked) or op.name in ("float", "cpu")
+    return sure and _is_plain(m, base) and all(isinstance(name, str) and name in _FLOAT | {"cpu"} for name in asked)
 
 
 def _is_plain(m: Trace, tensor: Tensor, depth: int = 4) -> bool:

@@ -102,7 +102,7 @@ def operands(node: cst.CSTNode) -> list[Operand] | None:
 
 def _differ(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> bool:
     """Whether two attributes of one variable have different names."""
-    return bool(one) and bool(other) and one[:1] != other[:1]
+    return one is not None and other is not None and one[:1] != other[:1] and bool(one and other)
 
 
 def are_products(node: cst.CSTNode) -> tuple[bool, bool]:
@@ -121,14 +121,15 @@ def _picks(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Subscript) or any(map(_picks, parts(node)))
 
 
-def _holder(node: cst.CSTNode) -> Operand:
-    called = isinstance(node, cst.Call)
+def _holder(operand: cst.CSTNode) -> Operand:
+    node, called = operand, isinstance(operand, cst.Call)
     path: tuple[str, ...] | None = ()
     while not isinstance(node, cst.Name):
         if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
             node, path = node.func.value, () if path == () else None
         elif isinstance(node, cst.Attribute):
-            node, path = node.value, None if path is None else (node.attr.value, *path)
+            path = None if path is None else (node.attr.value, *path)
+            node = node.value
         elif isinstance(node, cst.Subscript):
             node, path = node.value, None
         else:
