@@ -49,7 +49,7 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
     results = [*direct_tensors(m, result), *inside]
     answers = bool(results) or isinstance(m.see(result), (Object, Dict, List, Unknown, Array))
     given = {tensor.storage: tensor for arg in args for tensor in given_tensors(m, arg, whole)}
-    returned = {tensor.storage for tensor in results}
+    returned = {tensor.storage.hidden or tensor.storage for tensor in results}
     direct = {tensor.storage for arg in args for tensor in direct_tensors(m, arg)}
     for storage, tensor in given.items() if answers else ():
         writes = since(m, tensor, born)
@@ -57,7 +57,7 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
             writes = [event for event in writes if event.tensor is tensor]
         if tensor.origin is not Source.MAYBE_CAST:  # a cast of the function's own may have copied
             writes = [event for event in writes if event.tensor.origin is not Source.MAYBE_CAST]
-        changes, back = {event.change for event in writes}, storage in returned
+        changes, back = {event.change for event in writes}, (storage.hidden or storage) in returned
         converted = Change.CONVERTED in changes <= {Change.CONVERTED, Change.SHIFTED}
         for event in writes:
             if (back or converted) and not event.filled:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..heap.autograd import graph
 from ..heap.state import Declared, same_or_none
-from ..heap.values import UNCERTAIN, Grad, Storage, Tensor, Value, View, is_number
+from ..heap.values import UNCERTAIN, Grad, Source, Storage, Tensor, Value, View, is_number
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
@@ -42,6 +42,11 @@ RESCALED: Declared[Storage, Site | None] = Declared(same_or_none)
 """The place where a computed tensor was multiplied through ``.data``, by its storage."""
 
 _SCALING = frozenset({"mul", "div"})
+_MIXING = frozenset({"add", "sub", "lerp"})
+_COMPARING = _MIXING | frozenset("rsub eq ne equal allclose isclose array_equal dist mse_loss l1_loss".split())
+"""Operators that ask how two tensors differ, or mix them."""
+DEVICES = frozenset({"cuda", "device", "to", "mps", "xpu", "map_location"})
+"""Names in a file whose tensors may be on another device than the CPU."""
 _FRAGILE = (View.MULTI_OUTPUT, View.BACKWARD_HOOK)
 """Views that may not be used after their base was overwritten."""
 
@@ -85,15 +90,20 @@ def on_record(m: Trace, tensor: Tensor) -> None:
                 m.refuse("base", event.site, event.calls, guard=event.guard)
 
 
-@events.compare.listen
-def on_compare(m: Trace, one: Tensor, other: Tensor) -> None:
-    """Report a parameter that is compared with ``.data`` or ``detach()`` of itself, taken before an update.
+@events.relate.listen
+def on_compare(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None:
+    """Report a parameter that is compared or mixed with ``.data`` or ``detach()`` of itself, taken before an update.
 
     If ``to()`` or ``cpu()`` may have copied, it may be a copy, and nothing is reported.
     """
-    both = (one, other)
+    if op not in _COMPARING:
+        return
+    from ..program.wording import are_products
+
+    products = are_products(site.expression) if op in _MIXING else (False, False)
+    both = [_unscaled(m, tensor) if made else tensor for tensor, made in zip((one, other), products, strict=True)]
     memory = {tensor.storage.hidden or tensor.storage for tensor in both}
-    if len(memory) > 1 or any(tensor.view is not View.NONE or tensor.origin in UNCERTAIN for tensor in both):
+    if len(memory) > 1 or any(tensor.view is not View.NONE or _may_be_copy(m, tensor) for tensor in both):
         return
     begin, end = sorted(tensor.time for tensor in both)
     if begin == 0:  # the parameter itself, as it is now
@@ -101,6 +111,23 @@ def on_compare(m: Trace, one: Tensor, other: Tensor) -> None:
     for update in updates_of(m, memory.pop(), begin):
         if 0 < begin < update.time < end and update.site is not None:
             m.refuse("read", update.site)
+
+
+def _may_be_copy(m: Trace, tensor: Tensor) -> bool:
+    """Whether a tensor may be a copy of what it was made of. ``cpu()`` makes none if the file knows no other device."""
+    if tensor.origin is Source.MAYBE_ALIAS and not tensor.storage.numpy:
+        return m.text.file.mentions(DEVICES)
+    return tensor.origin in UNCERTAIN
+
+
+def _unscaled(m: Trace, tensor: Tensor) -> Tensor:
+    """Return ``x`` of the product ``0.9 * x``."""
+    made = tensor.made
+    if made is None or made.op not in _SCALING:
+        return tensor
+    operands = [m.see(value) for value in made.values]
+    tensors = [operand for operand in operands if isinstance(operand, Tensor)]
+    return tensors[0] if len(tensors) == 1 else tensor
 
 
 @events.copy.listen

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from ..heap.regions import same_tensor
-from ..heap.values import UNCERTAIN, Grad, Tensor, View
+from ..heap.values import NONE, UNCERTAIN, Grad, Object, Tensor, View
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
 from ..trace import events
-from ..trace.log import RETURNED, Overwrite, direct_tensors, since
+from ..trace.frames import Frame
+from ..trace.log import ATTRIBUTE_WRITERS, RETURNED, Overwrite, direct_tensors, since
 from ..trace.trace import Trace
 from .snapshots import Update, updates_of
 
@@ -19,22 +21,50 @@ RULES: tuple[Rule, ...] = ()  # it reports TIP303
 TRIGGERS = Triggers(names=frozenset({"grad", "running_mean", "running_var"}))
 
 
+_COUNTING = frozenset({"eq", "ne", "equal", "allclose", "isclose", "array_equal", "not_equal", "lerp"})
+"""Operators that may ask whether two names are one tensor, and those that `hazards.data` judges."""
+_DIFFERENCES = frozenset(
+    "sub rsub dist mse_loss l1_loss smooth_l1_loss huber_loss kl_div cosine_similarity pairwise_distance".split()
+)
+"""Operators whose result is the same for every tensor and itself."""
+
+
 @events.relate.listen
-def on_relate(m: Trace, one: Tensor, other: Tensor, site: Site) -> None:
+def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None:
     """Report ``new - old`` if both names are one tensor, and one took it before a write and the other after it.
 
-    A variable tells when it took the tensor. What is taken out of containers at the same place, such as
+    A variable or attribute tells when it took the tensor. What is taken out of containers at the same place, such as
     ``zip(model.parameters(), kept)``, doesn't, and counts only for parameters and gradients.
     """
-    if one.storage is not other.storage or not m.stack.frames:
+    memory = one.storage.hidden or one.storage
+    if memory is not (other.storage.hidden or other.storage) or op in _COUNTING or not m.stack.frames:
         return
-    begin, end, made_here = _taken(m, site)
-    if not _alike(one, other, made_here) or (begin == end and not (end == 0 and _is_trained(m, one))):
+    taken = _taken(m, site)
+    if not _alike(one, other, taken.made_here):
         return
-    for change in _changes(m, one, begin):
-        if (change.time < end or not end) and change.site is not None:
-            m.refuse("read", change.site, change.calls if isinstance(change, Overwrite) else None)
-            return
+    for begin, end in _spans(m, taken, one, op in _DIFFERENCES or _is_gradient(m, one)):
+        for change in _changes(m, one if one.storage is memory else other, begin):
+            if (change.time < end or not end) and change.site is not None:
+                m.refuse("read", change.site, change.calls if isinstance(change, Overwrite) else None)
+                return
+
+
+def _spans(m: Trace, taken: _Taken, tensor: Tensor, senseless: bool) -> Iterator[tuple[int, int]]:
+    """Yield when one operand took the tensor, and when the other one did; 0 is now.
+
+    ``senseless``: no attribute is related to itself like this, so it was to have the value that it took.
+    """
+    variables = [time for time, attribute in taken.times if not attribute]
+    if all(variables) and len(variables) == 2:
+        if variables[0] != variables[1]:
+            yield (max(variables), 0) if taken.bound else (min(variables), max(variables))
+        return
+    last = max(variables, default=0)
+    if last or _is_trained(m, tensor):
+        yield last, 0
+    kept = sorted(time for time, _ in taken.times)
+    if senseless and kept[0] < kept[1] and kept[0]:
+        yield kept[0], kept[1]
 
 
 def _changes(m: Trace, tensor: Tensor, begin: int) -> Iterator[Overwrite | Update]:
@@ -70,29 +100,51 @@ def _unshaped(tensor: Tensor) -> Tensor:
 def _is_trained(m: Trace, tensor: Tensor) -> bool:
     """Whether a tensor is a parameter, the gradient of one, or a running statistic."""
     state = m.cell(tensor)
-    by_training = any(event.form == "accumulate" or event.written.op == "batch_norm" for event in since(m, tensor, 0))
-    return by_training or (state.grad is Grad.YES and state.leaf)
+    by_training = any(event.written.op == "batch_norm" for event in since(m, tensor, 0))
+    return by_training or _is_gradient(m, tensor) or (state.grad is Grad.YES and state.leaf)
 
 
-def _taken(m: Trace, site: Site) -> tuple[int, int, tuple[bool, bool]]:
-    """When the two operands of an expression took their tensors, the older first; 0 where the text doesn't tell.
+def _is_gradient(m: Trace, tensor: Tensor) -> bool:
+    """Whether autograd added to a tensor: the parameter holds it, so an attribute is its second holder."""
+    return any(event.form == "accumulate" for event in since(m, tensor, 0))
 
-    Both are 1 if the operands are spelled alike, or are no expressions that take a tensor from somewhere. A variable
-    that was bound to the other one keeps what both were then: ``before = new``. The last part is whether each operand
-    was made by a method that is called here.
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """When the two operands of an expression took their tensors: 0 if the text doesn't tell.
+
+    ``times`` also says whether an attribute took the tensor: it may be meant as its present value as well.
+    ``made_here``: whether an operand was made by a method that is called here. ``bound``: the newer variable was bound
+    to the older one, and keeps what both were then: ``before = new``.
     """
+
+    times: Sequence[tuple[int, bool]]
+    made_here: Sequence[bool]
+    bound: bool = False
+
+
+def _taken(m: Trace, site: Site) -> _Taken:
+    """Return when two operands took their tensors; 1 for both if they are spelled alike, or with no variable."""
     from ..program.wording import binds, operands
 
     found, frame = operands(site.expression), m.stack.frames[-1]
     if found is None:
-        return 1, 1, (False, False)
-    times = []
-    for name, is_variable, _ in found:
-        loop = name in frame.elements or name not in frame.vars
-        times.append(0 if loop or not is_variable else frame.times.get(name, frame.born))
-    begin, end = (max(times), 0) if 0 in times else (min(times), max(times))
-    if begin < end and frame.function is not None:
-        older, newer = sorted((0, 1), key=times.__getitem__)
-        if binds(m.text.body(frame.function)[0], found[newer][0], found[older][0]):
-            begin, end = end, 0
-    return begin, end, (found[0][2], found[1][2])
+        return _Taken(((1, False), (1, False)), (False, False))
+    times = [_time_of(m, frame, operand.name, operand.path) for operand in found]
+    made_here = [operand.called for operand in found]
+    if frame.function is None or any(attribute or not time for time, attribute in times) or times[0] == times[1]:
+        return _Taken(times, made_here)
+    older, newer = sorted((0, 1), key=times.__getitem__)
+    return _Taken(times, made_here, binds(m.text.body(frame.function)[0], found[newer].name, found[older].name))
+
+
+def _time_of(m: Trace, frame: Frame, name: str, path: tuple[str, ...] | None) -> tuple[int, bool]:
+    if name in frame.elements or name not in frame.vars or path is None:
+        return 0, False
+    if not path:
+        return frame.times.get(name, frame.born), False
+    owner = m.see(frame.vars[name])
+    for attribute in path[:-1]:
+        owner = m.see(m.state.get(owner).items.get(attribute, NONE)) if isinstance(owner, Object) else NONE
+    writer = m.state[ATTRIBUTE_WRITERS].get((owner, path[-1])) if isinstance(owner, Object) else None
+    return (writer[1], True) if writer is not None else (0, True)

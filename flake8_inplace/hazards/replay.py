@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..heap.values import Source, Tensor, Unknown, Value
+from ..heap.values import Source, Tensor, Unknown, Value, is_number
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
@@ -28,9 +28,9 @@ RULES = (
     Rule(
         "TIP313",
         "checkpointed-update",
-        "a checkpointed function updates a buffer, and does so again in the backward",
+        "a checkpointed function updates a buffer or an input, and does so again in the backward",
         "again",
-        "updates a buffer in a checkpointed function",
+        "updates in place in a checkpointed function",
         other="checkpointed",
         effect="again in backward, silently",
         advice="update it outside",
@@ -42,9 +42,12 @@ RULES = (
 
 
 @events.checkpoint.listen
-def on_checkpoint(m: Trace, buffers: Sequence[Tensor], begin: int) -> None:
-    """Report the buffers that a checkpointed module has updated since ``begin``: backward runs it a second time."""
-    for tensor in buffers:
+def on_checkpoint(m: Trace, seen: Sequence[Tensor], begin: int) -> None:
+    """Report what a checkpointed function has updated since ``begin``: backward runs it a second time.
+
+    It updates the buffers of its module, or an input without a gradient.
+    """
+    for tensor in dict.fromkeys(seen):
         for event in since(m, tensor, begin) if not m.grad(tensor) else ():
             if _converts(event) and (event.form != "op_" or event.written.op.endswith("_")):  # no batch norm
                 m.refuse("again", event.site, event.calls, guard=event.guard)
@@ -69,8 +72,9 @@ def on_dataset(m: Trace, getter: Function, instance: Value, site: Site) -> None:
 
 def _converts(event: Overwrite) -> bool:
     """Return whether a write computes new values from the old ones, so that repeating it changes them again."""
-    if event.written.op in _IDEMPOTENT:
-        return False
+    written = event.written
+    if written.op in _IDEMPOTENT or (written.op == "setitem" and all(map(is_number, written.values))):
+        return False  # ``x[x > 2] = 2`` too
     return event.change is Change.CONVERTED if event.form == "subscript" else not event.filled
 
 

@@ -44,13 +44,14 @@ from ..trace.log import (
     array_backing,
     direct_tensors,
     is_record,
+    lies_in,
     since,
     whole,
 )
 from ..trace.trace import Trace
 from .intent import is_meant, writes_to_attribute
 from .overlap import untouched, written_region
-from .snapshots import UPDATES, updates_of
+from .snapshots import UPDATES, Update, updates_of
 
 RULES = (
     Rule(
@@ -160,10 +161,10 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     time = m.state[STORED].get((instance, name), 0) if m.state[STORED] else 0
     if not time or m.unread or not isinstance(value, Tensor):
         return
-    keeper, state = m.state[ATTRIBUTE_WRITERS].get((instance, name)), m.cell(value)
+    writer, state = m.state[ATTRIBUTE_WRITERS].get((instance, name)), m.cell(value)
     parameter = state.grad is Grad.YES and state.leaf
     for event in since(m, value, time) if value.origin is not Source.BLANK and not parameter else ():
-        elsewhere = event.frames[-1] is not keeper or event.form in ("inplace", "augmented")
+        elsewhere = writer is None or event.frames[-1] is not writer[0] or event.form in ("inplace", "augmented")
         if elsewhere and event.name and whole(value, event) and not writes_to_attribute(event.site):
             m.refuse("read", event.site, event.calls, guard=event.guard)
     m.state.set(m.state[STORED], (instance, name), 0)
@@ -229,15 +230,20 @@ def on_append(m: Trace, container: List, value: Value) -> None:
     """Report a tensor, or a record with it, that is appended again after a write: both elements show the write."""
     for key, item in _entries(m, array_backing(m.see(value))).items():
         part = array_backing(m.see(item))
-        time = m.state[STORED].get((container, part.storage)) if isinstance(part, Tensor) else None
+        time = _held_since(m, container, part, item) if isinstance(part, Tensor) else 0
         if isinstance(part, Tensor) and time:
-            writes = [event for event in since(m, part, time) if whole(part, event)]
+            writes = [event for event in since(m, part, time) if whole(part, event) or lies_in(part, event)]
             others = (_entries(m, m.see(other)) for other in m.state.get(container).items) if writes else ()
             if any(_is_same(m, other.get(key, NONE), part) for other in others):
                 for event in writes:
                     m.refuse("read", event.site, event.calls, guard=event.guard)
         _judge_snapshots(m, container, key, part)
         on_store(m, container, part)
+
+
+def _held_since(m: Trace, container: List, part: Tensor, item: Value) -> int:
+    """Return when a list got a tensor: also that of a display, ``[x]``. 0 if it has none."""
+    return m.state[STORED].get((container, part.storage), container.time if item in container.initial.items else 0)
 
 
 def _is_same(m: Trace, value: Value, part: Tensor) -> bool:
@@ -249,12 +255,16 @@ def _judge_snapshots(m: Trace, container: List, key: tuple[Hashable, ...], part:
     """Report ``history.append(w.detach())``, or a ``state_dict()``, appended again after an update of the memory."""
     if not isinstance(part, Tensor) or not part.time or part.view is not View.NONE or part.origin in UNCERTAIN:
         return
+    memory = part.storage.hidden or part.storage
     for other in m.state.get(container).items:
-        before = _entries(m, m.see(other)).get(key)
-        if isinstance(before, Tensor) and before.storage is part.storage and 0 < before.time < part.time:
-            for update in updates_of(m, part.storage, before.time):
-                if update.site is not None and update.time < part.time:
-                    m.refuse("read", update.site)
+        before = array_backing(_entries(m, m.see(other)).get(key, NONE))
+        if not isinstance(before, Tensor) or not 0 < before.time < part.time:
+            continue
+        if (before.storage.hidden or before.storage) is memory:
+            changes: list[Update | Overwrite] = [*updates_of(m, memory, before.time)]
+            for change in [*changes, *since(m, Tensor(memory), before.time)]:
+                if change.site is not None and change.time < part.time:
+                    m.refuse("read", change.site)
 
 
 def _entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[tuple[Hashable, ...], Value]:
@@ -368,8 +378,9 @@ def on_set_attribute(m: Trace, instance: Object, name: str, value: Value) -> Non
     if m.state[WRITES] and m.state.get(instance).items.get(name) is value:
         _judge_rebinding(m, value, m.state[STORED].get((instance, name), 0))
     if len(m.state[WRITES]) or len(m.state[UPDATES]) or isinstance(value, (Tensor, Array)):
-        m.state.set(m.state[STORED], (instance, name), m.tick())
-        m.state.set(m.state[ATTRIBUTE_WRITERS], (instance, name), m.stack.frames[-1])
+        now = m.tick()
+        m.state.set(m.state[STORED], (instance, name), now)
+        m.state.set(m.state[ATTRIBUTE_WRITERS], (instance, name), (m.stack.frames[-1], now))
 
 
 def _judge_rebinding(m: Trace, value: Value, time: int) -> None:

@@ -63,7 +63,7 @@ def _rounds(m: Trace, node: _Comprehension, part: cst.CompFor, frame: Frame, inn
     if part is node.for_in and made.sources:
         source = made.sources[0]
     else:
-        source = evaluate(m, part.iter, frame)
+        source = iteration.iterator(m, evaluate(m, part.iter, frame))
         made.sources.append(source)
     items, exact = iteration.elements(m, source)
     for item in items:

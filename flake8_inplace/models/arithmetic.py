@@ -23,9 +23,11 @@ from ..heap.values import (
 )
 from ..program.site import Site
 from ..torchfacts import ops as facts
+from ..trace import events
+from ..trace.log import STORED, WRITES
 from ..trace.trace import Trace
 from . import arrays, classes, overloads, tensors
-from .containers import bounded, extend, update
+from .containers import append, bounded, extend, update
 from .iteration import LONGEST, elements_all
 
 SIZE = 1000
@@ -81,7 +83,7 @@ def augment(m: Trace, name: str, old: Value, value: Value, site: Site, form: str
 def operator(m: Trace, name: str, left: Value, right: Value, site: Site) -> Value:
     """A binary operator, on tensors or on Python's values."""
     left, right = m.see(left), m.see(right)
-    if (array := arrays.operator(m, name, left, right)) is not None:
+    if (array := arrays.operator(m, name, left, right, site)) is not None:
         return array
     left, right = (Unknown(scalar=True) if isinstance(v, Array) else v for v in (left, right))
     if isinstance(left, Choice) or isinstance(right, Choice):
@@ -123,6 +125,8 @@ def _of_containers(m: Trace, name: str, left: Value, right: Value) -> Value | No
         a, b = elements_all(m, left), elements_all(m, right)
         if isinstance(left, Tuple) and isinstance(right, Tuple) and len(a[0]) + len(b[0]) <= LONGEST:
             return Tuple((*left.items, *right.items))
+        if (len(m.state[STORED]) or len(m.state[WRITES])) and len(a[0]) + len(b[0]) <= LONGEST:
+            return _joined(m, left, right, a, b)
         return bounded((*a[0], *b[0]), a[1] or b[1])
     if name == "or" and isinstance(left, Dict) and isinstance(right, Dict):
         one, other = m.state.get(left), m.state.get(right)
@@ -130,6 +134,19 @@ def _of_containers(m: Trace, name: str, left: Value, right: Value) -> Value | No
     if name == "mul" and isinstance(left, List):
         return _repeated(m, left, right)
     return None
+
+
+_Elements = tuple[tuple[Value, ...], bool]
+
+
+def _joined(m: Trace, left: List | Tuple, right: List | Tuple, first: _Elements, second: _Elements) -> List:
+    """``left + right``, where it matters since when a list holds its elements."""
+    made = List(first[0], first[1] or second[1])
+    events.pass_on(m, left, made, first[0])
+    for item in second[0]:
+        append(m, made, item)
+    events.pass_on(m, right, made, second[0])
+    return made
 
 
 def _repeated(m: Trace, left: List, right: Value) -> List:

@@ -30,7 +30,8 @@ from . import indexing, tensors
 
 _NAMES = {"truediv": "div", "divide": "div", "true_divide": "div", "multiply": "mul", "subtract": "sub"}
 """The names that torch has for operators of numpy and Python."""
-_COMPARING = frozenset({"sub", "eq", "ne", "equal", "not_equal", "allclose", "isclose", "array_equal"})
+_RELATING = frozenset("sub add mul dot vdot eq ne equal not_equal allclose isclose array_equal".split())
+"""Functions that say nothing, or little, of an array and itself."""
 _EVERY = (Const(...),)
 
 
@@ -185,14 +186,13 @@ def _write(
     events.write_array(m, array, form, site, Written(_NAMES.get(op, op), given, index, array=True))
 
 
-def operator(m: Trace, name: str, left: Value, right: Value) -> Array | None:
+def operator(m: Trace, name: str, left: Value, right: Value, site: Site) -> Array | None:
     """Return what a binary operator makes of arrays and numbers; None if an operand is something else."""
     both = [m.see(left), m.see(right)]
     arrays = [value for value in both if isinstance(value, Array)]
     if not arrays or not all(isinstance(value, (Array, Const)) or is_number(value) for value in both):
         return None
-    if len(arrays) == 2:
-        compare(m, _NAMES.get(name, name), arrays)
+    relate(m, name, arrays, site)
     return new(m, name, tuple(both), max_dims(arrays))
 
 
@@ -202,7 +202,8 @@ def max_dims(arrays: list[Array]) -> int | None:
     return max(d for d in dims if d is not None) if dims and None not in dims else None
 
 
-def compare(m: Trace, op: str, arrays: list[Array]) -> None:
-    """Emit the comparison of two arrays, if an operator asks how they differ."""
-    if op in _COMPARING and len(arrays) == 2:
-        events.compare(m, arrays[0].tensor, arrays[1].tensor)
+def relate(m: Trace, op: str, arrays: list[Array], site: Site) -> None:
+    """Emit that an operator relates two arrays."""
+    op = _NAMES.get(op, op)
+    if op in _RELATING and len(arrays) == 2:
+        events.relate(m, op, arrays[0].tensor, arrays[1].tensor, site)

@@ -107,8 +107,11 @@ def _checkpoint(call: Call) -> Value | None:
     begin = m.tick()
     result = m.call(function, call.args[1:], {}, call.site)
     owner = function.receiver if isinstance(function, Bound) else function
-    if m.grad_mode and isinstance(owner, Object):
-        events.checkpoint(m, holdings.held(m, owner, set()), begin)
+    again = holdings.held(m, owner, set()) if isinstance(owner, Object) else []
+    if constant(call.kwargs.get("use_reentrant", NONE)) is not False:  # the other kind sees that its input has changed
+        again += holdings.tensors_in(m, Tuple(tuple(call.args[1:])))
+    if m.grad_mode and again:
+        events.checkpoint(m, again, begin)
     return result
 
 

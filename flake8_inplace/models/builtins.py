@@ -14,7 +14,7 @@ from ..trace.trace import Trace
 from . import lineage, methods, tensors
 from .arithmetic import is_small, operator
 from .containers import get_item
-from .iteration import elements, length
+from .iteration import elements, iterator, length
 from .registry import Call, Model, builtin, model, package
 
 
@@ -60,15 +60,13 @@ def _slice(call: Call) -> Value | None:
 
 @builtin("list")
 def _list(call: Call) -> Value:
-    items, exact = _elements(call)
-    events.collect(call.m, call.seen(0), items)
+    items, exact = _collected(call)
     return List(items, not exact)
 
 
 @builtin("tuple")
 def _tuple(call: Call) -> Value:
-    items, exact = _elements(call)
-    events.collect(call.m, call.seen(0), items)
+    items, exact = _collected(call)
     return Tuple(tuple(items)) if exact else List(items, open=True)
 
 
@@ -83,6 +81,16 @@ def _in_some_order(call: Call) -> Value:
 def _reversed(call: Call) -> Value:
     items, exact = _elements(call)
     return List(items[::-1], not exact)
+
+
+def _collected(call: Call) -> tuple[list[Value], bool]:
+    """The elements of the argument, which all are read before one of them is used, and whether these are all."""
+    if not call.args:
+        return [], True
+    source = iterator(call.m, call.args[0])
+    items, exact = elements(call.m, source)
+    events.collect(call.m, source, items)
+    return items, exact
 
 
 def _elements(call: Call) -> tuple[list[Value], bool]:

@@ -12,6 +12,7 @@ from ..heap.values import (
     DType,
     Grad,
     Node,
+    Origin,
     Region,
     Saved,
     Slice,
@@ -66,7 +67,7 @@ def _index_node(m: Trace, tensor: Tensor, values: list[Value], index: Value, sit
     for one in tensors_in(m, index):
         hold_whole_numbers(m, one)
     result = fresh()
-    result.dtype = tensor.dtype
+    result.dtype, result.made = tensor.dtype, Origin("index", (tensor, *values, *items_of(index)), m.clock)
     grad = max([m.grad(tensor), *(m.grad(m.see(v)) for v in values)]) if m.grad_mode else Grad.NO
     if grad:
         saves = _keep_indices(m, index, grad, site)

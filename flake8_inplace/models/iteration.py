@@ -29,7 +29,7 @@ from ..trace import events
 from ..trace.frames import Class
 from ..trace.log import STORED, WRITES
 from ..trace.trace import Trace
-from . import arrays, classes, lazy, records, tensors
+from . import arrays, classes, lazy, lineage, records, tensors
 
 UNROLL = 4
 """Loops over this many known numbers or fewer are read once a number; all others twice."""
@@ -214,15 +214,24 @@ def spelled(key: Hashable) -> Value:
     return key if isinstance(key, (Unknown, Object, Tensor)) else Const(key)
 
 
+def iterator(m: Trace, value: Value) -> Value:
+    """Return what the ``__iter__`` of an instance of the program returns; any other value as it is."""
+    value = m.see(value)
+    if not isinstance(value, Object) or not isinstance(value.cls, Class):
+        return value
+    made = classes.special(m, value, "__iter__", [], Site(value.cls.piece, value.cls.node, value.cls.node))
+    return value if made is None else m.see(made)
+
+
 def _iterated(m: Trace, instance: Object) -> tuple[list[Value], bool]:
     """What an instance yields, as far as its class is one of the file: as for `elements`."""
     if not isinstance(instance.cls, Class):
         return [Unknown(), Unknown()], False
     site = Site(instance.cls.piece, instance.cls.node, instance.cls.node)
-    made = classes.special(m, instance, "__iter__", [], site)
-    if made is not None and made is not instance:
+    made = iterator(m, instance)
+    if made is not instance:
         return elements(m, made)
-    if made is not None:
+    if lineage.member(instance.cls, "__iter__") is not None:
         rounds = [classes.special(m, instance, "__next__", [], site) for _ in range(2)]
     else:
         indices: list[Value] = [Const(0), Unknown(scalar=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..heap.regions import items_of
+from ..heap.regions import items_of, origins
 from ..heap.values import NONE, Array, Const, List, Ref, Slice, Tensor, Tuple, Unknown, Value, constant, is_number
 from ..program.site import Site
 from ..torchfacts import arrays as facts
@@ -57,7 +57,7 @@ def _perform(call: Call, row: facts.Row) -> Value | None:
     if out is not None:
         _overwrite(call, out, [value for name, value in bound.items() if name != "out"])
         return out
-    return _result(m, row, bound) or (NONE if row.writes else None)
+    return _result(m, row, bound, call.site) or (NONE if row.writes else None)
 
 
 def _bind(call: Call, row: facts.Row) -> dict[str, Value] | None:
@@ -83,16 +83,17 @@ def _into(call: Call) -> Value | None:
 
 def _overwrite(call: Call, out: Array, values: list[Value]) -> None:
     """Overwrite an array with what a function makes of ``values``, which may be computed from it."""
-    given = [arrays.proven(call.m, value) for value in values]
-    own = any(array is not None and array.tensor.storage is out.tensor.storage for array in given)
+    given = [array.tensor for value in values if (array := arrays.proven(call.m, value)) is not None]
+    sources = [*given, *(operand for tensor in given for _, operand in origins(tensor))]
+    own = any(isinstance(source, Tensor) and source.storage is out.tensor.storage for source in sources)
     last = call.name.rpartition(".")[2]
     masked = "where" in call.kwargs
     arrays.write(call.m, out, "op_" if own or masked else "out", call.site, last if own or masked else "copy_", *values)
 
 
-def _result(m: Trace, row: facts.Row, bound: dict[str, Value]) -> Value | None:
+def _result(m: Trace, row: facts.Row, bound: dict[str, Value], site: Site) -> Value | None:
     if row.result in ("fresh", "like", "blank"):
-        return _new(m, row, bound)
+        return _new(m, row, bound, site)
     array = arrays.proven(m, bound.get(row.of, NONE)) if row.of else None
     if array is None:
         return None
@@ -129,7 +130,7 @@ def _length(m: Trace, shape: Value) -> int | None:
     return 1 if isinstance(shape, Const) and isinstance(shape.value, int) else None
 
 
-def _new(m: Trace, row: facts.Row, bound: dict[str, Value]) -> Value | None:
+def _new(m: Trace, row: facts.Row, bound: dict[str, Value], site: Site) -> Value | None:
     """Return a new array. What is computed of numbers alone may be a number."""
     values = tuple(bound.values())
     given = [array for value in values if (array := _known(m, value)) is not None]
@@ -140,7 +141,7 @@ def _new(m: Trace, row: facts.Row, bound: dict[str, Value]) -> Value | None:
     holds = any(isinstance(m.see(value), (List, Tuple)) for value in values)
     if not given and not (holds and row.name not in facts.UFUNCS):
         return None
-    arrays.compare(m, row.name, given)
+    arrays.relate(m, row.name, given, site)
     alike = row.result in ("like", "blank") or row.name in facts.UFUNCS
     return arrays.new(m, row.name, values, arrays.max_dims(given) if alike else None, blank=row.result == "blank")
 
@@ -224,8 +225,10 @@ def _shared(call: Call) -> Value | None:
 
 @model("torch.as_tensor", "torch.asarray")
 def _as_tensor(call: Call) -> Value | None:
-    """A tensor over the memory of an array, unless it has to be of another type."""
+    """A tensor over the memory of an array, or a tensor itself, unless it has to be of another type."""
     given = call.seen(0) if call.args else NONE
+    if isinstance(given, Tensor) and len(call.args) == 1 and not call.kwargs:
+        return given
     if not isinstance(given, Array) or len(call.args) > 1 or "dtype" in call.kwargs or "device" in call.kwargs:
         return None
     return arrays.to_tensor(call.m, given) if constant(call.kwargs.get("copy", NONE)) is not True else None
@@ -270,7 +273,7 @@ def _no_tensor(call: Call) -> Value:
     made = _perform(call, row) if row is not None else _into(call)
     if made is None and call.name.rpartition(".")[2] in _COMPARING:
         given = [array for value in call.args if (array := _known(call.m, value)) is not None]
-        arrays.compare(call.m, call.name.rpartition(".")[2], given)
+        arrays.relate(call.m, call.name.rpartition(".")[2], given, call.site)
     return made if made is not None else Unknown(scalar=True)
 
 

@@ -45,11 +45,9 @@ SAVES = 64
 _INDICES = frozenset({"index", "indices", "mask", "condition"})
 """Parameters that are given integers or booleans."""
 _BITWISE = frozenset({"and", "or", "xor", "not"})
-_COMPARING = frozenset({"sub", "rsub", "eq", "ne", "equal", "allclose", "isclose", "dist", "mse_loss", "l1_loss"})
-"""Operators that ask how two tensors differ."""
 _RELATING = frozenset(
     "sub rsub dist mse_loss l1_loss smooth_l1_loss huber_loss kl_div mul dot vdot matmul mm cosine_similarity "
-    "pairwise_distance add_ sub_ mul_".split()
+    "pairwise_distance add lerp eq ne equal allclose isclose add_ sub_ mul_".split()
 )
 """Operators that say nothing, or little, of a tensor and itself."""
 
@@ -78,7 +76,8 @@ class _Call:
 def run(m: Trace, op: facts.Op, bound: Bindings, site: Site, form: str) -> Value:
     """One operator runs: it saves, overwrites and returns."""
     call = _resolve(m, op, bound, site)
-    _compare(m, call)
+    if op.name in _RELATING and len(both := call.given) == 2:
+        events.relate(m, op.name, both[0], both[1], site)
     saves = _save_operands(m, call) if call.grad else []
     refused = _write(m, call, form)
     results = _results(m, call)
@@ -118,15 +117,6 @@ def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
 
 _ANY = "*unknown"
 """Stands in ``requiring`` for operands that may be tensors."""
-
-
-def _compare(m: Trace, call: _Call) -> None:
-    if call.op.name in _COMPARING or call.op.name in _RELATING:
-        both = call.given
-        if len(both) == 2 and call.op.name in _COMPARING:
-            events.compare(m, both[0], both[1])
-        if len(both) == 2 and call.op.name in _RELATING:
-            events.relate(m, both[0], both[1], call.site)
 
 
 def _save_operands(m: Trace, call: _Call) -> list[Saved]:

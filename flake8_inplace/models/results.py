@@ -223,20 +223,24 @@ def _changes_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> b
     """Whether a conversion surely returns the tensor itself: ``contiguous()`` or ``float()`` of what is so already."""
     if op.name == "contiguous":
         return _is_plain(m, base) and len([value for value in bound.values() if m.see(value) != NONE]) == 1
-    if op.name not in ("to", "float"):
+    if op.name not in ("to", "type", "float", "cpu"):
         return False
     given = [m.see(value) for name, value in bound.items() if name != "self"]
-    named = [value for value in given if isinstance(value, Ref)]
-    return _is_plain(m, base) and len(named) == len(given) and all(value.name in _FLOAT for value in named)
+    asked = [value.name if isinstance(value, Ref) else constant(value) for value in given if value != NONE]
+    sure = bool(asked) or op.name in ("float", "cpu")
+    return sure and _is_plain(m, base) and all(isinstance(name, str) and name in _FLOAT | {"cpu"} for name in asked)
 
 
 def _is_plain(m: Trace, tensor: Tensor, depth: int = 4) -> bool:
-    """Whether a tensor surely is contiguous and of the default type: random numbers, and what is computed from such."""
+    """Whether a tensor surely is contiguous, of the default type and on the CPU: made here, or computed from such."""
     made = tensor.made
     if made is None or tensor.view is not View.NONE or not depth:
         return False
-    if made.op in _RANDOM:
-        return not any(isinstance(m.see(value), Ref) for value in made.values)
+    if made.op in _MAKING:
+        options = [m.see(value) for value in made.values[1:]]
+        return all(isinstance(value, (Const, Tuple)) and type(constant(value)) is not str for value in options)
+    if made.op == "tensor":
+        return len(made.values) == 1 and _has_fraction(m, made.values[0])
     operands = [operand for operand in map(m.see, made.values) if not isinstance(operand, (Const, List, Tuple, Slice))]
     tensors = [operand for operand in operands if isinstance(operand, Tensor)]
     return (
@@ -246,5 +250,15 @@ def _is_plain(m: Trace, tensor: Tensor, depth: int = 4) -> bool:
     )
 
 
-_RANDOM = frozenset({"rand", "randn", "linspace"})
+def _has_fraction(m: Trace, value: Value) -> bool:
+    """Whether a list of lists of numbers holds one with a fraction."""
+    value = m.see(value)
+    if isinstance(value, List):
+        value = Tuple(m.state.get(value).items)
+    if isinstance(value, Tuple):
+        return any(_has_fraction(m, item) for item in value.items)
+    return isinstance(value, Const) and type(value.value) is float
+
+
+_MAKING = frozenset({"rand", "randn", "linspace", "zeros", "ones"})
 _ELEMENTWISE = frozenset("clone add sub mul div sigmoid tanh relu exp softmax log_softmax sqrt neg pow".split())

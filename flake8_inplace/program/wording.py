@@ -6,6 +6,7 @@ Only in `hazards.intent` does it silence a finding: a name says what a program m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import libcst as cst
 
@@ -69,13 +70,21 @@ def _is_function(called: cst.Attribute, is_module: Callable[[str], bool]) -> boo
     return not overwrites or (isinstance(owner, cst.Name) and is_module(owner.value))
 
 
-def operands(node: cst.CSTNode) -> list[tuple[str, bool, bool]] | None:
-    """The variables that two operands are spelled with, and whether each stands alone: ``new`` in ``new - self.old``.
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """How an operand is spelled: the variable that it begins with, the attributes and subscripts that follow.
 
-    The third part is whether a method is called, whose result is made here.
-
-    A method of a variable is one of it: ``new.flatten()``. None if the operands are spelled alike, or with none.
+    ``path`` holds the attributes, and is None with a subscript. ``called``: a method is called, whose result is made
+    here. A method of a variable is one of it: ``new`` of ``new.flatten()``.
     """
+
+    name: str
+    path: tuple[str, ...] | None
+    called: bool
+
+
+def operands(node: cst.CSTNode) -> list[Operand] | None:
+    """How two operands are spelled. None if they are spelled alike, or one of them with no variable."""
     if isinstance(node, cst.BinaryOperation):
         both: Sequence[cst.CSTNode] = (node.left, node.right)
     elif isinstance(node, cst.Call):
@@ -87,8 +96,24 @@ def operands(node: cst.CSTNode) -> list[tuple[str, bool, bool]] | None:
     if len(both) != 2 or list(_words(both[0])) == list(_words(both[1])):
         return None
     found = [_holder(operand) for operand in both]
-    same = found[0][0] == found[1][0] and not any(_picks(operand) for operand in both)
-    return found if all(name for name, _, _ in found) and not same else None
+    same = found[0].name == found[1].name and not any(map(_picks, both)) and not _differ(found[0].path, found[1].path)
+    return found if all(operand.name for operand in found) and not same else None
+
+
+def _differ(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> bool:
+    """Whether two attributes of one variable have different names."""
+    return one is not None and other is not None and one[:1] != other[:1] and bool(one and other)
+
+
+def are_products(node: cst.CSTNode) -> tuple[bool, bool]:
+    """Whether the operands of a binary operator are products or quotients: both are in ``0.9 * x + 0.1 * y``."""
+    if not isinstance(node, cst.BinaryOperation):
+        return False, False
+    return _is_product(node.left), _is_product(node.right)
+
+
+def _is_product(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Multiply, cst.Divide))
 
 
 def _picks(node: cst.CSTNode) -> bool:
@@ -96,16 +121,20 @@ def _picks(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Subscript) or any(map(_picks, parts(node)))
 
 
-def _holder(node: cst.CSTNode) -> tuple[str, bool, bool]:
-    alone, called = True, isinstance(node, cst.Call)
+def _holder(operand: cst.CSTNode) -> Operand:
+    node, called = operand, isinstance(operand, cst.Call)
+    path: tuple[str, ...] | None = ()
     while not isinstance(node, cst.Name):
         if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-            node = node.func.value
-        elif isinstance(node, (cst.Subscript, cst.Attribute)):
-            node, alone = node.value, False
+            node, path = node.func.value, () if path == () else None
+        elif isinstance(node, cst.Attribute):
+            path = None if path is None else (node.attr.value, *path)
+            node = node.value
+        elif isinstance(node, cst.Subscript):
+            node, path = node.value, None
         else:
-            return "", False, False
-    return node.value, alone, called
+            return Operand("", None, False)
+    return Operand(node.value, path, called)
 
 
 def _words(node: cst.CSTNode) -> Iterator[str]:

@@ -65,10 +65,8 @@ update: Event[[Site | None, frozenset[Storage]]] = Event()
 
 record: Event[[Tensor]] = Event()
 """Autograd records an operator with this operand."""
-compare: Event[[Tensor, Tensor]] = Event()
-"""An operator compares two tensors: ``sub``, ``eq``, ``allclose``, ``mse_loss``."""
-relate: Event[[Tensor, Tensor, Site]] = Event()
-"""An operator relates two tensors of the same shape: ``sub``, ``mul``, ``dot``, ``cosine_similarity``."""
+relate: Event[[str, Tensor, Tensor, Site]] = Event()
+"""An operator relates two tensors of the same shape: ``sub``, ``add``, ``mul``, ``allclose``, ``cosine_similarity``."""
 reach: Event[[Sequence[Value]]] = Event()
 """A backward may start from these values, now or in unknown code."""
 retain_graph: Event[[Sequence[Value]]] = Event()
@@ -130,7 +128,7 @@ state_dict: Event[[Value, Sequence[Tensor], Site]] = Event()
 load_state_dict: Event[[Value, Value, Sequence[Tensor]]] = Event()
 """``module.load_state_dict(states)``: module, states, the parameters of the module."""
 checkpoint: Event[[Sequence[Tensor], int]] = Event()
-"""A checkpointed module runs again in backward: its buffers, when it was called."""
+"""A checkpointed function runs again in backward: the buffers and inputs that it sees then, when it was called."""
 dataset: Event[[Function, Value, Site]] = Event()
 """The program creates a dataset: its ``__getitem__``, the instance, the place."""
 mark_dirty: Event[[Sequence[Tensor], Sequence[Tensor], Site]] = Event()

@@ -7,7 +7,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from ..heap.autograd import compatible
-from ..heap.regions import origins, takes_whole
+from ..heap.regions import origins, same_tensor, takes_whole
 from ..heap.state import Declared, in_order, latest, same_or_none
 from ..heap.values import UNCERTAIN, Array, Choice, Dict, Guard, List, Object, Storage, Tensor, Tuple, Value, View
 from ..program.sealed import sealed
@@ -98,8 +98,8 @@ WRITES: Declared[Storage, tuple[Overwrite, ...]] = Declared(in_order)
 STORED: Declared[tuple[object, object], int] = Declared(latest)
 """When a tensor was put into a container, by container and storage; when an attribute was bound, by instance and name;
 when ``x.data`` was assigned, by "data" and the storage of ``x``."""
-ATTRIBUTE_WRITERS: Declared[tuple[Object, str], Frame | None] = Declared(same_or_none)
-"""The frame that last bound an attribute, by instance and name."""
+ATTRIBUTE_WRITERS: Declared[tuple[Object, str], tuple[Frame, int] | None] = Declared(same_or_none)
+"""The frame that last bound an attribute, and when, by instance and name."""
 RETURNED: Declared[Overwrite | tuple[Change, Overwrite], Tensor | None] = Declared(same_or_none)
 """The arguments that a function overwrote, and that its caller may still read as if it had not: by the write."""
 YIELDS: Declared[Value, tuple[Yielded, ...]] = Declared(in_order)
@@ -145,6 +145,14 @@ def whole(value: Tensor, event: Overwrite) -> bool:
     if value.region is not None and value.region is event.tensor.region:  # an array, and a tensor over it
         return all(tensor.contiguous for tensor in both)
     return value is event.tensor or all(tensor.view is View.NONE and tensor.origin not in UNCERTAIN for tensor in both)
+
+
+def lies_in(part: Tensor, event: Overwrite) -> bool:
+    """Whether a write went to elements of a part: to ``table[0, 1]``, which is in ``table[0]``."""
+    region, index = part.region, event.written.index
+    if region is None or region.reshaped or index is None or not same_tensor(region.base, event.tensor):
+        return False
+    return bool(region.index) and index[: len(region.index)] == region.index
 
 
 def array_backing(value: Value) -> Value:
