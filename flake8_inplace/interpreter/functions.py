@@ -97,7 +97,8 @@ def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Val
             events.returns(m, frame.given, value, frame.born, not unused)
         return frame.yields or value
     finally:
-        if function.name not in ("__enter__", "__exit__"):  # these may switch it for the caller
+        switches = function.name in ("__enter__", "__exit__")  # it for the caller, where no decorator puts it back
+        if not switches or function.grad is not None:
             state.set(state.modes, "grad", modes.get("grad", True))
             state.set(state.modes, "inference", modes.get("inference"))
             if state.modes.get("autocast") is not modes.get("autocast"):

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import ast
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from . import lazy
 from .importers import Index, read_index
-from .imports import Definition, Exports, Import, Module, Project, Unknown, imported
+from .imports import Definition, Exports, Import, Module, Project, Result, Unknown, imported
 from .pieces import Row, Scan
 from .reach import NOWAY, Flow, Ways
 from .roots import RESERVED
@@ -176,15 +177,19 @@ class Modules:
         return found
 
     def _targets(self, tree: ast.Module, path: str) -> Iterator[tuple[str, str, str | None]]:
-        for statement in imports(tree):
-            for variable, target in [*imported(statement), *_whole(statement)]:
-                if target.module.partition(".")[0] in RESERVED:
-                    continue
-                for result in self.project.follow(target, path):
-                    if isinstance(result, Definition):
-                        yield variable, result.path, result.name
-                    elif isinstance(result, Module) and result.path is not None:
-                        yield variable, result.path, None
+        """The variables that a file imports, with their files and names there; by star imports, those that it reads."""
+        stars = False
+        for variable, target in _imports(tree):
+            if target.module.partition(".")[0] in RESERVED:
+                continue
+            results = self.project.follow(target, path)
+            if variable == "*":
+                stars |= any(isinstance(result, Module) for result in results)
+            yield from _files(variable, results)
+        known = self.project.exports(path) if stars else None
+        if isinstance(known, Exports):
+            for name in sorted(_looked_up(tree) - known.names.keys()):
+                yield from _files(name, self.project.find(name, path))
 
     def _of(self, targets: list[tuple[str, str, str | None]]) -> Ways:
         """What these imports bring, as far as the modules are settled."""
@@ -228,6 +233,31 @@ class Modules:
                 changed |= dict.fromkeys(users.get(path, ()))
         for summary in fresh.values():
             summary.settled = True
+
+
+def _files(variable: str, results: Iterable[Result]) -> Iterator[tuple[str, str, str | None]]:
+    """The files that what a variable is bound to comes from, with its name there."""
+    for result in results:
+        if isinstance(result, Definition):
+            yield variable, result.path, result.name
+        elif isinstance(result, Module) and result.path is not None:
+            yield variable, result.path, None
+
+
+def _looked_up(tree: ast.Module) -> set[str]:
+    """The variables that a file reads."""
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[str, Import]]:
+    """The variables that a file binds to what it imports, ``x = importlib.import_module("a.b")`` included."""
+    for statement in imports(tree):
+        yield from imported(statement)
+        yield from _whole(statement)
+    for each in tree.body:
+        found = lazy.import_module(each.value) if isinstance(each, ast.Assign) else None
+        if found is not None and isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name):
+            yield each.targets[0].id, Import(*found)
 
 
 def _whole(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Import]]:

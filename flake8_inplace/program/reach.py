@@ -109,8 +109,10 @@ class Reach:
                     seen.add(user)
                     reached.append(user)
         names = self._file.defined
+        used = {name for name in names if ("used", name) in seen}
         runs = frozenset(name for name in names if ("runs", name) in seen or name in outside.runs)
-        return seen, Ways(runs, frozenset(name for name in names if ("makes", name) in seen or name in outside.makes))
+        makes = frozenset(name for name in names if ("makes", name) in seen or name in outside.makes)
+        return seen, Ways(runs | used, makes | used)
 
     def flow(self, names: Iterable[str]) -> Flow:
         """Return what the file's names lead to, if other files have no more to say about it than these names."""
@@ -189,8 +191,9 @@ class _File:
         """From each way of overwriting to those that it leads to.
 
         A unit "runs" something that overwrites, or only "makes" it; of a class "parts" are what an instance is made of,
-        and an "instance" is what others may call. Names stand between what defines them and what mentions them; those
-        of methods a second time, with the number of their family, for what is looked up on ``self``.
+        an "instance" is what others may call, and it is "used" by other files, which look up its methods. Names stand
+        between what defines them and what mentions them; those of methods a second time, with the number of their
+        family, for what is looked up on ``self``.
         """
         users: dict[Hashable, list[Hashable]] = {}
         families = self.families()
@@ -208,6 +211,7 @@ class _File:
                 else:
                     yield ("instance", part), ("runs", name)
                     yield ("instance", part), ("makes", name)
+                    yield ("used", part), ("used", name)
 
     def _by_mention(self, families: dict[Group, int]) -> Iterator[_Step]:
         """From a name to the units that mention it."""
@@ -239,9 +243,12 @@ class _File:
                     yield ("makes", method), ("parts", group)
                 elif method.name in _RUNNERS or method.name.startswith("__") or inherits:
                     yield ("runs", method), ("instance", group)
+                else:
+                    yield ("runs", method), ("used", group)
             for base in self.bases(group):
                 yield ("parts", base), ("parts", group)
                 yield ("instance", base), ("instance", group)
+                yield ("used", base), ("used", group)
 
 
 def _define(name: Hashable, unit: Unit) -> Iterator[_Step]:

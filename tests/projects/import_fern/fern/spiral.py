@@ -1,0 +1,2 @@
+def turn_(t, angle):
+    return t.sub_(angle)  # HAZARD[a] saved

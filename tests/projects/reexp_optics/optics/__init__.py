@@ -1,0 +1,3 @@
+from .filters import *
+
+__all__ = ["limit", "limit_"]

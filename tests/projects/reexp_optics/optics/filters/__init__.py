@@ -1,0 +1,3 @@
+from .clamps import limit, limit_
+
+__all__ = ["limit", "limit_"]
