@@ -9,8 +9,8 @@ import pytest
 
 from flake8_inplace.analysis import analyze
 from flake8_inplace.models.patterns import memory_of
-from flake8_inplace.torchfacts import ops
 from flake8_inplace.torchfacts import modules as layers
+from flake8_inplace.torchfacts import ops
 
 HEAD = "import torch\nfrom torch import nn\n"
 
@@ -117,14 +117,16 @@ def test_memory_of_a_pattern(pattern: str, memory: str) -> None:
             "from einops.layers.torch import Reduce\n"
             "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
             "        self.pool = Reduce('a b -> a', 'max')\n"
-            "    def forward(self, x):\n        h = x * 2\n        y = self.pool(h)\n        h += 1\n        return y\n",
+            "    def forward(self, x):\n        h = x * 2\n        y = self.pool(h)\n        h += 1\n"
+            "        return y\n",
             [(11, "TIP103")],
         ),
         (
             "from einops.layers.torch import Reduce\n"
             "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
             "        self.pool = Reduce('a b -> a', 'mean')\n"
-            "    def forward(self, x):\n        h = x * 2\n        y = self.pool(h)\n        h += 1\n        return y\n",
+            "    def forward(self, x):\n        h = x * 2\n        y = self.pool(h)\n        h += 1\n"
+            "        return y\n",
             [],
         ),
         (

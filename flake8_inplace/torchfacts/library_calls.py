@@ -110,12 +110,8 @@ CALLS: dict[str, Callable[[], list[Call]]] = {
                 call(f(4, 8), torch.arange(4), reduction="sum"),
                 call(f(4, 8), torch.arange(4), label_smoothing=0.1),
             ],
-            "geglu": lambda: [call(f(4, 8), f(4, 8))],
-            "layer_norm": lambda: [call(f(4, 8), f(8), f(8), 1e-6)],
-            "rms_norm": lambda: [call(f(4, 8), f(8), 1e-6), call(f(4, 8), f(8), 1e-6, in_place=False)],
             "softmax": lambda: [call(f(4, 8))],
             "relu_squared": lambda: [call(f(4, 8))],
-            "kl_div": lambda: [call(f(4, 8), f(4, 8))],
         }.items()
     },
 }
