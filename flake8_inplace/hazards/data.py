@@ -6,7 +6,9 @@ from ..heap.autograd import graph
 from ..heap.state import Declared, same_or_none
 from ..heap.values import UNCERTAIN, Grad, Source, Storage, Tensor, Value, View, is_number
 from ..program.site import Site
+from ..program.units import Triggers
 from ..rule import Rule
+from ..torchfacts.ops import OVERWRITING
 from ..trace import events
 from ..trace.log import STORED, WRITES, Written, since
 from ..trace.trace import Trace
@@ -28,7 +30,7 @@ RULES = (
         "rescaled-data",
         "a computed tensor is changed through `.data`, and its gradient misses that",
         "rescaled",
-        "changes, through `.data`, a tensor of the loss",
+        "changes, unseen by autograd, a tensor of the loss",
         other="used",
         effect="gradient silently wrong",
         advice="use the out-of-place form",
@@ -38,6 +40,7 @@ RULES = (
     ),
 )
 
+TRIGGERS = Triggers(names=OVERWRITING)
 RESCALED: Declared[Storage, Site | None] = Declared(same_or_none)
 """The place where a computed tensor was multiplied through ``.data``, by its storage."""
 
@@ -63,7 +66,8 @@ def note_rescaling(m: Trace, tensor: Tensor, form: str, site: Site, written: Wri
     state, value = m.state.get(base), written.values[0] if written.op == "setitem" else None
     made = value.made if isinstance(value, Tensor) else None
     scales = written.op.removesuffix("_") in _SCALING or (made is not None and made.op in _SCALING)
-    scales = scales or written.op == "zero_" or (written.op == "fill_" and is_number(written.values[-1]))
+    scales = scales or written.unseen or written.op == "zero_"
+    scales = scales or (written.op == "fill_" and is_number(written.values[-1]))
     if scales and state.grad is Grad.YES and state.node is not None:
         m.state.set(m.state[RESCALED], hidden, site)
 

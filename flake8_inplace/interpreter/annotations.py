@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import libcst as cst
 
 from ..program.tree import expression
+from ..trace.trace import Trace
+
+Names = Callable[[str], cst.BaseExpression | None]
+"""What a name of the file stands for."""
 
 
 def dotted(node: cst.BaseExpression) -> str:
@@ -13,8 +19,8 @@ def dotted(node: cst.BaseExpression) -> str:
     return node.value if isinstance(node, cst.Name) else ""
 
 
-def annotation(node: cst.Annotation | None) -> str:
-    """Return the kind of value that an annotation names.
+def annotation(node: cst.Annotation | None, names: Names = lambda name: None) -> str:
+    """Return the kind of value that an annotation names. ``names`` says what else its names are names of.
 
     - "tensor", "parameter", "maybe" (an optional tensor)
     - "tensors" (a sequence of tensors)
@@ -25,10 +31,34 @@ def annotation(node: cst.Annotation | None) -> str:
     """
     if node is None:
         return ""
-    return _annotated_as(node.annotation)
+    return _annotated_as(node.annotation, names)
 
 
-def _annotated_as(node: cst.BaseExpression) -> str:
+def aliases(m: Trace, path: str) -> Names:
+    """Return what the names of a file stand for: ``Image = Float[Tensor, "3 h w"]``, ``TensorType as TT``."""
+
+    def bound(name: str) -> cst.BaseExpression | None:
+        module = m.text.module(path)
+        pieces = module.file.binders.get(name, ()) if module is not None else ()
+        if len(pieces) != 1 or pieces[0].definition:
+            return None
+        lines = [line for line in pieces[0].read().body if isinstance(line, cst.SimpleStatementLine)]
+        return next((found for line in lines for part in line.body if (found := _bound(part, name)) is not None), None)
+
+    return bound
+
+
+def _bound(part: cst.BaseSmallStatement, name: str) -> cst.BaseExpression | None:
+    """What a statement binds a name to, or the name that it imports under another."""
+    if isinstance(part, (cst.Assign, cst.AnnAssign)):
+        return part.value
+    if isinstance(part, cst.ImportFrom) and not isinstance(part.names, cst.ImportStar):
+        renamed = (alias for alias in part.names if alias.evaluated_alias == name)
+        return next((alias.name for alias in renamed if isinstance(alias.name, cst.Name)), None)
+    return None
+
+
+def _annotated_as(node: cst.BaseExpression, names: Names) -> str:
     if type(node) is cst.SimpleString:
         try:
             node = expression(str(node.evaluated_value))
@@ -38,14 +68,22 @@ def _annotated_as(node: cst.BaseExpression) -> str:
         name = node.attr.value
     elif type(node) is cst.Name:
         name = node.value
+        meant = names(name) if name not in _SAID else None
+        if meant is not None:
+            return _annotated_as(meant, _nothing)
     elif type(node) is cst.Subscript:
         outer = dotted(node.value).rpartition(".")[2]
-        parts = [_annotated_as(e.slice.value) for e in node.slice if isinstance(e.slice, cst.Index)]
+        if type(node.value) is cst.Name and outer not in _KNOWN and (meant := names(outer)) is not None:
+            outer = dotted(meant).rpartition(".")[2]
+        inside = [e.slice.value for e in node.slice if isinstance(e.slice, cst.Index)]
+        if outer == "TensorType":
+            return _of_type(inside)
+        parts = [_annotated_as(part, names) for part in inside]
         if not TENSORS.isdisjoint(parts):
             return _HOLDING.get(outer, "")
         return "scalar" if outer == "Optional" and set(parts) == {"scalar"} else _SAID.get(outer, "")
     elif isinstance(node, cst.BinaryOperation):
-        parts = [_annotated_as(node.left), _annotated_as(node.right)]
+        parts = [_annotated_as(node.left, names), _annotated_as(node.right, names)]
         return "maybe" if not TENSORS.isdisjoint(parts) else ""
     else:
         return ""
@@ -53,10 +91,26 @@ def _annotated_as(node: cst.BaseExpression) -> str:
     return _SAID.get(name, "" if vague else "other")
 
 
+def _of_type(inside: list[cst.BaseExpression]) -> str:
+    """What a ``TensorType["batch", torch.long]`` of torchtyping is: data if it names a type without a gradient."""
+    return "data" if any(dotted(part).rpartition(".")[2] in _WHOLE for part in inside) else "tensor"
+
+
+def _nothing(name: str) -> None:
+    """An alias of an alias is not followed."""
+
+
 TENSORS = frozenset({"tensor", "parameter"})
-_HOLDING = {"Optional": "maybe", "Float": "tensor", "Int": "data", "Bool": "data"} | {
+_WHOLE = frozenset("bool int long short uint8 int8 int16 int32 int64".split())
+_HOLDING = {
     kind: said
-    for said, kinds in {"tensors": "List list Sequence", "other": "Dict dict Mapping Tuple tuple"}.items()
+    for said, kinds in {
+        "maybe": "Optional",
+        "tensors": "List list Sequence",
+        "other": "Dict dict Mapping Tuple tuple",
+        "tensor": "Float Float16 Float32 Float64 BFloat16 Complex Complex64 Complex128 Inexact Num Real Shaped",
+        "data": "Bool Int Int8 Int16 Int32 Int64 Integer UInt UInt8 UInt16 UInt32 UInt64",
+    }.items()
     for kind in kinds.split()
 }
 """The kinds of generic types with a tensor in their brackets: Python's own, and those of jaxtyping."""
@@ -71,3 +125,4 @@ _SAID = {
     }.items()
     for name in names.split()
 }
+_KNOWN = _SAID.keys() | _HOLDING.keys() | {"TensorType", "Union"}

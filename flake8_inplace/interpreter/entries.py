@@ -14,14 +14,14 @@ from ..trace.budget import BORROWED_STATEMENTS
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
 from ..trace.worklist import Start
-from .annotations import annotation
+from .annotations import aliases, annotation
 from .evidence import proven
 from .functions import joined, positional, run
 
 
 def entry_argument(m: Trace, function: Function, param: cst.Param, first: bool, forward: bool) -> Value:
     """Return what external code may pass for a parameter."""
-    said = annotation(param.annotation)
+    said = annotation(param.annotation, aliases(m, function.piece.path))
     default = function.defaults.get(param.name.value)
     if forward and not first and said in ("", "tensor", "maybe") and (default is None or default == NONE):
         return Tensor() if said == "tensor" else Unknown(likely=True)  # labels, masks, ids and states

@@ -46,6 +46,7 @@ from . import (
     numpy,
     operators,
     overloads,
+    patterns,
     stdlib,
     strings,
     tensors,
@@ -54,7 +55,7 @@ from . import (
 )
 from .registry import Call, call_model, call_package, package
 
-FUNCTIONS = (amp, autograd, builtins, handed, higher, iterators, nn, numpy, stdlib, transforms)
+FUNCTIONS = (amp, autograd, builtins, handed, higher, iterators, nn, numpy, patterns, stdlib, transforms)
 """The modules that register models of functions and classes; those of methods are imported where they are called."""
 
 

@@ -37,6 +37,7 @@ from ..trace.trace import BATCHED, Trace
 from .amp import copies
 from .refusals import adds_up, lacks_derivative, overlaps, refusal, shares_memory, spoils_rows, unbatched
 from .results import make_result
+from .tensors import data
 
 _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 """Operators over a list that save an element for the gradients of the others."""
@@ -78,6 +79,8 @@ def run(m: Trace, op: facts.Op, bound: Bindings, site: Site, form: str) -> Value
     call = _resolve(m, op, bound, site)
     if op.name in _RELATING and len(both := call.given) == 2:
         events.relate(m, op.name, both[0], both[1], site)
+    if op.unseen:
+        _overwrite_unseen(m, call)
     saves = _save_operands(m, call) if call.grad else []
     refused = _write(m, call, form)
     results = _results(m, call)
@@ -132,7 +135,7 @@ def _save_operands(m: Trace, call: _Call) -> list[Saved]:
             others = tensors[:index] + tensors[index + 1 :]
             if call.op.name not in _PRODUCTS or any(map(m.grad, others)):
                 saves.append(_keep(m, call, save, save.slot, tensor))
-    for tensor in call.given:
+    for tensor in call.given if not call.op.unseen else ():
         events.record(m, tensor)
     return saves
 
@@ -147,6 +150,15 @@ def _keep(m: Trace, call: _Call, save: facts.Save, slot: str, tensor: Tensor) ->
 def _is_certain(m: Trace, call: _Call, save: facts.Save) -> bool:
     """Whether an operand that the save is made for requires grad for certain."""
     return any(m.grad(tensor) is Grad.YES for name in save.needs for tensor in call.operands.get(name, ()))
+
+
+def _overwrite_unseen(m: Trace, call: _Call) -> None:
+    """A kernel stores the gradient of an operand in its place, past the version counter. It is saved after that."""
+    for tensor in call.given if call.grad else ():
+        events.record(m, tensor)
+    for tensor in [tensor for name in call.op.unseen for tensor in call.operands.get(name, ())]:
+        if m.grad(tensor):
+            write(m, data(m, tensor), "op_", call.site, written=Written(call.op.name, unseen=True))
 
 
 def _write(m: Trace, call: _Call, form: str) -> bool:

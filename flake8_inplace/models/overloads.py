@@ -29,7 +29,8 @@ def apply(
 
 
 def _apply(m: Trace, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindings, site: Site, form: str) -> Value:
-    out = kwargs.pop("out", NONE)
+    own = any(param.name == "out" for op in ops for param in op.params)  # a library's, which has a derivative
+    out = NONE if own else kwargs.pop("out", NONE)
     calls = [(args, kwargs)]
     if len(ops) > 1 and (shorter := _without_options_that_are_off(ops, args, kwargs)) != (args, kwargs):
         calls.insert(0, shorter)

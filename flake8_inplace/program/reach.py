@@ -74,13 +74,15 @@ class Reach:
         imported = frozenset[tuple[str, str]]().union(*(unit.imported for unit, _ in units))
         first = {name for module, name in imported if module == "torch.nn.init"}
         others = {name for module, name in imported if module != "torch.nn.init"}
+        kernels = {name for module, name in imported if not module.startswith("torch")}
         for unit, owner in units:
             custom = owner is not None and "Function" in owner.bases
             writes = unit.writes or (unit.fills and minded) or not others.isdisjoint(unit.loads)
+            kernel = not kernels.isdisjoint(unit.mentions)
             begins = unit.begins or not first.isdisjoint(unit.loads)
-            if writes or unit.makes or custom or (begins and (trains or unit.returns)):
+            if writes or kernel or unit.makes or custom or (begins and (trains or unit.returns)):
                 yield "runs", unit
-            if unit.makes:
+            if unit.makes or kernel:
                 yield "makes", unit
 
     def _from_outside(self, outside: Ways) -> Iterator[Hashable]:

@@ -17,7 +17,10 @@ from .units import Group, Triggers, Unit
 
 TABLE = 4_000
 """Characters of a statement beyond which it is taken for data, where it defines nothing and can overwrite nothing."""
-FRAMEWORKS = frozenset({"torch", "torchvision", "torchaudio", "functorch", "lightning", "pytorch_lightning"})
+FRAMEWORKS = frozenset(
+    "torch torchvision torchaudio functorch lightning pytorch_lightning torchtyping torch_scatter torch_sparse "
+    "xformers flash_attn apex liger_kernel einops.layers.torch".split()
+)
 """Packages whose import says that a file handles tensors."""
 _BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 """Fields that hold statements, or what holds them."""
@@ -141,7 +144,7 @@ def brings(tree: ast.Module, frameworks: frozenset[str]) -> bool:
         names = [alias.name for alias in statement.names]
         if isinstance(statement, ast.ImportFrom):
             names = [] if statement.level else [statement.module or ""]
-        if any(name.partition(".")[0] in frameworks for name in names):
+        if any(name.partition(".")[0] in frameworks or name in frameworks for name in names):
             return True
     return False
 

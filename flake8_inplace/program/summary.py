@@ -21,6 +21,8 @@ _COMPUTES = (ast.BinOp, ast.While, ast.With, ast.Lambda, ast.ClassDef, ast.Yield
 _PLAIN = frozenset({"dict", "list", "tuple", "set", "int", "float", "str", "bool", "len", "range", "isinstance"})
 """Builtins that a function may call and still compute nothing."""
 _NOT_OF_TENSORS = frozenset({"append", "extend", "insert", "items", "keys", "get", "update", "setdefault"})
+_OVERWRITING = frozenset({"torch", "liger_kernel"})
+"""Packages that have functions which overwrite what they are given."""
 _LEAVES = frozenset(
     "ctx op ops id attr arg name asname module level simple is_async rest kwd_attrs str type_comment kind conversion "
     "annotation returns type_params".split()
@@ -356,7 +358,7 @@ def _subscript(r: _Reading, node: ast.Subscript) -> None:
 
 def _import(r: _Reading, node: ast.ImportFrom) -> None:
     module = node.module or ""
-    if module.partition(".")[0] == "torch":
+    if module.partition(".")[0] in _OVERWRITING:
         r.imported.update((module, alias.asname or alias.name) for alias in node.names)
         r.mentions.update(alias.name for alias in node.names if alias.name in r.triggers.contexts)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from .ops import Condition, Op, parse_condition, parse_op, table
+from .ops import Condition, Op, layer, parse_condition, parse_op, table
 
 Constant = bool | int | float | str | None
 
@@ -39,7 +39,7 @@ class ModuleFact:
 @cache
 def lookup(name: str) -> ModuleFact | None:
     """The facts about "torch.nn.Linear" and its like; None if the class is unknown."""
-    entry = table()["modules"].get(name)
+    entry = layer(name)
     if entry is None:
         return None
     words = [word.partition("~") for word in entry["parameters"].split()]

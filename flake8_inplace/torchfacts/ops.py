@@ -17,6 +17,12 @@ from .releases import NEWEST, Range, Release, release_of, split_row
 
 TABLE = Path(__file__).with_name("ops.json")
 FORMAT = 1
+LIBRARIES = Path(__file__).with_name("libraries")
+PACKAGES = frozenset("apex einops flash_attn liger_kernel torch_scatter torch_sparse torchvision xformers".split())
+"""Libraries over torch that have a table of their own. It is read when one of their names is looked up."""
+
+OVERWRITING = frozenset({"liger_cross_entropy", "LigerCrossEntropyLoss"})
+"""Names in these tables of what overwrites an argument behind the version counter."""
 
 
 class FactsError(ValueError):
@@ -94,6 +100,7 @@ class Op:
     outs: tuple[Out, ...] = ()  # one: a tensor (a list, if many); several: a tuple; none: no tensor
     inplace: str | None = None  # what to look up instead when called with inplace=True
     identity: tuple[Condition, ...] = ()  # if one holds, it returns its first argument itself: disabled dropout
+    unseen: tuple[str, ...] = ()  # parameters that a kernel overwrites behind the version counter, if they require grad
 
 
 KEYS = ("rows", "names", "modules", "tensor_methods", "tensor_only_methods", "inplace_methods")
@@ -102,13 +109,28 @@ KEYS = ("rows", "names", "modules", "tensor_methods", "tensor_only_methods", "in
 @lru_cache(maxsize=1)
 def table() -> dict[str, Any]:
     """The parsed `ops.json`."""
+    return _shipped(TABLE, KEYS)
+
+
+@cache
+def library(package: str) -> dict[str, Any]:
+    """The table of a library over torch, one of ``PACKAGES``: the format of a table of the user's own."""
+    return _shipped(LIBRARIES / f"{package}.json", ("names", "version", "source"))
+
+
+def _shipped(path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
     try:
-        data = json.loads(TABLE.read_bytes())
-        if data["format"] != FORMAT or not all(data[key] for key in KEYS):
-            raise FactsError(f"{TABLE}: empty, or not of format {FORMAT}; reinstall flake8-inplace")
+        data = json.loads(path.read_bytes())
+        if data["format"] != FORMAT or not all(data[key] for key in keys):
+            raise FactsError(f"{path}: empty, or not of format {FORMAT}; reinstall flake8-inplace")
     except (OSError, KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise FactsError(f"{TABLE}: unreadable table of facts ({error}); reinstall flake8-inplace") from error
+        raise FactsError(f"{path}: unreadable table of facts ({error}); reinstall flake8-inplace") from error
     return data  # type: ignore[no-any-return]
+
+
+def _library_of(name: str) -> dict[str, Any]:
+    package = name.partition(".")[0]
+    return library(package) if package in PACKAGES else {}
 
 
 def extend(path: str) -> None:
@@ -193,7 +215,8 @@ def _params_of(row: str) -> str:
 def _valid(op: Op, row: str) -> None:
     """Raises ValueError where a row speaks of a parameter or of a kind of output that there is not."""
     params = {param.name for param in op.params}
-    spoken = {*op.writes, *(need for save in op.saves for need in save.needs), *(out.of for out in op.outs if out.of)}
+    spoken = {*op.writes, *op.unseen, *(need for save in op.saves for need in save.needs)}
+    spoken |= {out.of for out in op.outs if out.of}
     spoken |= {save.slot for save in op.saves if not save.slot.startswith("result")}
     kinds = {out.kind for out in op.outs} - {"fresh", "same", "view", "views", "expand", "maybe", "detached", "unsafe"}
     if wrong := sorted((spoken - params) | kinds):
@@ -214,13 +237,24 @@ def devices() -> tuple[str, ...]:
 def lookup(name: str) -> tuple[Op, ...]:
     """The overloads of `name` ("torch.mul", "Tensor.mul_", ...) in the order to try; () if it is unknown."""
     data = table()
+    found = data["names"].get(name) or _of_dispatcher(name)
+    if not found and (of := _library_of(name)):
+        data, found = of, of["names"].get(name, ())
     try:
-        rows = [parse_op(data["rows"][i]) for i in data["names"].get(name) or _of_dispatcher(name)]
+        rows = [parse_op(data["rows"][i]) for i in found]
     except (LookupError, TypeError, ValueError) as error:
         raise FactsError(f"{TABLE}: unreadable row for {name} ({error}); reinstall flake8-inplace") from error
     if not name.startswith("Tensor."):
         rows = [_as_function(op) for op in rows]
     return tuple(rows)
+
+
+def layer(name: str) -> dict[str, Any] | None:
+    """What the tables say of a class of layers, by its full name; None if it is unknown."""
+    found = table()["modules"].get(name)
+    if found is None and (of := _library_of(name).get("modules", {}).get(name)) is not None:
+        found = _MODULE | of
+    return found  # type: ignore[no-any-return]
 
 
 _DISPATCHER = "torch.ops.aten."
@@ -280,6 +314,7 @@ def parse_op(row: str) -> Op:
       lone `*` starts the keyword-only ones.
     - saves: `other<self,out` slot and needs, a trailing `~` if not sure, or `~mode=area,linear`, `~output_size!=1` if
       it depends on the value of an option; `&` joins conditions. `@cuda` if only that device makes it.
+    - writes: the parameters that are overwritten; `unsafe(x)` behind the version counter, where x requires grad.
     - outs: `fresh`, `view(self)`; `!` never requires grad, `#` nor is it of floats, `[]` a list.
     - identity: conditions such as `p=0`, any of which makes it return its first argument itself.
     """
@@ -290,11 +325,15 @@ def parse_op(row: str) -> Op:
         name=name,
         params=_params(params),
         saves=tuple(parse_save(word) for word in saves),
-        writes=tuple(writes),
+        writes=tuple(word for word in writes if not word.startswith(_UNSAFE)),
         outs=tuple(_out(word) for word in outs),
         inplace=inplace[0] if inplace else None,
         identity=tuple(parse_condition(word) for word in identity),
+        unseen=tuple(word[len(_UNSAFE) : -1] for word in writes if word.startswith(_UNSAFE)),
     )
+
+
+_UNSAFE = "unsafe("
 
 
 _KINDS = {"": "other", "T": "tensor", "L": "tensors"}
@@ -368,6 +407,7 @@ def _as_function(op: Op) -> Op:
         params=tuple(replace(p, name=name(p.name)) for p in op.params),
         saves=tuple(replace(s, slot=name(s.slot), needs=tuple(map(name, s.needs))) for s in op.saves),
         writes=tuple(map(name, op.writes)),
+        unseen=tuple(map(name, op.unseen)),
         outs=tuple(replace(o, of=name(o.of)) if o.of else o for o in op.outs),
     )
 
@@ -387,7 +427,8 @@ def format_op(op: Op) -> str:
         for o in op.outs
     ]
     identity = map(format_condition, op.identity)
-    fields = [op.name, *map(" ".join, (params, saves, op.writes, outs)), op.inplace or "", " ".join(identity)]
+    writes = [*op.writes, *(f"{_UNSAFE}{name})" for name in op.unseen)]
+    fields = [op.name, *map(" ".join, (params, saves, writes, outs)), op.inplace or "", " ".join(identity)]
     while fields and not fields[-1]:
         fields.pop()
     return "|".join(fields)

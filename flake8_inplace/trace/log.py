@@ -45,13 +45,14 @@ class Change(Enum):
 class Written:
     """The new values of a write: the operator, its other operands, and the index if it writes only a part.
 
-    ``array``: it was written through an array of numpy.
+    ``array``: it was written through an array of numpy. ``unseen``: a kernel left a gradient in its place.
     """
 
     op: str = ""
     values: tuple[Value, ...] = ()
     index: tuple[Value, ...] | None = None
     array: bool = False
+    unseen: bool = False
 
 
 PLAIN = Written()
