@@ -18,7 +18,7 @@ from .releases import NEWEST, Range, Release, release_of, split_row
 TABLE = Path(__file__).with_name("ops.json")
 FORMAT = 1
 LIBRARIES = Path(__file__).with_name("libraries")
-PACKAGES = frozenset("apex einops flash_attn liger_kernel torch_scatter torch_sparse torchvision xformers".split())
+PACKAGES = frozenset("apex einops flash_attn liger_kernel torch_scatter torchvision xformers".split())
 """Libraries over torch that have a table of their own. It is read when one of their names is looked up."""
 
 OVERWRITING = frozenset({"liger_cross_entropy", "LigerCrossEntropyLoss"})
