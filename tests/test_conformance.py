@@ -15,6 +15,7 @@ torch = pytest.importorskip("torch", reason="conformance executes PyTorch")
 
 from flake8_inplace.rules import RULES  # noqa: E402
 from flake8_inplace.runtime import conformance  # noqa: E402
+from flake8_inplace.runtime.place import Traced  # noqa: E402
 from flake8_inplace.torchfacts import ops  # noqa: E402
 
 VERIFICATION = Path(__file__).parent.parent / "docs" / "verification"
@@ -123,6 +124,66 @@ def test_another_device_is_held_against_the_facts(operators: Any) -> None:
     }
     assert found.only_on_cpu == ("torch.allclose",)
     assert found.held >= 1
+
+
+# -- a trace, which needs the build for a device, and no device
+
+HAS_CUDA_BUILD = torch.version.cuda is not None
+CHOSEN = "torch.nn.functional.scaled_dot_product_attention"
+
+
+def test_a_trace_of_the_cpu_shows_what_the_cpu_does(operators: Any) -> None:
+    found = operators(Traced(CPU), SOME[:3])
+    assert found.held >= 3
+    assert found.differences == found.only_on_cpu == ()
+
+
+def test_a_trace_refuses_what_the_device_decides(operators: Any) -> None:
+    """A build without a GPU would take products of matrices for attention, and say nothing."""
+    found = operators(Traced(CPU), [CHOSEN, "torch.nn.GRU"])
+    assert found.held == 0
+    assert set(found.only_on_cpu) == {CHOSEN, "torch.nn.GRU"}
+    assert "for the device to say" in found.reasons[CHOSEN]
+    assert "its driver to say" in found.reasons["torch.nn.GRU"]
+
+
+def test_on_a_device_its_own_saves_are_saves_like_others() -> None:
+    op = ops.parse_op("f|x:T w:T|x<x x<w@cuda w<w@cuda||fresh")
+    assert ops.format_op(conformance.as_on(op, ("", "cuda"))) == "f|x:T w:T|w<w x<x,w||fresh"
+    assert ops.format_op(conformance.as_on(op, ("",))) == "f|x:T w:T|x<x||fresh"
+
+
+@pytest.mark.parametrize(
+    ("device", "said"),
+    [
+        pytest.param("cuda", "built without CUDA", marks=pytest.mark.skipif(HAS_CUDA_BUILD, reason="the CUDA build")),
+        ("xpu", "only the choices of the CUDA build can be traced"),
+        ("nowhere", "knows no device 'nowhere'"),
+    ],
+)
+def test_what_a_trace_lacks_is_one_line(device: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert conformance.main(["--verify", "--device", device, "--traced"]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1
+    assert said in shown.err
+
+
+def test_a_trace_runs_no_rules() -> None:
+    with pytest.raises(SystemExit, match="2"):
+        conformance.main(["--traced", "--rules-only"])
+
+
+TRACED = ("torch.nn.LSTMCell", "torch.nn.GRUCell", "torch.gru_cell", "torch.nn.RMSNorm", "torch.nn.GRU", CHOSEN)
+
+
+@pytest.mark.skipif(not HAS_CUDA_BUILD, reason="this torch is built without CUDA")
+def test_facts_hold_in_a_trace_of_the_cuda_build(operators: Any) -> None:
+    found = operators(Traced(torch.device("cuda")), TRACED)
+    assert found.held >= 4
+    assert found.differences == ()
+    assert {choice.name for choice in found.choices} == {"torch.nn.GRU", CHOSEN}
+    assert [choice for choice in found.choices if choice.differs] == []
 
 
 # -- the command

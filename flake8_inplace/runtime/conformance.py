@@ -4,10 +4,12 @@ Two questions are put to the PyTorch of this environment:
 
 - Does every rule's page say what happens? Its bad program has to raise what the page quotes, or to end with another
   gradient than the good one; the good one has to run.
-- Does every row of `ops.json`, measured on the CPU, hold on this device? Each call that the facts were made from is
-  made again, and what autograd keeps, what is overwritten and what the outputs alias is held against the row. A call
-  is first made on the CPU, and what fails there is not tried elsewhere: a failed assertion inside a CUDA kernel ends
-  the process's use of the device.
+- Does every row of `ops.json`, most of it measured on the CPU, hold on this device? Each call that the facts were made
+  from is made again, and what autograd keeps, what is overwritten and what the outputs alias is held against the row.
+  A call is first made on the CPU, and what fails there is not tried elsewhere: a failed assertion inside a CUDA kernel
+  ends the process's use of the device.
+
+With `--traced` the second question is put to a build of PyTorch alone: its calls are made of fake tensors (`place`).
 """
 
 from __future__ import annotations
@@ -17,18 +19,24 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ..rule import PAGES, Rule
 from ..rules import RULES, UNREADABLE
 from ..torchfacts import ops
-from ..torchfacts.ops import Op, Param, format_op, parse_op
+from ..torchfacts.ops import format_op, parse_op
 from .device import DeviceMissing, device_of, environment, progress
+from .place import NotMeasured, Place, traced_place
+from .rows import as_on, beside, same_but_saves
+
+if TYPE_CHECKING:
+    from ..torchfacts.execution import Overload
+    from .kernels import Choice
 
 # -- the rules
 
@@ -146,10 +154,6 @@ def try_rules(pages: Path, device: torch.device) -> dict[str, Example]:
 # -- the facts
 
 
-class NotMeasured(RuntimeError):
-    """The facts cannot be measured here; the text is one line for the user."""
-
-
 @dataclass(frozen=True, slots=True)
 class Difference:
     """A row that does not hold on the device. Both rows are in the notation of `ops.parse_op`."""
@@ -175,6 +179,12 @@ class Operators:
     no_call: tuple[
         str, ...
     ]  # names of overloads that take tensors and that no call runs; their facts are PyTorch's own
+    reasons: dict[str, str] = field(default_factory=dict)  # why, for those that ran on the CPU only
+    choices: tuple[Choice, ...] = ()  # kernels that only a device chooses, called directly in a trace
+
+    @property
+    def differ(self) -> bool:
+        return bool(self.differences) or any(choice.differs for choice in self.choices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,60 +195,65 @@ class Measured:
     fact: str | None
     here: str | None
     on_cpu: bool = True  # some call ran on the CPU
+    reason: str = ""  # why none ran on the device
 
 
-def try_operators(device: torch.device, only: Collection[str] | None = None) -> Operators:
-    """Hold the rows of `ops.json`, or those of some names, against a device. Raises NotMeasured."""
+def try_operators(device: torch.device | Place, only: Collection[str] | None = None) -> Operators:
+    """Hold the rows of `ops.json`, or those of some names, against a device or a trace. Raises NotMeasured."""
     try:
         from ..torchfacts import generate  # noqa: F401
     except ImportError as error:
         raise NotMeasured(f"the operators are not verified: what runs them needs {error.name}") from error
+    from .kernels import choices
+
+    place = device if isinstance(device, Place) else Place(device)
     names: dict[tuple[str | None, str], list[str]] = {}
     not_run: list[Measured] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for row in measured(device, only):
+        for row in measured(place, only):
             if row.here is None:
                 not_run.append(row)
             else:
                 names.setdefault((row.fact, row.here), []).append(row.name)
+        direct = tuple(c for c in choices(place) if only is None or c.name in only) if place.traced else ()
     return Operators(
         sum(here == fact for fact, here in names),
         tuple(Difference(tuple(found), fact, here) for (fact, here), found in names.items() if here != fact),
         tuple(row.name for row in not_run if row.on_cpu),
         tuple(row.name for row in not_run if not row.on_cpu),
+        {row.name: row.reason for row in not_run if row.on_cpu},
+        direct,
     )
 
 
-def measured(device: torch.device, only: Collection[str] | None) -> Iterator[Measured]:
-    """The rows of operators and modules, measured on a device.
+def measured(place: Place, only: Collection[str] | None) -> Iterator[Measured]:
+    """The rows of operators and modules, measured in a place.
 
     The conditions of a row were learnt from changed options. In another release, the samples of that release decide
     whether it holds, and options are changed only for the rows that they contradict.
     """
     if torch.__version__.partition("+")[0] != ops.torch_version():
         doubtful: dict[tuple[str, str | None], Measured] = {}
-        for row in measured_operators(device, only, options=False):
+        for row in measured_operators(place, only, options=False):
             if row.here is None or row.here == row.fact:
                 yield row
             else:
                 doubtful[row.name, row.fact] = row
-        again = measured_operators(device, {name.partition("(")[0] for name, _ in doubtful})
+        again = measured_operators(place, {name.partition("(")[0] for name, _ in doubtful})
         yield from (row for row in again if (row.name, row.fact) in doubtful)
     else:
-        yield from measured_operators(device, only)
-    yield from measured_modules(device, only)
+        yield from measured_operators(place, only)
+    yield from measured_modules(place, only)
 
 
-def measured_operators(
-    device: torch.device, only: Collection[str] | None, options: bool = True
-) -> Iterator[Measured]:
-    """The overloads that the generator of the facts runs, run on a device.
+def measured_operators(place: Place, only: Collection[str] | None, options: bool = True) -> Iterator[Measured]:
+    """The overloads that the generator of the facts runs, run in a place.
 
     Without ``options``, no call is repeated with changed options, and a row that agrees with all calls counts as seen.
     """
     from ..torchfacts import generate
-    from ..torchfacts.execution import Overload, agree, measure, moved
+    from ..torchfacts.execution import Overload, agree, measure
 
     table = generate.overload_table()
     # The operators of ATen have the formulas of the public ones, and kernels that do not check what they are given.
@@ -249,16 +264,22 @@ def measured_operators(
     formulas = {id(o) for o in every.values() if o.exact}
     for o in every.values():
         o.exact = False  # executed too where the fact comes from a formula
-    there = every if device.type == "cpu" else {key: Overload(o.op, exact=False) for key, o in every.items()}
+    there = every if place.is_reference else {key: Overload(o.op, exact=False) for key, o in every.items()}
+    reasons: dict[int, str] = {}
     visited: set[int] = set()
     for group, function, args, kwargs in generate.calls(table):
         visited.update(map(id, group))
         progress(len(visited), len(every), "operators")
         changing = options and formulas.isdisjoint(map(id, group))
         if measure(group, function, args, kwargs, changing) and there is not every:
-            others = moved(args, str(device)), moved(kwargs, str(device))
-            measure([there[id(o)] for o in group], function, *others, changing)
-            still_there(device, group[0].op.name)
+            twins = [there[id(o)] for o in group]
+
+            def again() -> None:
+                measure(twins, function, place.moved(args), place.moved(kwargs), changing)  # noqa: B023
+
+            if reason := place.make(again):
+                reasons |= {id(twin): reason for twin in twins if id(twin) not in reasons}
+            place.still_there(group[0].op.name)
     rows = ops.table()["rows"]
     for name, group in table.items():
         facts = {op.params: op for op in (parse_op(rows[i]) for i in ops.table()["names"].get(name, ()))}
@@ -267,41 +288,28 @@ def measured_operators(
         for op in generate.distinct(list(finished)):
             if any(p.kind != "other" for p in op.params):
                 o = finished[op]
+                twin = there[id(o)]
                 fact, here = beside(op, facts)
                 if not options and fact is not None and same_but_saves(fact, here):
-                    here = fact if agree(parse_op(fact), there[id(o)].runs) else here
-                yield Measured(name, fact, here if there[id(o)].runs else None, bool(o.runs))
+                    here = fact if agree(parse_op(fact), twin.runs) else here
+                seen = here if twin.runs else None
+                yield held_against(place, Measured(name, fact, seen, bool(o.runs), reasons.get(id(twin), "")))
 
 
-def same_but_saves(fact: str, here: str) -> bool:
-    return replace(parse_op(fact), saves=()) == replace(parse_op(here), saves=())
+def held_against(place: Place, row: Measured) -> Measured:
+    """A fact and what was seen, both as rows of a place: there the saves of its device are saves like others."""
+    if place.is_reference or row.here is None:
+        return row
+    kind = place.device.type
+    fact = None if row.fact is None else as_on(parse_op(row.fact), (kind, ""))
+    here = as_on(parse_op(row.here), ("",))  # the saves with a mark are not of this run
+    if place.traced and fact is not None and row.name.rpartition(".")[2].startswith("_foreach_"):
+        here = replace(here, writes=fact.writes)  # a trace counts no versions of theirs
+    return replace(row, fact=None if fact is None else format_op(fact), here=format_op(here))
 
 
-def beside(op: Op, facts: Mapping[tuple[Param, ...], Op]) -> tuple[str | None, str]:
-    """The row that the table has for what was measured, and the measured row with the parameters of that one.
-
-    Releases add options to operators, and what is said of a call without them stays the same.
-    """
-    fact = facts.get(op.params) or next((fact for fact in facts.values() if extends(fact.params, op.params)), None)
-    if fact is None:
-        return None, format_op(op)
-    return format_op(fact), format_op(replace(op, params=fact.params))
-
-
-def extends(params: Sequence[Param], older: Sequence[Param]) -> bool:
-    """Whether a call that fits the older parameters means the same with these."""
-    places = {p.name: i for i, p in enumerate(older)}
-    if not places.keys() <= {p.name for p in params}:
-        return False
-    same = all(
-        p == older[places[p.name]] and (p.kwonly or places[p.name] == i) if p.name in places else p.optional
-        for i, p in enumerate(params)
-    )
-    return same
-
-
-def measured_modules(device: torch.device, only: Collection[str] | None) -> Iterator[Measured]:
-    """The modules of torch.nn that have a recipe, run on a device."""
+def measured_modules(place: Place, only: Collection[str] | None) -> Iterator[Measured]:
+    """The modules of torch.nn that have a recipe, run in a place."""
     from ..torchfacts import generate, layer_recipes
 
     known = ops.table()["modules"]
@@ -309,21 +317,16 @@ def measured_modules(device: torch.device, only: Collection[str] | None) -> Iter
         progress(done, len(layer_recipes.MODULES), "modules")
         name = f"torch.nn.{short}"
         if hasattr(torch.nn, short) and (only is None or name in only):  # an older release lacks some
-            for form, overload in generate.module_overloads(short, str(device)).items():
+            made: dict[str, Overload] = {}
+            reason = place.make(lambda: made.update(generate.module_overloads(short, str(place.device))))  # noqa: B023
+            for form in made or ("op",):
                 row = known.get(name, {}).get(form)
                 facts = {op.params: op for op in map(parse_op, [row] if row else ())}
-                fact, here = beside(generate.finish(overload), facts)
-                yield Measured(name if form == "op" else f"{name}({form})", fact, here if overload.runs else None)
-            still_there(device, name)
-
-
-def still_there(device: torch.device, name: str) -> None:
-    """A failed assertion inside a CUDA kernel shows at the next synchronization, and nothing runs after it."""
-    if device.type == "cuda":
-        try:
-            torch.cuda.synchronize(device)
-        except RuntimeError as error:
-            raise NotMeasured(f"the device stopped at {name}: {str(error).partition(chr(10))[0]}") from error
+                fact, here = beside(generate.finish(made[form]), facts) if form in made else (row, "")
+                seen = here if form in made and made[form].runs else None
+                said = name if form == "op" else f"{name}({form})"
+                yield held_against(place, Measured(said, fact, seen, reason=reason))
+            place.still_there(name)
 
 
 # -- the report
@@ -339,16 +342,27 @@ def report(examples: dict[str, Example], operators: Operators | None) -> str:
         expected = sum(example.as_expected for example in examples.values())
         lines += ["", f"{expected} of {len(examples)} rules: both programs do what the page says"]
     if operators is not None:
-        lines += [
-            f"{operators.held} rows of operators and modules hold, {len(operators.differences)} differ; "
-            f"{len(operators.only_on_cpu)} ran on the CPU only, {len(operators.no_call)} have no call"
-        ]
-        for difference in operators.differences:
-            lines += ["", ", ".join(difference.names)]
-            lines += [f"  {field}: {fact!r} in the facts, {here!r} here" for field, fact, here in difference.fields()]
-        if operators.only_on_cpu:
-            lines += ["", "ran on the CPU only: " + ", ".join(operators.only_on_cpu)]
+        lines += report_operators(operators)
     return "\n".join(lines)
+
+
+def report_operators(operators: Operators) -> Iterator[str]:
+    yield (
+        f"{operators.held} rows of operators and modules hold, {len(operators.differences)} differ; "
+        f"{len(operators.only_on_cpu)} ran on the CPU only, {len(operators.no_call)} have no call"
+    )
+    for difference in operators.differences:
+        yield from ("", ", ".join(difference.names))
+        yield from (f"  {field}: {fact!r} in the facts, {here!r} here" for field, fact, here in difference.fields())
+    for choice in operators.choices:
+        yield from ("", f"{choice.name}: {choice.reason}; called directly,")
+        yield from (f"  {kernel} saves {saves}" for kernel, saves in choice.kernels.items())
+        yield from (f"  {save}: not in the facts" for save in choice.not_in_facts)
+        yield from (f"  {save}: in the facts, and no kernel saves it" for save in choice.no_kernel)
+    if operators.only_on_cpu:
+        yield from ("", "ran on the CPU only, so nothing is known of the device:")
+    for reason in dict.fromkeys(operators.reasons.values()):
+        yield f"  {', '.join(name for name, why in operators.reasons.items() if why == reason)}: {reason or 'unknown'}"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -364,19 +378,29 @@ def main(argv: Sequence[str]) -> int:
         "--facts", metavar="RELEASE", default=torch.__version__, help="those of a release; default: the one installed"
     )
     parser.add_argument("--rules-only", action="store_true", help="leave the operators out, which take a minute")
+    parser.add_argument(
+        "--traced",
+        action="store_true",
+        help="ask the CUDA build of PyTorch without a GPU, with tensors that hold no values; leaves the rules out",
+    )
     options = parser.parse_args(argv)
+    if options.traced and options.rules_only:
+        parser.error("a trace has no values, which the rules need: --traced is for the operators")
     try:
-        device = device_of(options.device)
+        place = traced_place(options.device) if options.traced else Place(device_of(options.device))
     except DeviceMissing as error:
         print(error, file=sys.stderr)
         return 2
-    about = environment(device, "flake8_inplace.runtime.conformance", argv)
+    device = place.device
+    about = environment(device, "flake8_inplace.runtime.conformance", argv, options.traced)
     print(f"{about['device']} ({about['device_name']}), torch {about['torch']}, Python {about['python']}")
     if ops.torch_version() != torch.__version__.partition("+")[0]:
         print(f"the facts are those of torch {ops.torch_version()}")
     ops.select(options.facts)
     examples: dict[str, Example] = {}
-    if options.pages.is_dir():
+    if options.traced:
+        print("traced: no kernel runs, and what the device decides stays unknown")
+    elif options.pages.is_dir():
         examples = try_rules(options.pages, device)
     else:
         print(f"the rules are not verified: no pages at {options.pages}")
@@ -384,7 +408,7 @@ def main(argv: Sequence[str]) -> int:
     failed = False
     if not options.rules_only:
         try:
-            operators = try_operators(device)
+            operators = try_operators(place)
         except NotMeasured as error:
             print(error)
             failed = True
@@ -392,12 +416,13 @@ def main(argv: Sequence[str]) -> int:
     if options.json is not None:
         result = {
             **about,
+            "traced": options.traced,
             "facts": {"torch": ops.torch_version(), "devices": ops.devices()},
             "rules": {code: {**asdict(e), "as_expected": e.as_expected} for code, e in examples.items()},
             "operators": operators and asdict(operators),
         }
         options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    differs = any(not e.as_expected for e in examples.values()) or bool(operators and operators.differences)
+    differs = any(not e.as_expected for e in examples.values()) or bool(operators and operators.differ)
     return int(failed or differs)
 
 

@@ -27,19 +27,25 @@ def device_of(name: str, kinds: Collection[str] | None = None) -> torch.device:
     return device
 
 
-def environment(device: torch.device, module: str, argv: Sequence[str]) -> dict[str, str | None]:
+def environment(device: torch.device, module: str, argv: Sequence[str], traced: bool = False) -> dict[str, str | None]:
     """Where figures come from: the command that made them, the device and the versions."""
     cuda = device.type == "cuda"
     return {
         "command": shlex.join(["python", "-m", module, *argv]),
         "device": str(device),
-        "device_name": torch.cuda.get_device_name(device) if cuda else platform.processor() or platform.machine(),
+        "device_name": _name(device, traced),
         "torch": torch.__version__,
         "cuda": torch.version.cuda if cuda else None,
-        "cudnn": str(torch.backends.cudnn.version()) if cuda else None,
+        "cudnn": str(torch.backends.cudnn.version()) if cuda and not traced else None,
         "python": platform.python_version(),
         "platform": platform.platform(),
     }
+
+
+def _name(device: torch.device, traced: bool) -> str:
+    if traced:
+        return "none: traced on the build, without a device"
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or platform.machine()
 
 
 def progress(done: int, total: int, what: str) -> None:

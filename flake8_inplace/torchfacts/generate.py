@@ -384,8 +384,7 @@ def module_overload(name: str, device: str, **options: Any) -> Overload:
 def run_variant(
     overload: Overload, variant: Variant, sample: Callable[[], Sequence[recipes.Call]], device: str
 ) -> None:
-    module = variant.module.to(device)
-    tensors, function = module_tensors(module), module_function(module)
+    tensors, function = moved(module_tensors(variant.module), device), module_function(variant.module)
     overload.settings = variant.settings
     torch.manual_seed(0)
     for number, (args, kwargs) in enumerate(sample()):

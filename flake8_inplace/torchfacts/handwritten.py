@@ -219,17 +219,42 @@ UNSURE: dict[str, str] = {
 }
 
 # Saves that CUDA's kernels alone make, by short name: cuDNN's recurrent layers, fused cells, attention with dropout.
-# They were seen in traces of the CUDA build; on a CPU nothing shows them.
-_CELL = "self.weight_ih,self.weight_hh,self.bias_ih,self.bias_hh"
-_LAYER = "self.weight_ih_l0,self.weight_hh_l0,self.bias_ih_l0,self.bias_hh_l0"
+# They were seen in traces of the CUDA build (`ops --verify --device cuda --traced`); on a CPU nothing shows them. What
+# the CPU saves for some of these inputs, a row says by itself.
+
+
+def _on_cuda(slots: str, needs: str, but: str = "") -> str:
+    """These slots, each for all of these inputs but one."""
+    return " ".join(f"{slot}<{','.join(n for n in needs.split() if n != but)}@cuda" for slot in slots.split())
+
+
+_CELL = "input hx self.weight_ih self.weight_hh self.bias_ih self.bias_hh"
+_CALLED = "input hx w_ih w_hh b_ih b_hh"
+_LAYER = "input hx self.weight_ih_l0 self.weight_hh_l0 self.bias_ih_l0 self.bias_hh_l0"
 ON_DEVICE: dict[str, str] = {
-    **dict.fromkeys(("RNN", "GRU"), f"result<input,hx,{_LAYER}@cuda"),
-    "LSTMCell": f"result1<input,hx,{_CELL}@cuda",
-    "lstm_cell": "result1<input,hx,w_ih,w_hh,b_ih,b_hh@cuda",
+    **dict.fromkeys(
+        ("RNN", "GRU"),
+        " ".join(
+            (
+                _on_cuda("result self.bias_ih_l0 self.bias_hh_l0", _LAYER),
+                _on_cuda("hx", _LAYER, "self.weight_hh_l0"),
+                _on_cuda("input", _LAYER, "self.weight_ih_l0"),
+                _on_cuda("self.weight_ih_l0", _LAYER, "input"),
+            )
+        ),
+    ),
+    "LSTMCell": _on_cuda("result1 self.bias_ih self.bias_hh", _CELL),
+    "lstm_cell": _on_cuda("result1 b_ih b_hh", _CALLED),
+    "GRUCell": f"{_on_cuda('hx', _CELL, 'self.weight_hh')} {_on_cuda('self.bias_ih self.bias_hh', _CELL)}",
+    "gru_cell": f"{_on_cuda('hx', _CALLED, 'w_hh')} {_on_cuda('b_ih b_hh', _CALLED)}",
     "rms_norm": "input<weight@cuda weight<weight@cuda",
     "RMSNorm": "x<self.weight@cuda self.weight<self.weight@cuda",
     "scaled_dot_product_attention": " ".join(
-        f"{slot}<query,key,value@cuda~dropout_p!=0,null" for slot in ("key", "query", "result")
+        (
+            *(f"{slot}<query,key,value@cuda~dropout_p!=0,null" for slot in ("key", "query", "result")),
+            "value<value@cuda~dropout_p!=0,null",
+            _on_cuda("attn_mask key query result", "attn_mask"),
+        )
     ),
 }
 
