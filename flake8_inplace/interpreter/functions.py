@@ -12,7 +12,7 @@ from ..heap.state import Exit, State, variables
 from ..heap.values import NONE, Choice, Dict, Grad, Object, Tensor, Tuple, Unknown, Value, constant
 from ..models import amp, calls, lineage, tensors
 from ..program import wording
-from ..program.nodes import has, parts
+from ..program.nodes import parts
 from ..program.site import Site
 from ..trace import events
 from ..trace.budget import ENTRY_STATEMENTS
@@ -46,7 +46,7 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
         m.stack.thrown = outer
         if m.work.ran.get(function.node) != before:
             return result
-    if m.stack.is_statement(site) and function.resume is None and has(m.text.body(function)[0], cst.Yield):
+    if m.stack.is_statement(site) and function.resume is None and m.text.yields(function):
         return Unknown()  # a generator that nobody reads
     m.work.ran[function.node] = m.clock
     if _too_deep(m, function):

@@ -80,7 +80,7 @@ def _generator(m: Trace, node: cst.For, func: cst.BaseExpression, frame: Frame) 
 
 def _yields(m: Trace, node: cst.For, function: Function) -> bool:
     """Return whether a function is a generator, and the loop over it runs it to its end."""
-    yields = not function.managed and has(m.text.body(function)[0], cst.Yield)
+    yields = not function.managed and m.text.yields(function)
     return yields and not has(node.body, cst.Break, cst.Return, cst.Yield)
 
 

@@ -13,7 +13,7 @@ from ..heap.values import Attributes, Const, Dict, Items, List, Object, Ref, Val
 from ..models.calls import call
 from ..program.modules import Modules
 from ..program.pieces import Piece, Scan
-from ..program.scan import wraps
+from ..program.scan import TABLE, wraps
 from ..program.site import Site
 from ..trace.budget import BORROWED_STATEMENTS, Exhausted
 from ..trace.frames import Class, Frame, Function
@@ -171,6 +171,8 @@ def _module_code(m: Trace, module: Frame) -> None:
     for piece in m.text.file.pieces:
         if borrowed and m.budget.statements > BORROWED_STATEMENTS:
             break
+        if borrowed and piece.size > TABLE:
+            continue  # a table of data, which runs when one of its names is looked up
         if not piece.definition and piece not in m.text.loaded:
             m.text.loaded.add(piece)
             module.piece = piece

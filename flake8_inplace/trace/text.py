@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+
+import libcst as cst
 
 from ..heap.state import variables
 from ..program.modules import Modules
+from ..program.nodes import has
 from ..program.pieces import Piece, Scan
 from .frames import Frame, Function
-
-if TYPE_CHECKING:
-    import libcst as cst
 
 LONGEST = 2_000_000
 """The most characters of a function or statement; a longer one is not read."""
@@ -36,6 +35,7 @@ class Text:
     loaded: set[Piece] = field(default_factory=set)  # top-level statements that have run
     skipped: set[cst.CSTNode] = field(default_factory=set)  # branches that are statically dead
     joined: dict[cst.CSTNode, frozenset[str]] = field(default_factory=dict)  # names a function uses as sequences
+    generators: dict[cst.CSTNode, bool] = field(default_factory=dict)  # whether these bodies yield
     scopes: list[Frame] = field(default_factory=list)  # frames that functions were defined in
 
     def read(self, piece: Piece) -> cst.BaseSuite:
@@ -56,6 +56,13 @@ class Text:
         if function.text is None:
             return function.node.body, function.piece
         return self.read(function.text), function.text
+
+    def yields(self, function: Function) -> bool:
+        """Whether a function is a generator."""
+        body, _ = self.body(function)
+        if body not in self.generators:
+            self.generators[body] = has(body, cst.Yield)
+        return self.generators[body]
 
     def module(self, path: str) -> Module | None:
         """Return a module by its path; None if it cannot be read, or is not to be."""
