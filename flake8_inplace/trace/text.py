@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-
-import libcst as cst
+from typing import TYPE_CHECKING
 
 from ..heap.state import variables
 from ..program.modules import Modules
-from ..program.nodes import has
 from ..program.pieces import Piece, Scan
 from .frames import Frame, Function
+
+if TYPE_CHECKING:
+    import libcst as cst
 
 LONGEST = 2_000_000
 """The most characters of a function or statement; a longer one is not read."""
@@ -59,9 +60,13 @@ class Text:
 
     def yields(self, function: Function) -> bool:
         """Whether a function is a generator."""
+        from libcst import Yield
+
+        from ..program.nodes import has
+
         body, _ = self.body(function)
         if body not in self.generators:
-            self.generators[body] = has(body, cst.Yield)
+            self.generators[body] = has(body, Yield)
         return self.generators[body]
 
     def module(self, path: str) -> Module | None:
