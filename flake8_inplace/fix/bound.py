@@ -7,11 +7,12 @@ overwrites its argument is given ``h.clone()``. The write stays as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeGuard
 
 import libcst as cst
 
-from ..finding import Edit, Finding, Fix
+from ..finding import Edit, Finding, Fix, Place
 from ..torchfacts import ops
 from .scope import scope_around
 from .statements import statement_around
@@ -34,16 +35,17 @@ _COPY, _ALIASES = ".clone()", ("[...]", ".contiguous()")
 _GATHER = frozenset({"append", "insert", "appendleft"})
 
 
+@dataclass(frozen=True, slots=True)
 class Bound:
     """One finding of a stale value, and the places where the tensor was bound before the write."""
 
-    def __init__(
-        self, module: Module, finding: Finding, after: Callable[[Sequence[Edit]], Sequence[Finding] | None]
-    ) -> None:
-        self.module = module
-        self.finding = finding
-        self.after = after
-        self.related = {related.place for related in finding.related}
+    module: Module
+    finding: Finding
+    after: Callable[[Sequence[Edit]], Sequence[Finding] | None]
+
+    @property
+    def related(self) -> set[Place]:
+        return {related.place for related in self.finding.related}
 
     def kept(self) -> Iterator[Fix]:
         """A copy where the reader's name, attribute or list got the tensor."""

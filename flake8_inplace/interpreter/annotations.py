@@ -42,7 +42,7 @@ def aliases(m: Trace, path: str) -> Names:
         pieces = module.file.binders.get(name, ()) if module is not None else ()
         if len(pieces) != 1 or pieces[0].definition:
             return None
-        lines = [line for line in pieces[0].read().body if isinstance(line, cst.SimpleStatementLine)]
+        lines = [line for line in m.text.read(pieces[0]).body if isinstance(line, cst.SimpleStatementLine)]
         return next((found for line in lines for part in line.body if (found := _bound(part, name)) is not None), None)
 
     return bound

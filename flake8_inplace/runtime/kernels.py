@@ -43,24 +43,19 @@ def flash(
     return aten._scaled_dot_product_flash_attention(query, key, value, dropout_p, is_causal)[0]
 
 
-def efficient(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    attn_mask: torch.Tensor | None = None,
-    dropout_p: float = 0.0,
-) -> Any:
-    return aten._scaled_dot_product_efficient_attention(query, key, value, attn_mask, True, dropout_p)[0]
+def masked(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """One of the kernels of attention that take a mask."""
 
+    def run(
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        attn_mask: torch.Tensor | None = None,
+        dropout_p: float = 0.0,
+    ) -> Any:
+        return kernel(query, key, value, attn_mask, True, dropout_p)[0]
 
-def cudnn(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    attn_mask: torch.Tensor | None = None,
-    dropout_p: float = 0.0,
-) -> Any:
-    return aten._scaled_dot_product_cudnn_attention(query, key, value, attn_mask, True, dropout_p)[0]
+    return run
 
 
 def recurrent(mode: int) -> Callable[..., Any]:
@@ -101,7 +96,11 @@ Kernels = dict[str, Callable[..., Any]]
 KERNELS: dict[str, tuple[str, Kernels, Callable[[], list[Call]]]] = {
     "torch.nn.functional.scaled_dot_product_attention": (
         "scaled_dot_product_attention",
-        {f"_scaled_dot_product_{f.__name__}_attention": f for f in (flash, efficient, cudnn)},
+        {
+            "_scaled_dot_product_flash_attention": flash,
+            "_scaled_dot_product_efficient_attention": masked(aten._scaled_dot_product_efficient_attention),
+            "_scaled_dot_product_cudnn_attention": masked(aten._scaled_dot_product_cudnn_attention),
+        },
         attention_calls,
     ),
     "torch.nn.RNN": ("rnn_tanh", {"_cudnn_rnn": recurrent(1)}, recurrent_calls(1)),

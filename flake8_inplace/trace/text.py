@@ -60,12 +60,12 @@ class Text:
 
     def yields(self, function: Function) -> bool:
         """Whether a function is a generator."""
-        from libcst import Yield
-
-        from ..program.nodes import has
-
         body, _ = self.body(function)
         if body not in self.generators:
+            from libcst import Yield  # with the first tree
+
+            from ..program.nodes import has
+
             self.generators[body] = has(body, Yield)
         return self.generators[body]
 

@@ -60,6 +60,15 @@ def shift(h, x):
 
 
 """
+HANDED = """\
+def hand@(w: torch.nn.Parameter, x: torch.Tensor):
+    h = torch.sigmoid(w * x)
+    register(long)
+    h += 1
+    return h
+
+
+"""
 CLASS = """\
 class Block@(torch.nn.Module):
     def __init__(self, width=8):
@@ -140,6 +149,10 @@ VARIANTS: dict[str, Callable[[int], str]] = {
     "family": lambda lines: repeated(FAMILY, lines, BASE),
     "private": lambda lines: repeated(PRIVATE, lines),
     "calls": lambda lines: repeated(CALLER, lines, CALLED),
+    "handed": lambda lines: (
+        repeated("    y = torch.sigmoid(w) * x\n", lines // 2, OPEN, CLOSE + "\n\n")
+        + repeated(HANDED, lines // 2, "from elsewhere import register\n\n\n").removeprefix("import torch\n")
+    ),
     "body": lambda lines: repeated(BODY, lines, OPEN, CLOSE),
     "chain": lambda lines: repeated("    h = h * w\n", lines, OPEN, CLOSE),
     "writes": lambda lines: repeated("    y = h * w\n    h += 1\n", lines, OPEN, CLOSE),
