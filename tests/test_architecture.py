@@ -36,6 +36,7 @@ ORDER = [
     "verdicts",
     "readings",
     "analysis",
+    "cache",
     "checker",
     "fix",
     "report",

@@ -319,7 +319,7 @@ def examine(document: Document, waiting: Callable[[], bool]) -> list[Entry] | No
 
 def opened() -> Project:
     """Return the configuration of the folder that the editor works in. Raises UsageError."""
-    return project((*configured(()), "--", "."))
+    return project((*configured(()), "--inplace-cache=off", "--", "."))
 
 
 def override(path: str, text: str | None) -> None:
