@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import ast
-import functools
 import gc
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from multiprocessing import parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from flake8.exceptions import ExecutionError
 from flake8.options.config import _find_config_file
 
-from . import __version__, cache
+from . import __version__
 from .analysis import Program, Result, analyze
 from .finding import Finding, Place
 from .program.imports import Project
@@ -42,13 +42,6 @@ class Settings:
     extra: frozenset[str] = frozenset()
     follow: tuple[str, ...] | None = ()  # installed packages to follow imports into; None to follow none at all
     roots: tuple[str, ...] = ()  # more folders that imports are looked for in
-    torch: str = ""  # the release of PyTorch whose facts hold
-    tables: str = ""  # the digest of the user's own facts
-
-    def __str__(self) -> str:
-        """All of it, the same in every process: a set has no order of its own."""
-        rest = (self.follow, self.roots, self.torch, self.tables)
-        return repr((sorted(self.frameworks), sorted(self.extra), *rest))
 
 
 class Checker:
@@ -66,8 +59,6 @@ class Checker:
     only_certain = False
     """Whether findings that need more than a backward are left out."""
     latest: tuple[str, str, Settings, Result] | None = None
-    cache: cache.Cache | None = None
-    """Where results are kept from one run to the next, if they are."""
 
     def __init__(self, tree: ast.Module, lines: list[str], filename: str = "") -> None:
         self.tree = tree
@@ -125,14 +116,6 @@ class Checker:
             help="the release of PyTorch that the code runs with, such as 2.6; the newest that is known by default",
         )
 
-        parser.add_option(
-            "--inplace-cache",
-            metavar="DIR",
-            default="",
-            parse_from_config=True,
-            help="a folder that results are kept in, for runs in which no file has changed; `off`: none",
-        )
-
     @staticmethod
     def parse_options(options: argparse.Namespace) -> None:
         """Called by flake8 once in every process. Raises ExecutionError where a value cannot be used."""
@@ -141,10 +124,9 @@ class Checker:
                 ops.select(options.inplace_torch)
             except ValueError as error:
                 raise ExecutionError(f"inplace-torch: {error}") from error
-        tables = ""
         if options.inplace_ops:
             try:
-                tables = ops.extend(beside_configuration(options.inplace_ops, options.config))
+                ops.extend(beside_configuration(options.inplace_ops, options.config))
             except ops.FactsError as error:
                 raise ExecutionError(f"inplace-ops: {error}") from error
         if options.inplace_report not in REPORTED:
@@ -153,8 +135,6 @@ class Checker:
         if Checker.alone and parent_process() is None and _is_configured_in_vain():
             said = "pyproject.toml: flake8 does not read [tool.flake8-inplace]; `flake8-inplace check` does"
             print(said, file=sys.stderr)
-        folder = options.inplace_cache or ("off" if Checker.alone else cache.FOLDER)
-        Checker.cache = cache.Cache(os.path.abspath(folder)) if folder != "off" else None
         names = [name for name in options.inplace_follow if name]
         follow = None if names == ["off"] else tuple(name for name in names if name != "project")
         packages = FRAMEWORKS | frozenset(filter(None, options.inplace_frameworks))
@@ -162,8 +142,7 @@ class Checker:
         chosen = named((*(options.select or ()), *(options.extend_select or ())))
         Checker.families = frozenset({"", *chosen})
         extra = Checker.settings.extra | chosen
-        given = {"frameworks": packages, "follow": follow, "roots": roots, "torch": options.inplace_torch}
-        Checker.settings = replace(Checker.settings, extra=extra, tables=tables, **given)
+        Checker.settings = replace(Checker.settings, frameworks=packages, extra=extra, follow=follow, roots=roots)
 
     def run(self) -> Iterator[Report]:
         """Yield line, column from 0, text and type of every finding."""
@@ -272,28 +251,19 @@ def analysed(text: str, tree: ast.Module | None, filename: str) -> Result:
 def in_project(text: str, tree: ast.Module | None, filename: str) -> Result:
     """Analyse a file as a part of its project, or by itself. The text that is given wins over the one on disk."""
     settings = Checker.settings
-    path = os.path.abspath(filename)
-    others = program(settings) if settings.follow is not None and filename else None
-
-    def analysis() -> Result:
-        if others is None:
-            return analyze(text, tree, settings.frameworks, settings.extra)
-        return others.analyze(text, tree, path)
-
-    if Checker.cache is None or not filename:
-        return analysis()
-    project = others.modules.project if others is not None else None
-    return Checker.cache.result(text, path, str(settings), project, analysis)
+    if settings.follow is None or not filename:
+        return analyze(text, tree, settings.frameworks, settings.extra)
+    return program(settings).analyze(text, tree, os.path.abspath(filename))
 
 
-@functools.cache
+@cache
 def program(settings: Settings) -> Program:
     """The program that the files of this process are parts of."""
     project = Project(os.getcwd(), settings.roots, settings.follow or ())
     return Program(project, settings.frameworks, settings.extra)
 
 
-@functools.cache
+@cache
 def settle() -> None:
     """What was imported and loaded stays until flake8 ends: later collections need not go through it each time."""
     gc.freeze()

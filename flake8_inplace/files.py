@@ -37,7 +37,7 @@ WITH_VALUE = (
     *("select", "extend-select", "ignore", "extend-ignore", "per-file-ignores", "exclude", "extend-exclude"),
     *("filename", "config", "append-config", "stdin-display-name", "enable-extensions"),
     *("inplace-ops", "inplace-frameworks", "inplace-follow", "inplace-path", "inplace-report"),
-    *("inplace-torch", "inplace-cache"),
+    "inplace-torch",
 )
 FLAGS = ("isolated", "disable-noqa")
 

@@ -36,7 +36,6 @@ ORDER = [
     "verdicts",
     "readings",
     "analysis",
-    "cache",
     "checker",
     "fix",
     "report",

@@ -62,7 +62,6 @@ def parsed() -> argparse.ArgumentParser:
     add("--watch", action="store_true", help="lint again whenever a file changes, until Ctrl-C")
     add("--add-noqa", action="store_true", help="add a noqa comment to each line with a finding")
     add("--statistics", action="store_true", help="count the findings of each rule on standard error")
-    add("--no-cache", action="store_true", help="keep no results for the next run, and use none")
     add("--color", choices=("auto", "always", "never"), default="auto", help="default: auto, on a terminal only")
     add("--explain-imports", action="store_true", help="print what each import of the files came to, and lint nothing")
     add_files(parser)
@@ -90,8 +89,6 @@ def report(given: argparse.Namespace) -> int:
         given.paths = [path for path in changed if path.endswith((".py", ".ipynb")) and Path(path).is_file()]
         if not given.paths:
             return 0
-    if given.no_cache:
-        given.inplace_cache = "off"
     files, complete = begin(given)
     if given.explain_imports:
         show("".join(f"{row}\n" for path in files.paths() for row in explained(files, path)))

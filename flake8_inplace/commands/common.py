@@ -29,7 +29,6 @@ _HELP = {
     "inplace-follow": "which imports to follow: project, off, or names of packages",
     "inplace-path": "more folders that imports are looked for in",
     "inplace-report": "which findings: all, or certain, those that any backward runs into",
-    "inplace-cache": "the folder that results are kept in; default: .flake8_inplace_cache; off: none",
     "inplace-torch": "the release of PyTorch that the code runs with, such as 2.6",
     "isolated": "read no configuration",
     "disable-noqa": "report what a noqa comment silences, too",

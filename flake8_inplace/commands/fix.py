@@ -42,7 +42,6 @@ def main(arguments: Sequence[str]) -> int:
     """Show or write the fixes. 0: nothing is left to do, 1: something is, 2: not every file could be read."""
     try:
         given = parsed().parse_args([*configured(("jobs", "baseline")), *arguments])
-        given.inplace_cache = "off"  # the files change while they are read
         files, complete = begin(given)
         known = frozenset(read_baseline(given.baseline)) if given.baseline else frozenset[str]()
         paths = files.paths()

@@ -319,7 +319,7 @@ def examine(document: Document, waiting: Callable[[], bool]) -> list[Entry] | No
 
 def opened() -> Project:
     """Return the configuration of the folder that the editor works in. Raises UsageError."""
-    return project((*configured(()), "--inplace-cache=off", "--", "."))
+    return project((*configured(()), "--", "."))
 
 
 def override(path: str, text: str | None) -> None:

@@ -72,10 +72,6 @@ class Disk:
         if text is not None:
             self._texts[path] = text
 
-    @property
-    def has_overrides(self) -> bool:
-        return bool(self._texts)
-
     def is_file(self, path: str) -> bool:
         """Whether something other than a folder stands there. A symlink that leads nowhere does not count."""
         mode = self._mode(path)

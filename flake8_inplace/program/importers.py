@@ -47,7 +47,7 @@ class Index:
 def read_index(top: str) -> Index:
     """Read the import statements of all Python files below a folder. Hidden folders and environments are left out."""
     found = Index()
-    for path in python_files(top):
+    for path in _walk(top):
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
                 text = file.read(1_000_000)
@@ -61,7 +61,7 @@ def read_index(top: str) -> Index:
     return found
 
 
-def python_files(top: str) -> list[str]:
+def _walk(top: str) -> list[str]:
     """The Python files below a folder, folder by folder: those of a level before those of the next one.
 
     A folder of data with a million files must not keep a linter waiting.
@@ -83,12 +83,6 @@ def python_files(top: str) -> list[str]:
             deeper += [os.path.join(folder, name) for name in folders if name[0] != "." and name not in _SKIPPED]
         level = deeper
     return found
-
-
-def is_walked(folder: str, top: str) -> bool:
-    """Whether `python_files` of the folder ``top`` goes through another folder."""
-    parts = os.path.relpath(folder, top).split(os.sep) if folder != top else []
-    return not any(part[0] == "." or part in _SKIPPED for part in parts)
 
 
 def _listed(folder: str) -> tuple[list[str], list[str]]:

@@ -61,8 +61,6 @@ class Project:
         self._sources: OrderedDict[str, tuple[Stamp, Source]] = OrderedDict()
         self._answers: dict[_Question, tuple[Result, ...]] = {}
         self._shown: dict[str, frozenset[str] | None] = {}
-        self.refreshed = 0
-        """How often the disk was looked at anew."""
 
     def override(self, file: str, text: str | None) -> None:
         """Let the unsaved text of an editor stand for a file, which need not exist. None: the file on disk counts."""
@@ -75,12 +73,6 @@ class Project:
         self._roots.refresh()
         self._answers.clear()
         self._shown.clear()
-        self.refreshed += 1
-
-    def is_unsaved(self, file: str, text: str) -> bool:
-        """Whether a text is not that of its file on disk, or an unsaved text stands for any file."""
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-        return self._disk.has_overrides or self.text(file) != text
 
     def roots(self, file: str) -> tuple[Root, ...]:
         """Return the folders that absolute imports of a file are looked for in: see `Roots.roots`."""

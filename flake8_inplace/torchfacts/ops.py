@@ -7,7 +7,6 @@ so loading costs little more than parsing the JSON. The notation of the strings 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -134,16 +133,14 @@ def _library_of(name: str) -> dict[str, Any]:
     return library(package) if package in PACKAGES else {}
 
 
-def extend(path: str) -> str:
+def extend(path: str) -> None:
     """Take a table of the user's own operators and modules in, over what is known of the same names.
 
     Its format is that of `ops.json`: "format", and of "rows", "names" and "modules" what there is. Rows of other
-    releases of PyTorch than the selected one are left out. Returns the digest of the file. Raises FactsError, with one
-    line, where it cannot be read.
+    releases of PyTorch than the selected one are left out. Raises FactsError, with one line, where it cannot be read.
     """
     try:
-        content = Path(path).read_bytes()
-        data = json.loads(content)
+        data = json.loads(Path(path).read_bytes())
         unknown = set(data) - {"format", "rows", "names", "modules"}
         if data["format"] != FORMAT or unknown:
             raise FactsError(f"{path}: " + (f"unknown key {min(unknown)!r}" if unknown else f"not of format {FORMAT}"))
@@ -169,7 +166,6 @@ def extend(path: str) -> str:
     known["names"].update({name: places for name, places in names.items() if places})
     known["modules"].update({name: entry for name, entry in modules.items() if "op" in entry})
     lookup.cache_clear()
-    return hashlib.sha256(content).hexdigest()
 
 
 _MODULE = {"init": "", "defaults": {}, "parameters": "", "buffers": ""}
