@@ -18,11 +18,13 @@ from typing import TYPE_CHECKING
 from flake8.exceptions import ExecutionError
 from flake8.options.config import _find_config_file
 
-from . import __version__
+from . import __version__, stored
 from .analysis import Program, Result, analyze
+from .cache import Cache, may_hold
 from .finding import Finding, Place
 from .program.imports import Project
 from .program.scan import FRAMEWORKS
+from .program.sights import digest
 from .rules import RULES, UNREADABLE, named
 from .torchfacts import ops
 
@@ -42,6 +44,7 @@ class Settings:
     extra: frozenset[str] = frozenset()
     follow: tuple[str, ...] | None = ()  # installed packages to follow imports into; None to follow none at all
     roots: tuple[str, ...] = ()  # more folders that imports are looked for in
+    cache: str = ""  # the folder in which results are kept; none are without one
 
 
 class Checker:
@@ -115,6 +118,14 @@ class Checker:
             parse_from_config=True,
             help="the release of PyTorch that the code runs with, such as 2.6; the newest that is known by default",
         )
+        parser.add_option(
+            "--inplace-cache",
+            metavar="DIR",
+            default="",
+            parse_from_config=True,
+            normalize_paths=True,
+            help="a folder to keep results in, for the next run; by default, flake8 keeps none",
+        )
 
     @staticmethod
     def parse_options(options: argparse.Namespace) -> None:
@@ -132,6 +143,9 @@ class Checker:
         if options.inplace_report not in REPORTED:
             raise ExecutionError(f"inplace-report: {options.inplace_report!r} is neither 'all' nor 'certain'")
         Checker.only_certain = options.inplace_report == "certain"
+        kept = os.path.abspath(options.inplace_cache) if options.inplace_cache else ""
+        if kept and not may_hold(kept):
+            raise ExecutionError(f"inplace-cache: {options.inplace_cache} is no cache, and not empty")
         if Checker.alone and parent_process() is None and _is_configured_in_vain():
             said = "pyproject.toml: flake8 does not read [tool.flake8-inplace]; `flake8-inplace check` does"
             print(said, file=sys.stderr)
@@ -142,7 +156,9 @@ class Checker:
         chosen = named((*(options.select or ()), *(options.extend_select or ())))
         Checker.families = frozenset({"", *chosen})
         extra = Checker.settings.extra | chosen
-        Checker.settings = replace(Checker.settings, frameworks=packages, extra=extra, follow=follow, roots=roots)
+        Checker.settings = replace(
+            Checker.settings, frameworks=packages, extra=extra, follow=follow, roots=roots, cache=kept
+        )
 
     def run(self) -> Iterator[Report]:
         """Yield line, column from 0, text and type of every finding."""
@@ -251,16 +267,56 @@ def analysed(text: str, tree: ast.Module | None, filename: str) -> Result:
 def in_project(text: str, tree: ast.Module | None, filename: str) -> Result:
     """Analyse a file as a part of its project, or by itself. The text that is given wins over the one on disk."""
     settings = Checker.settings
-    if settings.follow is None or not filename:
-        return analyze(text, tree, settings.frameworks, settings.extra)
-    return program(settings).analyze(text, tree, os.path.abspath(filename))
+    path = os.path.abspath(filename) if filename and settings.follow is not None else ""
+    found = remembered(text, path)
+    if found is None:
+        if path:
+            found = program(settings).analyze(text, tree, path)
+        else:
+            found = analyze(text, tree, settings.frameworks, settings.extra)
+        if settings.cache and found.complete:
+            memory(settings).keep(question(text, path), stored.written(found))
+    return found
+
+
+def remembered(text: str, path: str) -> Result | None:
+    """What the cache says of a file. An unsaved text of another one is not what it knows."""
+    settings = Checker.settings
+    if not settings.cache or (path and program(settings).modules.project.is_unsaved()):
+        return None
+    try:
+        known = memory(settings).find(question(text, path))
+        return None if known is None else stored.read(known)
+    except (ValueError, LookupError, TypeError):  # nothing that we wrote
+        return None
+
+
+def question(text: str, path: str) -> str:
+    return f"{digest(text)} {path}"
+
+
+def program(settings: Settings) -> Program:
+    """The program that the files of this process are parts of."""
+    return _program(settings, ops.taken(), os.getcwd())
 
 
 @cache
-def program(settings: Settings) -> Program:
-    """The program that the files of this process are parts of."""
-    project = Project(os.getcwd(), settings.roots, settings.follow or ())
+def _program(settings: Settings, facts: tuple[str, ...], folder: str) -> Program:
+    sights = memory(settings).sights if settings.cache else None
+    project = Project(folder, settings.roots, settings.follow or (), sights=sights)
     return Program(project, settings.frameworks, settings.extra)
+
+
+def memory(settings: Settings) -> Cache:
+    """What earlier runs with the same settings found."""
+    return _memory(settings, ops.taken(), os.getcwd())
+
+
+@cache
+def _memory(settings: Settings, facts: tuple[str, ...], folder: str) -> Cache:
+    path = sys.path if settings.follow else []  # where installed packages are looked for
+    chosen = (sorted(settings.frameworks), sorted(settings.extra), settings.follow, settings.roots, path)
+    return Cache(settings.cache, stored.key(facts, folder, chosen))
 
 
 @cache

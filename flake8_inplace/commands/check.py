@@ -23,7 +23,20 @@ from ..rules import RULES, UNREADABLE
 from . import workers
 from .baseline import Baseline, gone, merged, read_baseline
 from .changed import concerns, read_diff
-from .common import add_files, add_jobs, begin, coloured, complain, count, flake8_arguments, read, reason, show, start
+from .common import (
+    add_files,
+    add_jobs,
+    add_no_cache,
+    begin,
+    coloured,
+    complain,
+    count,
+    flake8_arguments,
+    read,
+    reason,
+    show,
+    start,
+)
 from .common import write as write_file
 from .configuration import configured
 from .noqa import add_noqa
@@ -58,6 +71,7 @@ def parsed() -> argparse.ArgumentParser:
     add("--exit-zero", action="store_true", help="exit with status 0 even if something is found")
     add("--diff", metavar="FILE", help="report only what concerns the lines changed by this diff; - is standard input")
     add_jobs(parser)
+    add_no_cache(parser)
     add("--write-baseline", action="store_true", help="write the findings to the file of --baseline")
     add("--watch", action="store_true", help="lint again whenever a file changes, until Ctrl-C")
     add("--add-noqa", action="store_true", help="add a noqa comment to each line with a finding")
@@ -89,7 +103,7 @@ def report(given: argparse.Namespace) -> int:
         given.paths = [path for path in changed if path.endswith((".py", ".ipynb")) and Path(path).is_file()]
         if not given.paths:
             return 0
-    files, complete = begin(given)
+    files, complete = begin(given, caches=not given.no_cache)
     if given.explain_imports:
         show("".join(f"{row}\n" for path in files.paths() for row in explained(files, path)))
         return 0
@@ -191,7 +205,7 @@ def lint(files: Project, given: argparse.Namespace, run: Run) -> None:
         sources = [source for path in paths if (source := read(files, path)) is not None]
         run.complete = run.complete and len(sources) == len(paths)
         tasks = [task(source, fixes) for source in sources]
-        results = workers.each(examine, tasks, given.jobs, died, start, (flake8_arguments(given),))
+        results = workers.each(examine, tasks, given.jobs, died, start, (flake8_arguments(given), not given.no_cache))
         for source, examined in zip(sources, workers.progress(results, len(tasks)), strict=True):
             run.found += counted(files, source, examined)
             run.linted.add(relative_path(source.path))
