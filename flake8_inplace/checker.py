@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import ast
 import gc
+import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -21,7 +22,7 @@ from flake8.options.config import _find_config_file
 from . import __version__, stored
 from .analysis import Program, Result, analyze
 from .cache import Cache, may_hold
-from .finding import Finding, Place
+from .finding import Finding, Fix, Place
 from .program.imports import Project
 from .program.scan import FRAMEWORKS
 from .program.sights import digest
@@ -266,33 +267,55 @@ def analysed(text: str, tree: ast.Module | None, filename: str) -> Result:
 
 def in_project(text: str, tree: ast.Module | None, filename: str) -> Result:
     """Analyse a file as a part of its project, or by itself. The text that is given wins over the one on disk."""
-    settings = Checker.settings
-    path = os.path.abspath(filename) if filename and settings.follow is not None else ""
-    found = remembered(text, path)
+    settings, path = Checker.settings, path_of(filename)
+    found = remembered(text, filename)
     if found is None:
         if path:
             found = program(settings).analyze(text, tree, path)
         else:
             found = analyze(text, tree, settings.frameworks, settings.extra)
         if settings.cache and found.complete:
-            memory(settings).keep(question(text, path), stored.written(found))
+            memory(settings).keep(_question(text, path), stored.written(found))
     return found
 
 
-def remembered(text: str, path: str) -> Result | None:
-    """What the cache says of a file. An unsaved text of another one is not what it knows."""
-    settings = Checker.settings
+def path_of(filename: str) -> str:
+    """The path of a file whose imports are followed; nothing for one that is read by itself."""
+    return os.path.abspath(filename) if filename and Checker.settings.follow is not None else ""
+
+
+# What earlier runs found
+
+
+def remembered(text: str, filename: str) -> Result | None:
+    """What the cache says of a file. What hangs on an unsaved text of another one is not what it knows."""
+    settings, path = Checker.settings, path_of(filename)
     if not settings.cache or (path and program(settings).modules.project.is_unsaved()):
         return None
     try:
-        known = memory(settings).find(question(text, path))
+        known = memory(settings).find(_question(text, path))
         return None if known is None else stored.read(known)
     except (ValueError, LookupError, TypeError):  # nothing that we wrote
         return None
 
 
-def question(text: str, path: str) -> str:
-    return f"{digest(text)} {path}"
+def remembered_fixes(text: str, found: Sequence[Finding]) -> tuple[Fix | None, ...] | None:
+    """What the cache says is to be done about the findings in a text."""
+    try:
+        known = memory(Checker.settings).find(_question(text, "", found))
+        return None if known is None else stored.read_fixes(known)
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
+def keep_fixes(text: str, found: Sequence[Finding], fixes: Sequence[Fix | None]) -> None:
+    """Keep them for the next run, unless the text was not read to the end: another run may come further."""
+    if Checker.settings.cache and not any(finding.code == UNREADABLE.code for finding in found):
+        memory(Checker.settings).keep(_question(text, "", found), stored.written_fixes(fixes))
+
+
+def _question(text: str, path: str, found: Sequence[Finding] = ()) -> str:
+    return json.dumps([digest(text), path, *map(stored.written_finding, found)])
 
 
 def program(settings: Settings) -> Program:

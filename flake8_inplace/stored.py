@@ -13,7 +13,7 @@ from typing import Any
 
 from . import readings
 from .analysis import Result
-from .finding import Finding, Place, Related, Words
+from .finding import Edit, Finding, Fix, Place, Related, Words
 from .program.sights import digest
 
 
@@ -34,7 +34,7 @@ def _tool() -> list[str]:
 def written(result: Result) -> Any:
     """Return what JSON can hold of a result; `read` makes the result of it."""
     return {
-        "findings": [_finding(finding) for finding in result.findings],
+        "findings": [written_finding(finding) for finding in result.findings],
         "reveals": result.reveals,
         "readings": result.readings,
     }
@@ -49,7 +49,8 @@ def read(stored: Any) -> Result:
     )
 
 
-def _finding(finding: Finding) -> Any:
+def written_finding(finding: Finding) -> Any:
+    """As `written`, of one finding."""
     return [
         finding.code,
         _place(finding.place),
@@ -59,6 +60,28 @@ def _finding(finding: Finding) -> Any:
         _words(finding.others),
         finding.conditions,
     ]
+
+
+def written_fixes(fixes: Sequence[Fix | None]) -> Any:
+    """As `written`, of what to do about some findings."""
+    return [fix and [fix.title, fix.safe, [_edit(edit) for edit in fix.edits]] for fix in fixes]
+
+
+def read_fixes(stored: Any) -> tuple[Fix | None, ...]:
+    """As `read`."""
+    return tuple(each and _read_fix(*each) for each in stored)
+
+
+def _read_fix(title: Any, safe: Any, edits: Any) -> Fix:
+    return Fix(str(title), bool(safe), tuple(_read_edit(*edit) for edit in edits))
+
+
+def _edit(edit: Edit) -> Any:
+    return [_place(edit.start), _place(edit.end), edit.text]
+
+
+def _read_edit(start: Any, end: Any, text: Any) -> Edit:
+    return Edit(_read_place(start), _read_place(end), str(text))
 
 
 def _read_finding(stored: Any) -> Finding:
