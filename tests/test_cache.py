@@ -387,6 +387,8 @@ def test_an_answer_holds_as_long_as_what_was_seen_before_it(tmp_path: Path) -> N
     assert known() == [None, None, None]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # pytest-xdist has threads
 def test_a_fork_writes_a_journal_of_its_own(tmp_path: Path) -> None:
     """It holds what was seen before the fork as well."""
     parent = Cache(str(tmp_path / "kept"), "key")
