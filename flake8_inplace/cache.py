@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from .program.disk import content, has_compiled, kind_of, said_of
+from .program.disk import MAX_BYTES, content, has_compiled, kind_of, said_of
 from .program.importers import head, imports_digest, python_files
 from .program.sights import COMPILED, IMPORTS, KIND, TEXT, Sights, digest
 
@@ -141,8 +141,13 @@ class Looks:
     def _shows_imports(self, top: str, answer: list[list[str]]) -> bool:
         """Whether the Python files below a folder are the same ones, with the same import statements."""
         if top not in self._below:
-            heads = ((path, head(path)) for path in python_files(top))
-            self._below[top] = {path: digest(data) for path, data in heads if data is not None}
+            below = self._below[top] = {}
+            for path in python_files(top):
+                data = head(path)
+                if data is not None:
+                    below[path] = digest(data)
+                    if len(data) < MAX_BYTES:  # all of the file, so that its text is not read again
+                        self._seen.setdefault((TEXT, path), below[path])
         found = self._below[top]
         return list(found) == [path for path, _, _ in answer] and all(
             found[path] == whole or self._statements(path) == statements for path, whole, statements in answer

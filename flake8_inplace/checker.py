@@ -224,8 +224,7 @@ def beside_configuration(path: str, config: str | None) -> str:
 def check(plugin: Checker | Extension, families: frozenset[str]) -> Iterator[Report]:
     """The findings of one plugin in one file: those of its families. Rules that are on by default are of family ""."""
     found = findings("".join(plugin.lines), plugin.tree, plugin.filename)
-    if "libcst" in sys.modules:
-        settle()
+    settle("libcst" in sys.modules)
     for finding in found:
         if RULES[finding.code].family in families:
             yield finding.line, finding.column, f"{finding.code} {finding.text}", type(plugin)
@@ -343,8 +342,11 @@ def _memory(settings: Settings, facts: tuple[str, ...], folder: str) -> Cache:
 
 
 @cache
-def settle() -> None:
-    """What was imported and loaded stays until flake8 ends: later collections need not go through it each time."""
+def settle(analysed: bool) -> None:
+    """Take what is loaded out of garbage collection: once after the first file, once after the first analysis.
+
+    It stays until flake8 ends.
+    """
     gc.freeze()
 
 
