@@ -22,7 +22,7 @@ class Result:
 
     ``reveals`` are the states that calls of ``reveal(x)`` asked for, by line; ``problem`` says where and why a part of
     the file could not be read. ``readings`` say which functions were read, where the environment asks for that.
-    ``complete``: this file and those that import it were read to the end; else another run may come further.
+    ``complete``: this file and its importers were read to the end; if not, another run may get further.
     """
 
     findings: tuple[Finding, ...] = ()

@@ -1,9 +1,9 @@
-"""What earlier runs found, kept in a folder: JSON alone, which is read and never executed.
+"""Results of earlier runs, in a folder of JSON lines. Nothing in it is executed.
 
-A process that analyses writes one file, a journal. Each line holds what the process has newly seen of the disk, and
-one answer. An answer hangs on nothing but its question, the key of the journal, and what the process has seen up to
-there; so it holds for as long as the disk shows the same, line for line. What was looked for and was not there is seen
-as well, and so are the import statements of a whole project, which tell who imports a file.
+A process that analyses files appends to a file of its own, a journal. Each line holds what the process has newly seen
+of the disk, and then one answer. An answer depends only on its question, the key of the journal, and what the process
+had seen of the disk by then. So it holds as long as the disk still shows everything up to its line. That includes
+files that were looked for and missing, and the import statements of a project, which say who imports a file.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _CHECK = 32
 
 
 class Cache:
-    """The answers that hold now, and where new ones go.
+    """Finds the answers of earlier runs that still hold, and keeps new ones.
 
-    ``key`` stands for all that answers hang on besides their question and the disk: versions, facts, options.
-    A folder that cannot be read or written is an empty cache.
+    ``key`` stands for everything that an answer depends on besides its question and the disk: versions, facts, options.
+    A folder that cannot be read or written acts as an empty cache.
     """
 
     def __init__(self, folder: str, key: str) -> None:
@@ -117,7 +117,7 @@ class _Journal:
             whole = os.write(self._file, line) == len(line)
         except OSError:
             whole = False
-        if not whole:  # the disk is full, and what follows would hang on what is missing
+        if not whole:  # the disk is full: later lines would depend on the missing one
             os.close(self._file)
             self._file = None
         self._written = len(sights.order)
@@ -181,7 +181,7 @@ def _held(path: str, looks: Looks) -> dict[str, Any]:
                 held[entry["question"]] = entry["answer"]
         if held and time.time() - _changed(path) > DAY:
             os.utime(path)  # it is in use
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):  # whatever it is, we did not write it
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):  # not a journal of ours from here on
         return held
     return held
 

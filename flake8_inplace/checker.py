@@ -287,19 +287,19 @@ def path_of(filename: str) -> str:
 
 
 def remembered(text: str, filename: str) -> Result | None:
-    """What the cache says of a file. What hangs on an unsaved text of another one is not what it knows."""
+    """Return the cached result for a file, or None. Unsaved texts of other files make the cache useless."""
     settings, path = Checker.settings, path_of(filename)
     if not settings.cache or (path and program(settings).modules.project.is_unsaved()):
         return None
     try:
         known = memory(settings).find(_question(text, path))
         return None if known is None else stored.read(known)
-    except (ValueError, LookupError, TypeError):  # nothing that we wrote
+    except (ValueError, LookupError, TypeError):  # not written by us
         return None
 
 
 def remembered_fixes(text: str, found: Sequence[Finding]) -> tuple[Fix | None, ...] | None:
-    """What the cache says is to be done about the findings in a text."""
+    """Return the cached fixes of the findings in a text, or None."""
     try:
         known = memory(Checker.settings).find(_question(text, "", found))
         return None if known is None else stored.read_fixes(known)
@@ -308,7 +308,7 @@ def remembered_fixes(text: str, found: Sequence[Finding]) -> tuple[Fix | None, .
 
 
 def keep_fixes(text: str, found: Sequence[Finding], fixes: Sequence[Fix | None]) -> None:
-    """Keep them for the next run, unless the text was not read to the end: another run may come further."""
+    """Keep fixes for the next run, unless the text was not read to the end: another run may get further."""
     if Checker.settings.cache and not any(finding.code == UNREADABLE.code for finding in found):
         memory(Checker.settings).keep(_question(text, "", found), stored.written_fixes(fixes))
 
@@ -330,7 +330,7 @@ def _program(settings: Settings, facts: tuple[str, ...], folder: str) -> Program
 
 
 def memory(settings: Settings) -> Cache:
-    """What earlier runs with the same settings found."""
+    """Return the cache for these settings."""
     return _memory(settings, ops.taken(), os.getcwd())
 
 

@@ -1,4 +1,4 @@
-"""What was found, as JSON holds it, and the key of all that it hangs on besides the files of the project."""
+"""Results as JSON, and the key of a cache: everything that results depend on besides the files of the project."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .program.sights import digest
 
 
 def key(facts: Sequence[str], folder: str, options: Sequence[Any]) -> str:
-    """Return a text that stands for this linter, the facts in use, the folder that it runs in, and options."""
+    """Return a text that stands for this linter, the facts in use, the working directory and the options."""
     return json.dumps([_tool(), facts, folder, bool(os.environ.get(readings.VARIABLE)), options])
 
 
@@ -32,7 +32,7 @@ def _tool() -> list[str]:
 
 
 def written(result: Result) -> Any:
-    """Return what JSON can hold of a result; `read` makes the result of it."""
+    """Convert a result to what JSON can hold; `read` converts it back."""
     return {
         "findings": [written_finding(finding) for finding in result.findings],
         "reveals": result.reveals,
@@ -41,7 +41,7 @@ def written(result: Result) -> Any:
 
 
 def read(stored: Any) -> Result:
-    """Raises ValueError, LookupError or TypeError for what `written` did not write."""
+    """Convert it back. Raises ValueError, LookupError or TypeError for anything that `written` did not return."""
     return Result(
         tuple(_read_finding(each) for each in stored["findings"]),
         tuple((int(line), str(text)) for line, text in stored["reveals"]),

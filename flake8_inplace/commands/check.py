@@ -235,7 +235,7 @@ def counted(files: Project, source: Source, examined: Examined) -> list[Entry]:
 
 
 def remembered_of(task: Task) -> Examined | None:
-    """What the cache says of one text; None if it does not say all."""
+    """Return the cached findings and fixes of one text; None if any of them is missing."""
     if remembered(task.text, task.path) is None:
         return None
     found = tuple(findings(task.text, None, task.path))
