@@ -22,12 +22,14 @@ class Result:
 
     ``reveals`` are the states that calls of ``reveal(x)`` asked for, by line; ``problem`` says where and why a part of
     the file could not be read. ``readings`` say which functions were read, where the environment asks for that.
+    ``complete``: this file and its importers were read to the end; if not, another run may get further.
     """
 
     findings: tuple[Finding, ...] = ()
     reveals: tuple[tuple[int, str], ...] = ()
     problem: tuple[Place, str] | None = None
     readings: tuple[str, ...] = ()
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +64,14 @@ class Program:
             self.override(path, source)
         own = self._read(source, tree, path)
         found = list(own.findings.get(path, ()))
+        complete = own.problem is None
         for importer in self.modules.importers(path):
             places = {finding.place for finding in found}
-            shown = self._shown_by(importer).findings.get(path, ())
+            read = self._shown_by(importer)
+            shown = read.findings.get(path, ())
             found += [finding for finding in shown if finding.place not in places]
-        return Result(_in_order(found), own.reveals, own.problem, own.readings)
+            complete = complete and read.problem is None
+        return Result(_in_order(found), own.reveals, own.problem, own.readings, complete)
 
     def override(self, path: str, text: str | None) -> None:
         """Let an unsaved text stand for a file; None: the file on disk counts. What followed from the old is lost."""
@@ -83,9 +88,10 @@ class Program:
         source = project.source(path)
         try:
             return self._read(source.text, source.tree, path) if isinstance(source, Source) else _Read()
-        except Exception:
-            self._known[path] = (project.stamp(path), _Read())
-            return _Read()
+        except Exception as error:
+            nothing = _Read(problem=(Place(1, 0), repr(type(error))))
+            self._known[path] = (project.stamp(path), nothing)
+            return nothing
 
     def _read(self, source: str, tree: ast.Module, path: str) -> _Read:
         """Read a file from its entry points, once for each text that it has."""
@@ -114,7 +120,8 @@ def analyze(
     if not handles_tensors(source, tree, frameworks):
         return Result(readings=readings.nothing_read())
     read = _read(source, tree, extra, "", Outside(), None)
-    return Result(_in_order(read.findings.get("", ())), read.reveals, read.problem, read.readings)
+    findings = _in_order(read.findings.get("", ()))
+    return Result(findings, read.reveals, read.problem, read.readings, read.problem is None)
 
 
 def _parsed(source: str, tree: ast.Module | None) -> tuple[str, ast.Module]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import ast
 import gc
+import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -18,11 +19,13 @@ from typing import TYPE_CHECKING
 from flake8.exceptions import ExecutionError
 from flake8.options.config import _find_config_file
 
-from . import __version__
+from . import __version__, stored
 from .analysis import Program, Result, analyze
-from .finding import Finding, Place
+from .cache import Cache, may_hold
+from .finding import Finding, Fix, Place
 from .program.imports import Project
 from .program.scan import FRAMEWORKS
+from .program.sights import digest
 from .rules import RULES, UNREADABLE, named
 from .torchfacts import ops
 
@@ -42,6 +45,7 @@ class Settings:
     extra: frozenset[str] = frozenset()
     follow: tuple[str, ...] | None = ()  # installed packages to follow imports into; None to follow none at all
     roots: tuple[str, ...] = ()  # more folders that imports are looked for in
+    cache: str = ""  # the folder in which results are kept; none are without one
 
 
 class Checker:
@@ -115,6 +119,14 @@ class Checker:
             parse_from_config=True,
             help="the release of PyTorch that the code runs with, such as 2.6; the newest that is known by default",
         )
+        parser.add_option(
+            "--inplace-cache",
+            metavar="DIR",
+            default="",
+            parse_from_config=True,
+            normalize_paths=True,
+            help="a folder to keep results in, for the next run; by default, flake8 keeps none",
+        )
 
     @staticmethod
     def parse_options(options: argparse.Namespace) -> None:
@@ -132,6 +144,9 @@ class Checker:
         if options.inplace_report not in REPORTED:
             raise ExecutionError(f"inplace-report: {options.inplace_report!r} is neither 'all' nor 'certain'")
         Checker.only_certain = options.inplace_report == "certain"
+        kept = os.path.abspath(options.inplace_cache) if options.inplace_cache else ""
+        if kept and not may_hold(kept):
+            raise ExecutionError(f"inplace-cache: {options.inplace_cache} is no cache, and not empty")
         if Checker.alone and parent_process() is None and _is_configured_in_vain():
             said = "pyproject.toml: flake8 does not read [tool.flake8-inplace]; `flake8-inplace check` does"
             print(said, file=sys.stderr)
@@ -142,7 +157,9 @@ class Checker:
         chosen = named((*(options.select or ()), *(options.extend_select or ())))
         Checker.families = frozenset({"", *chosen})
         extra = Checker.settings.extra | chosen
-        Checker.settings = replace(Checker.settings, frameworks=packages, extra=extra, follow=follow, roots=roots)
+        Checker.settings = replace(
+            Checker.settings, frameworks=packages, extra=extra, follow=follow, roots=roots, cache=kept
+        )
 
     def run(self) -> Iterator[Report]:
         """Yield line, column from 0, text and type of every finding."""
@@ -207,8 +224,7 @@ def beside_configuration(path: str, config: str | None) -> str:
 def check(plugin: Checker | Extension, families: frozenset[str]) -> Iterator[Report]:
     """The findings of one plugin in one file: those of its families. Rules that are on by default are of family ""."""
     found = findings("".join(plugin.lines), plugin.tree, plugin.filename)
-    if "libcst" in sys.modules:
-        settle()
+    settle("libcst" in sys.modules)
     for finding in found:
         if RULES[finding.code].family in families:
             yield finding.line, finding.column, f"{finding.code} {finding.text}", type(plugin)
@@ -250,22 +266,87 @@ def analysed(text: str, tree: ast.Module | None, filename: str) -> Result:
 
 def in_project(text: str, tree: ast.Module | None, filename: str) -> Result:
     """Analyse a file as a part of its project, or by itself. The text that is given wins over the one on disk."""
-    settings = Checker.settings
-    if settings.follow is None or not filename:
-        return analyze(text, tree, settings.frameworks, settings.extra)
-    return program(settings).analyze(text, tree, os.path.abspath(filename))
+    settings, path = Checker.settings, path_of(filename)
+    found = remembered(text, filename)
+    if found is None:
+        if path:
+            found = program(settings).analyze(text, tree, path)
+        else:
+            found = analyze(text, tree, settings.frameworks, settings.extra)
+        if settings.cache and found.complete:
+            memory(settings).keep(_question(text, path), stored.written(found))
+    return found
+
+
+def path_of(filename: str) -> str:
+    """The path of a file whose imports are followed; nothing for one that is read by itself."""
+    return os.path.abspath(filename) if filename and Checker.settings.follow is not None else ""
+
+
+# What earlier runs found
+
+
+def remembered(text: str, filename: str) -> Result | None:
+    """Return the cached result for a file, or None. Unsaved texts of other files make the cache useless."""
+    settings, path = Checker.settings, path_of(filename)
+    if not settings.cache or (path and program(settings).modules.project.is_unsaved()):
+        return None
+    try:
+        known = memory(settings).find(_question(text, path))
+        return None if known is None else stored.read(known)
+    except (ValueError, LookupError, TypeError):  # not written by us
+        return None
+
+
+def remembered_fixes(text: str, found: Sequence[Finding]) -> tuple[Fix | None, ...] | None:
+    """Return the cached fixes of the findings in a text, or None."""
+    try:
+        known = memory(Checker.settings).find(_question(text, "", found))
+        return None if known is None else stored.read_fixes(known)
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
+def keep_fixes(text: str, found: Sequence[Finding], fixes: Sequence[Fix | None]) -> None:
+    """Keep fixes for the next run, unless the text was not read to the end: another run may get further."""
+    if Checker.settings.cache and not any(finding.code == UNREADABLE.code for finding in found):
+        memory(Checker.settings).keep(_question(text, "", found), stored.written_fixes(fixes))
+
+
+def _question(text: str, path: str, found: Sequence[Finding] = ()) -> str:
+    return json.dumps([digest(text), path, *map(stored.written_finding, found)])
+
+
+def program(settings: Settings) -> Program:
+    """The program that the files of this process are parts of."""
+    return _program(settings, ops.taken(), os.getcwd())
 
 
 @cache
-def program(settings: Settings) -> Program:
-    """The program that the files of this process are parts of."""
-    project = Project(os.getcwd(), settings.roots, settings.follow or ())
+def _program(settings: Settings, facts: tuple[str, ...], folder: str) -> Program:
+    sights = memory(settings).sights if settings.cache else None
+    project = Project(folder, settings.roots, settings.follow or (), sights=sights)
     return Program(project, settings.frameworks, settings.extra)
 
 
+def memory(settings: Settings) -> Cache:
+    """Return the cache for these settings."""
+    return _memory(settings, ops.taken(), os.getcwd())
+
+
 @cache
-def settle() -> None:
-    """What was imported and loaded stays until flake8 ends: later collections need not go through it each time."""
+def _memory(settings: Settings, facts: tuple[str, ...], folder: str) -> Cache:
+    path = sys.path if settings.follow else []  # where installed packages are looked for
+    chosen = (sorted(settings.frameworks), sorted(settings.extra), settings.follow, settings.roots, path)
+    return Cache(settings.cache, stored.key(facts, folder, chosen))
+
+
+@cache
+def settle(analysed: bool) -> None:
+    """Take what is loaded out of garbage collection: once after the first file, once after the first analysis.
+
+    It stays until flake8 ends.
+    """
     gc.freeze()
 
 

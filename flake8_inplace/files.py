@@ -29,6 +29,8 @@ from .finding import Finding, Place
 from .rules import FAMILIES, PREFIX, RULES, named
 
 NOTEBOOK = ".ipynb"
+CACHE = ".flake8_inplace_cache"
+"""The folder that the command keeps results in."""
 _SPACE = re.compile(r"[,\s]+")
 _CODE = re.compile(r"[A-Z]{1,3}[0-9]{0,3}")
 
@@ -37,7 +39,7 @@ WITH_VALUE = (
     *("select", "extend-select", "ignore", "extend-ignore", "per-file-ignores", "exclude", "extend-exclude"),
     *("filename", "config", "append-config", "stdin-display-name", "enable-extensions"),
     *("inplace-ops", "inplace-frameworks", "inplace-follow", "inplace-path", "inplace-report"),
-    "inplace-torch",
+    *("inplace-torch", "inplace-cache"),
 )
 FLAGS = ("isolated", "disable-noqa")
 
@@ -72,8 +74,11 @@ def split_lines(text: str) -> list[str]:
 class Project:
     """The files to lint, and which findings in them count."""
 
-    def __init__(self, arguments: Sequence[str]) -> None:
-        """Read flake8's configuration. ``arguments`` are those of flake8, paths included."""
+    def __init__(self, arguments: Sequence[str], caches: bool = False) -> None:
+        """Read flake8's configuration. ``arguments`` are those of flake8, paths included.
+
+        ``caches``: keep results for the next run, in the folder that the configuration names, or in ``CACHE``.
+        """
         Checker.alone, Checker.settings = False, Settings()
         try:
             _, self.options = parse_args(arguments)
@@ -84,7 +89,8 @@ class Project:
         # Run from a checkout, the plugin is not registered, and flake8 would not know that the prefix is wanted.
         self.options.extended_default_select = [*self.options.extended_default_select, PREFIX]
         families = named(self._words("select", "extend_select", "enable_extensions"))
-        Checker.settings = replace(Checker.settings, extra=Checker.settings.extra | families)
+        kept = (Checker.settings.cache or os.path.abspath(CACHE)) if caches else ""
+        Checker.settings = replace(Checker.settings, extra=Checker.settings.extra | families, cache=kept)
         ignored = self.options.extended_default_ignore or []
         self.options.extended_default_ignore = [word for word in ignored if FAMILIES.get(word) not in families]
         self._guides = StyleGuideManager(self.options, _Silent(self.options))

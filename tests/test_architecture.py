@@ -36,6 +36,8 @@ ORDER = [
     "verdicts",
     "readings",
     "analysis",
+    "cache",
+    "stored",
     "checker",
     "fix",
     "report",

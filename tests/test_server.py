@@ -5,12 +5,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("pygls", reason="pygls is not installed")
+
+from flake8_inplace.files import CACHE
 
 ROOT = Path(__file__).parent.parent
 HAZARD = """\
@@ -28,10 +31,10 @@ CLEAN = HAZARD.replace("h += 1", "h = h + 1")
 class Editor:
     """A client of one server."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *words: str) -> None:
         self.folder = folder
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-        command = [sys.executable, "-m", "flake8_inplace", "server"]
+        command = [sys.executable, "-m", "flake8_inplace", "server", *words]
         self.process = subprocess.Popen(
             command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -95,12 +98,20 @@ class Editor:
         return list(self.ask("textDocument/codeAction", params))
 
 
+@contextmanager
+def session(folder: Path, *words: str) -> Iterator[Editor]:
+    found = Editor(folder, *words)
+    try:
+        yield found
+    finally:
+        found.process.kill()
+        found.process.communicate()
+
+
 @pytest.fixture
 def editor(tmp_path: Path) -> Iterator[Editor]:
-    found = Editor(tmp_path)
-    yield found
-    found.process.kill()
-    found.process.communicate()
+    with session(tmp_path) as found:
+        yield found
 
 
 def edited(text: str, action: dict[str, Any]) -> str:
@@ -158,6 +169,39 @@ def test_an_unsaved_change_is_seen_by_the_files_that_import_it(editor: Editor, t
     assert {other["location"]["uri"] for other in found["relatedInformation"]} >= {editor.uri("helper.py")}
     editor.change("helper.py", helper.replace("add_", "add"), 2)
     assert editor.diagnostics("user.py") == []
+
+
+def test_what_was_found_is_kept_for_the_next_session(tmp_path: Path) -> None:
+    """Of what is saved; the texts of other documents that are not, count."""
+    helper = "import torch\n\n\ndef shift(x):\n    return x.add_(1)\n"
+    user = (
+        "import torch\n\nfrom helper import shift\n\n\ndef gate(w: torch.nn.Parameter):\n"
+        "    h = torch.sigmoid(w)\n    shift(h)\n    return h\n"
+    )
+    (tmp_path / "helper.py").write_text(helper)
+    (tmp_path / "user.py").write_text(user)
+    found = []
+    for _ in range(2):
+        with session(tmp_path) as editor:
+            editor.open("user.py", user)
+            found.append(editor.diagnostics("user.py"))
+        journals = {path: path.read_bytes() for path in (tmp_path / CACHE).glob("*.jsonl")}
+        assert len(journals) == 1
+    assert found[0] == found[1] != []
+    with session(tmp_path) as editor:
+        editor.open("helper.py", helper.replace("add_", "add"))
+        editor.open("user.py", user)
+        assert editor.diagnostics("user.py") == []
+    with session(tmp_path) as editor:
+        editor.open("user.py", user)
+        assert editor.diagnostics("user.py") == found[0]
+
+
+def test_no_cache(tmp_path: Path) -> None:
+    with session(tmp_path, "--no-cache") as editor:
+        editor.open("net.py", HAZARD)
+        assert len(editor.diagnostics("net.py")) == 1
+    assert not (tmp_path / CACHE).exists()
 
 
 def test_quick_fixes(editor: Editor) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 
-from ..checker import Checker, findings, program, unreadable
+from ..checker import Checker, findings, keep_fixes, program, remembered, remembered_fixes, unreadable
 from ..cli import INTERRUPTED, USAGE_ERROR
 from ..files import Project, Source, UsageError
 from ..finding import Finding, Fix, Place
@@ -23,10 +23,22 @@ from ..rules import RULES, UNREADABLE
 from . import workers
 from .baseline import Baseline, gone, merged, read_baseline
 from .changed import concerns, read_diff
-from .common import add_files, add_jobs, begin, coloured, complain, count, flake8_arguments, read, reason, show, start
+from .common import (
+    add_files,
+    add_jobs,
+    add_no_cache,
+    begin,
+    coloured,
+    complain,
+    count,
+    flake8_arguments,
+    read,
+    reason,
+    show,
+    start,
+)
 from .common import write as write_file
 from .configuration import configured
-from .noqa import add_noqa
 
 WITH_FIXES = frozenset({"text", "json", "sarif"})
 """Formats that show what to write instead."""
@@ -58,6 +70,7 @@ def parsed() -> argparse.ArgumentParser:
     add("--exit-zero", action="store_true", help="exit with status 0 even if something is found")
     add("--diff", metavar="FILE", help="report only what concerns the lines changed by this diff; - is standard input")
     add_jobs(parser)
+    add_no_cache(parser)
     add("--write-baseline", action="store_true", help="write the findings to the file of --baseline")
     add("--watch", action="store_true", help="lint again whenever a file changes, until Ctrl-C")
     add("--add-noqa", action="store_true", help="add a noqa comment to each line with a finding")
@@ -89,7 +102,7 @@ def report(given: argparse.Namespace) -> int:
         given.paths = [path for path in changed if path.endswith((".py", ".ipynb")) and Path(path).is_file()]
         if not given.paths:
             return 0
-    files, complete = begin(given)
+    files, complete = begin(given, caches=not given.no_cache)
     if given.explain_imports:
         show("".join(f"{row}\n" for path in files.paths() for row in explained(files, path)))
         return 0
@@ -102,6 +115,8 @@ def report(given: argparse.Namespace) -> int:
     if changed is not None:
         fresh = [entry for entry in fresh if concerns(entry, changed)]
     if given.add_noqa and not run.stopped:
+        from .noqa import add_noqa  # libcst, which a run that finds all in the cache does not need
+
         complain(f"added noqa comments to {count(add_noqa(files, fresh), 'line')}")
         return 0 if run.complete else USAGE_ERROR
     publish(given, fresh, run)
@@ -191,9 +206,12 @@ def lint(files: Project, given: argparse.Namespace, run: Run) -> None:
         sources = [source for path in paths if (source := read(files, path)) is not None]
         run.complete = run.complete and len(sources) == len(paths)
         tasks = [task(source, fixes) for source in sources]
-        results = workers.each(examine, tasks, given.jobs, died, start, (flake8_arguments(given),))
-        for source, examined in zip(sources, workers.progress(results, len(tasks)), strict=True):
-            run.found += counted(files, source, examined)
+        known = [remembered_of(task) for task in tasks]
+        rest = [task for task, examined in zip(tasks, known, strict=True) if examined is None]
+        results = workers.each(examine, rest, given.jobs, died, start, (flake8_arguments(given), not given.no_cache))
+        fresh = iter(workers.progress(results, len(rest)))
+        for source, examined in zip(sources, known, strict=True):
+            run.found += counted(files, source, examined if examined is not None else next(fresh))
             run.linted.add(relative_path(source.path))
     except KeyboardInterrupt:
         run.stopped = True
@@ -216,12 +234,25 @@ def counted(files: Project, source: Source, examined: Examined) -> list[Entry]:
     return entries(source.path, source.text, chosen, source.origins, repairs)
 
 
+def remembered_of(task: Task) -> Examined | None:
+    """Return the cached findings and fixes of one text; None if any of them is missing."""
+    if remembered(task.text, task.path) is None:
+        return None
+    found = tuple(findings(task.text, None, task.path))
+    if not found or not task.fixes:
+        return Examined(found, (None,) * len(found))
+    fixes = remembered_fixes(task.text, found)
+    return None if fixes is None else Examined(found, fixes)
+
+
 def examine(task: Task) -> Examined:
     """Analyse one text. Runs in a process of its own; what it takes and gives can be pickled."""
     found = tuple(findings(task.text, None, task.path))
-    if not found:
-        return Examined((), ())
-    return Examined(found, tuple(proposals(task.text, found)) if task.fixes else (None,) * len(found))
+    if not found or not task.fixes:
+        return Examined(found, (None,) * len(found))
+    fixes = tuple(proposals(task.text, found))
+    keep_fixes(task.text, found, fixes)
+    return Examined(found, fixes)
 
 
 def died(task: Task) -> Examined:

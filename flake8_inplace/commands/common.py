@@ -30,6 +30,7 @@ _HELP = {
     "inplace-path": "more folders that imports are looked for in",
     "inplace-report": "which findings: all, or certain, those that any backward runs into",
     "inplace-torch": "the release of PyTorch that the code runs with, such as 2.6",
+    "inplace-cache": "the folder to keep results in; default: .flake8_inplace_cache",
     "isolated": "read no configuration",
     "disable-noqa": "report what a noqa comment silences, too",
 }
@@ -66,19 +67,23 @@ def flake8_arguments(given: argparse.Namespace) -> tuple[str, ...]:
     return (*options, "--", *given.paths)
 
 
-def project(arguments: tuple[str, ...]) -> Project:
+def add_no_cache(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--no-cache", action="store_true", help="neither read nor keep results of other runs")
+
+
+def project(arguments: tuple[str, ...], caches: bool = False) -> Project:
     """The files that the command line and flake8's configuration name, once a process. Raises UsageError."""
-    return _project(arguments, os.getcwd())
+    return _project(arguments, caches, os.getcwd())
 
 
 @cache
-def _project(arguments: tuple[str, ...], folder: str) -> Project:
-    return Project(arguments)
+def _project(arguments: tuple[str, ...], caches: bool, folder: str) -> Project:
+    return Project(arguments, caches)
 
 
-def begin(given: argparse.Namespace) -> tuple[Project, bool]:
+def begin(given: argparse.Namespace, caches: bool = False) -> tuple[Project, bool]:
     """The files of a run, with warnings for what has no effect, and whether every folder can be read."""
-    files = project(flake8_arguments(given))
+    files = project(flake8_arguments(given), caches)
     for warning in files.warnings():
         complain(warning)
     unreadable = list(files.unreadable())
@@ -87,9 +92,9 @@ def begin(given: argparse.Namespace) -> tuple[Project, bool]:
     return files, not unreadable
 
 
-def start(arguments: tuple[str, ...]) -> None:
+def start(arguments: tuple[str, ...], caches: bool = False) -> None:
     """Prepare a process of its own: read the configuration, which not every system hands on."""
-    project(arguments)
+    project(arguments, caches)
 
 
 def read(files: Project, path: str) -> Source | None:

@@ -12,7 +12,7 @@ from ..files import WITH_VALUE, UsageError
 from .common import complain
 
 TABLE = "flake8-inplace"
-_PATHS = frozenset({"inplace-ops", "baseline", "config", "append-config"})
+_PATHS = frozenset({"inplace-ops", "baseline", "config", "append-config", "inplace-cache"})
 _OWN = ("format", "jobs", "baseline")
 KEYS = frozenset({*WITH_VALUE, *_OWN})
 

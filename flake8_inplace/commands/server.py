@@ -18,14 +18,14 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 
 from .. import __version__
-from ..checker import Checker, findings, program, unreadable
+from ..checker import Checker, findings, memory, program, unreadable
 from ..files import Project, Source, UsageError, cell_lines, joined
 from ..finding import Edit, Finding, Fix, Place
 from ..fix import Repair, mend
 from ..report import TOOL, Entry, Spot, entries
 from ..rule import PAGES
 from ..trace.budget import Cancelled, Waiting
-from .common import project
+from .common import add_no_cache, project
 from .configuration import configured
 from .noqa import commented
 
@@ -40,8 +40,9 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         "flake8-inplace server", description="Serve an editor by the language server protocol."
     )
-    parser.parse_args(arguments)
-    Service().server.start_io()
+    add_no_cache(parser)
+    given = parser.parse_args(arguments)
+    Service(caches=not given.no_cache).server.start_io()
     return 0
 
 
@@ -51,7 +52,8 @@ class Service:
     One thread analyses, one text after the other. A text that changes meanwhile cancels its analysis.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, caches: bool = True) -> None:
+        self.caches = caches
         cells = lsp.NotebookCellLanguage(language="python")
         notebooks = lsp.NotebookDocumentFilterWithCells(notebook="jupyter-notebook", cells=[cells])
         synchronized = lsp.NotebookDocumentSyncOptions(notebook_selector=[notebooks])
@@ -121,7 +123,7 @@ class Service:
         document = self.document(uri)
         waiting = partial(self.is_waited_for, uri, token)
         try:
-            found = await self.in_worker(partial(examine, document, waiting))
+            found = await self.in_worker(partial(examine, document, waiting, self.caches))
         except UsageError as error:
             self.server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Error, str(error)))
             return
@@ -204,7 +206,7 @@ class Service:
         return [action for diagnostic in asked for action in self.quick_fixes(uri, document, diagnostic, offers)]
 
     async def fix_all(self, uri: str, source: Source) -> list[lsp.CodeAction]:
-        after = await self.in_worker(partial(all_fixed, source))
+        after = await self.in_worker(partial(all_fixed, source, self.caches))
         if after == source.text:
             return []
         begin, end = lsp.Position(line=0, character=0), lsp.Position(line=len(source.lines), character=0)
@@ -298,12 +300,12 @@ def path_of(uri: str) -> str:
 # In the worker
 
 
-def examine(document: Document, waiting: Callable[[], bool]) -> list[Entry] | None:
+def examine(document: Document, waiting: Callable[[], bool], caches: bool) -> list[Entry] | None:
     """Return what counts in a text, which stands for its file; None if nobody waits for that any more."""
     Waiting.over = staticmethod(lambda: not waiting())  # type: ignore[method-assign]
     source = document.source
     try:
-        files = opened()
+        files = opened(caches)
         if document.cells:
             found = [*(unreadable(place, why) for place, why in source.problems), *findings(source.text)]
         else:
@@ -317,14 +319,16 @@ def examine(document: Document, waiting: Callable[[], bool]) -> list[Entry] | No
         Waiting.over = staticmethod(lambda: False)  # type: ignore[method-assign]
 
 
-def opened() -> Project:
+def opened(caches: bool) -> Project:
     """Return the configuration of the folder that the editor works in. Raises UsageError."""
-    return project((*configured(()), "--", "."))
+    return project((*configured(()), "--", "."), caches)
 
 
 def override(path: str, text: str | None) -> None:
     """Let the text of the editor stand for a file."""
     Checker.latest = None
+    if Checker.settings.cache:
+        memory(Checker.settings).look_again()
     if Checker.settings.follow is not None:
         program(Checker.settings).override(path, text)
 
@@ -339,9 +343,9 @@ def proposed(text: str) -> dict[tuple[str, int], list[Fix]]:
     return found
 
 
-def all_fixed(source: Source) -> str:
+def all_fixed(source: Source, caches: bool) -> str:
     """Return a text with all safe fixes made."""
-    files = opened()
+    files = opened(caches)
 
     def wanted(text: str, found: Sequence[Finding]) -> list[bool]:
         return files.counts(replace(source, text=text), found)

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
+from .sights import COMPILED, KIND, TEXT, Sights, digest
+
 MAX_BYTES = 1_000_000
 """Larger files are data or generated code. They are not read."""
 _ATTEMPTS = 3
@@ -52,9 +54,13 @@ class Unknown:
 
 
 class Disk:
-    """Remembers what stands where until `refresh`, so that one run sees one state of the disk."""
+    """Remembers what stands where until `refresh`, so that one run sees one state of the disk.
 
-    def __init__(self) -> None:
+    ``sights`` take down what it answered, for a cache.
+    """
+
+    def __init__(self, sights: Sights | None = None) -> None:
+        self.sights = sights
         self._texts: dict[str, str] = {}
         self._modes: dict[str, int] = {}
         self._stamps: dict[str, Stamp] = {}
@@ -71,6 +77,11 @@ class Disk:
         self._texts.pop(path, None)
         if text is not None:
             self._texts[path] = text
+            self._note(TEXT, path, digest(text))
+
+    def is_unsaved(self) -> bool:
+        """Whether any text is another than the file on disk has."""
+        return any(digest(text) != said_of(content(path)) for path, text in self._texts.items())
 
     def is_file(self, path: str) -> bool:
         """Whether something other than a folder stands there. A symlink that leads nowhere does not count."""
@@ -92,10 +103,9 @@ class Disk:
         """Return the text of a file, decoded as Python does."""
         if path in self._texts:
             return self._texts[path]
-        try:
-            data = _bytes(path)
-        except (OSError, ValueError):
-            return Unknown(Reason.UNREADABLE, path)
+        data = content(path)
+        if self.sights is not None:
+            self.sights.note(TEXT, path, said_of(data))
         if isinstance(data, Reason):
             return Unknown(data, path)
         try:
@@ -107,12 +117,8 @@ class Disk:
     def has_compiled(self, folder: str, name: str) -> bool:
         """Whether a folder has a module of this name that is not Python text. Lists the folder: ask last."""
         if (folder, name) not in self._compiled:
-            try:
-                names = os.listdir(folder)
-            except OSError:
-                names = []
-            found = any(each.startswith(f"{name}.") and each.endswith((".so", ".pyd")) for each in names)
-            self._compiled[folder, name] = found
+            found = self._compiled[folder, name] = has_compiled(folder, name)
+            self._note(COMPILED, os.path.join(folder, name), found)
         return self._compiled[folder, name]
 
     def _mode(self, path: str) -> int:
@@ -126,7 +132,46 @@ class Disk:
                 mode = found.st_mode
                 self._stamps[path] = (found.st_mtime_ns, found.st_size)
             self._modes[path] = mode
+            self._note(KIND, path, _kind(mode))
         return mode
+
+    def _note(self, question: str, path: str, answer: object) -> None:
+        if self.sights is not None:
+            self.sights.note(question, path, answer)
+
+
+def kind_of(path: str) -> int:
+    """What stands there: 0: nothing, 1: a file, 2: a folder."""
+    try:
+        return _kind(os.stat(path).st_mode)
+    except (OSError, ValueError):
+        return 0
+
+
+def _kind(mode: int) -> int:
+    return 2 if stat.S_ISDIR(mode) else int(mode != 0)
+
+
+def has_compiled(folder: str, name: str) -> bool:
+    """Whether a folder has a module of this name that is not Python text."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return False
+    return any(each.startswith(f"{name}.") and each.endswith((".so", ".pyd")) for each in names)
+
+
+def content(path: str) -> bytes | Reason:
+    """Return the bytes of a file, or why it is not read."""
+    try:
+        return _bytes(path)
+    except (OSError, ValueError):
+        return Reason.UNREADABLE
+
+
+def said_of(data: bytes | Reason) -> str:
+    """Return what tells such an answer from others."""
+    return data.name if isinstance(data, Reason) else digest(data)
 
 
 def _bytes(path: str) -> bytes | Reason:

@@ -6,10 +6,14 @@ import os
 import re
 from dataclasses import dataclass, field
 
+from .sights import digest
+
 MAX_FILES = 20_000
 """How many files of a project are looked through at most."""
 MAX_ENTRIES = 200_000
 """How many names of files and folders of a project are looked at."""
+_MAX_BYTES = 1_000_000
+"""How much of a file is read."""
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t][^\n]*?[ \t.]import\b|import\b)(?:[^\n(\\]|\\\n)*(?:\([^)]*\))?", re.MULTILINE
 )
@@ -28,6 +32,7 @@ class Index:
     files: dict[str, list[str]] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     statements: dict[str, list[str]] = field(default_factory=dict)  # the import statements of each file
+    sight: list[tuple[str, str, str]] = field(default_factory=list)  # each file with digests of it and of them
 
     def with_word(self, word: str) -> list[str]:
         return self.files.get(word, [])
@@ -47,21 +52,46 @@ class Index:
 def read_index(top: str) -> Index:
     """Read the import statements of all Python files below a folder. Hidden folders and environments are left out."""
     found = Index()
-    for path in _walk(top):
-        try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                text = file.read(1_000_000)
-        except OSError:
+    for path in python_files(top):
+        data = head(path)
+        if data is None:
             continue
+        text = _decoded(data)
         found.sizes[path] = len(text)
-        statements = [*_IMPORT.findall(text), *(f"import {name}" for name in _LITERAL.findall(text))]
-        found.statements[path] = statements
+        found.statements[path] = statements = _statements(text)
+        found.sight.append((path, digest(data), _told(statements)))
         for word in sorted({word for statement in statements for word in _WORD.findall(statement)}):
             found.files.setdefault(word, []).append(path)
     return found
 
 
-def _walk(top: str) -> list[str]:
+def head(path: str) -> bytes | None:
+    """Return what is read of a file for its import statements; None if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(_MAX_BYTES)
+    except OSError:
+        return None
+
+
+def imports_digest(data: bytes) -> str:
+    """What tells the import statements of such a text from others."""
+    return _told(_statements(_decoded(data)))
+
+
+def _told(statements: list[str]) -> str:
+    return digest("\0".join(statements))
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _statements(text: str) -> list[str]:
+    return [*_IMPORT.findall(text), *(f"import {name}" for name in _LITERAL.findall(text))]
+
+
+def python_files(top: str) -> list[str]:
     """The Python files below a folder, folder by folder: those of a level before those of the next one.
 
     A folder of data with a million files must not keep a linter waiting.

@@ -13,6 +13,7 @@ from . import exports
 from .disk import Disk, Reason, Stamp, Unknown
 from .exports import Definition, Entry, Exports, Import, Star, imported
 from .roots import External, Module, Root, Roots
+from .sights import Sights
 
 __all__ = ["Definition", "Exports", "External", "Import", "Module", "Project", "Reason", "Unknown", "imported"]
 
@@ -50,12 +51,19 @@ class Project:
     ``folder`` is the one that flake8 runs in, ``extra`` the option `inplace-path`, ``follow`` the names of installed
     packages to read as well, which are looked for in ``path`` (default: `sys.path`). Answers depend on these, on the
     disk and on the importing file alone. They are remembered until `refresh`; a module is read again if it changed.
+    ``sights`` take down all that was seen of the disk, for a cache.
     """
 
     def __init__(
-        self, folder: str, extra: Sequence[str] = (), follow: Iterable[str] = (), path: Sequence[str] | None = None
+        self,
+        folder: str,
+        extra: Sequence[str] = (),
+        follow: Iterable[str] = (),
+        path: Sequence[str] | None = None,
+        sights: Sights | None = None,
     ) -> None:
-        self._disk = Disk()
+        self.sights = sights
+        self._disk = Disk(sights)
         self._roots = Roots(self._disk, folder, extra, follow, path)
         self._exports: dict[str, tuple[Stamp, Exports | Unknown]] = {}
         self._sources: OrderedDict[str, tuple[Stamp, Source]] = OrderedDict()
@@ -66,6 +74,10 @@ class Project:
         """Let the unsaved text of an editor stand for a file, which need not exist. None: the file on disk counts."""
         self._disk.override(self._roots.absolute(file), text)
         self.refresh()
+
+    def is_unsaved(self) -> bool:
+        """Whether an unsaved text is another than the file on disk has."""
+        return self._disk.is_unsaved()
 
     def refresh(self) -> None:
         """Look at the disk anew. Modules are only read again if they changed."""

@@ -19,6 +19,7 @@ from .pieces import Row, Scan
 from .reach import NOWAY, Flow, Ways
 from .roots import RESERVED
 from .scan import Outline, borrowed, brings, imports
+from .sights import IMPORTS
 from .units import Triggers
 
 MAX_KEPT = 100_000
@@ -102,6 +103,7 @@ class Modules:
             for importer in level:
                 size += index.sizes[importer]
                 if size > MAX_IMPORTERS:
+                    self.project.text(importer)  # the answer hangs on it: a cache has to know
                     return list(found)
                 found[importer] = None
         return list(found)
@@ -118,7 +120,9 @@ class Modules:
     def _index(self, path: str) -> Index:
         top = self.project.top(path)
         if top not in self._indices:
-            self._indices[top] = read_index(top)
+            found = self._indices[top] = read_index(top)
+            if self.project.sights is not None:
+                self.project.sights.note(IMPORTS, top, found.sight)
         return self._indices[top]
 
     def _has_tensors(self, path: str) -> bool:

@@ -25,6 +25,9 @@ OVERWRITING = frozenset({"liger_cross_entropy", "LigerCrossEntropyLoss"})
 """Names in these tables of what overwrites an argument behind the version counter."""
 
 
+_TAKEN: list[str] = []
+
+
 class FactsError(ValueError):
     """The table of facts is missing or unreadable; the installation is damaged."""
 
@@ -162,6 +165,7 @@ def extend(path: str) -> None:
         raise FactsError(f"{path}: not a table of operators: {error}") from error
     except (AttributeError, LookupError, TypeError) as error:
         raise FactsError(f"{path}: not a table of operators") from error
+    _TAKEN.append(json.dumps(data))
     known["rows"] += [bare for bare, _ in rows]
     known["names"].update({name: places for name, places in names.items() if places})
     known["modules"].update({name: entry for name, entry in modules.items() if "op" in entry})
@@ -195,6 +199,7 @@ def select(release: str) -> None:
     """
     known = table()
     known["release"] = release_of(release)
+    _TAKEN.append(release)
     for name, rows in known["older"].items():
         held = [bare for bare, during in map(split_row, rows) if known["release"] in during]
         module, _, form = name.partition("(")
@@ -221,6 +226,11 @@ def _valid(op: Op, row: str) -> None:
     kinds = {out.kind for out in op.outs} - {"fresh", "same", "view", "views", "expand", "maybe", "detached", "unsafe"}
     if wrong := sorted((spoken - params) | kinds):
         raise ValueError(f"{wrong[0]!r} in {row!r}")
+
+
+def taken() -> tuple[str, ...]:
+    """What was done to the shipped table, in order: tables of the user's own, releases that were selected."""
+    return tuple(_TAKEN)
 
 
 def torch_version() -> str:

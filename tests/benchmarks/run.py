@@ -40,9 +40,10 @@ class Variant:
 
     python: str
     hidden: str
+    options: tuple[str, ...] = ()
 
     def command(self, *arguments: str) -> list[str]:
-        return [self.python, "-c", LAUNCH, self.hidden, "--isolated", *arguments]
+        return [self.python, "-c", LAUNCH, self.hidden, "--isolated", *self.options, *arguments]
 
 
 @dataclass(frozen=True)
@@ -53,15 +54,20 @@ class Cost:
     megabytes: float
 
 
-def variants(torchfix: str | None) -> dict[str, Variant]:
-    """What is compared, by its name; each is asked whether it has the plugins that it should have."""
+def variants(torchfix: str | None, warm: str | None = None) -> dict[str, Variant]:
+    """What is compared, by its name; each is asked whether it has the plugins that it should have.
+
+    ``warm`` is the folder of a cache, which the run that is not counted fills.
+    """
     found = {"plain": Variant(sys.executable, "flake8-inplace"), "with plugin": Variant(sys.executable, "nothing")}
+    if warm:
+        found["with plugin, warm"] = Variant(sys.executable, "nothing", (f"--inplace-cache={warm}",))
     if torchfix:
         found["with TorchFix"] = Variant(torchfix, "flake8-inplace")
     for name, variant in found.items():
         command = variant.command("--version")
         plugins = subprocess.run(command, capture_output=True, text=True, check=True).stdout.lower()
-        assert ("flake8-inplace" in plugins, "torchfix" in plugins) == (name == "with plugin", name == "with TorchFix")
+        assert ("flake8-inplace" in plugins, "torchfix" in plugins) == ("with plugin" in name, name == "with TorchFix")
     return found
 
 
@@ -133,6 +139,7 @@ def main(arguments: list[str] | None = None) -> None:
         metavar="PYTHON",
         help=f"compare with {TORCHFIX} too, of this Python; without one, an environment is made for it",
     )
+    parser.add_argument("--warm", action="store_true", help="measure the plugin with a warm cache too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as name:
@@ -140,9 +147,10 @@ def main(arguments: list[str] | None = None) -> None:
         if not folder.is_dir():
             folder = unpacked(options.target, scratch)
         torchfix = environment_of_torchfix(scratch / "torchfix") if options.torchfix == "make" else options.torchfix
+        warm = str(scratch / "cache") if options.warm else None
         files = sorted(folder.rglob("*.py"))
         lines = sum(len(path.read_bytes().splitlines()) for path in files)
-        costs = measure(folder, variants(torchfix), options.rounds, options.jobs)
+        costs = measure(folder, variants(torchfix, warm), options.rounds, options.jobs)
     figures = {
         "target": options.target,
         "files": len(files),
