@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("pygls", reason="pygls is not installed")
-
 from flake8_inplace.files import CACHE
+
+pytest.importorskip("pygls", reason="pygls is not installed")
 
 ROOT = Path(__file__).parent.parent
 HAZARD = """\
