@@ -47,6 +47,16 @@ def integrations(session: nox.Session) -> None:
 
 
 @nox.session
+def compiled(session: nox.Session) -> None:
+    """The package as mypyc compiles it, which needs a C compiler: the same tests, and the same findings as without."""
+    session.install(".[test]")
+    site = session.create_tmp()
+    session.install("--no-deps", "--target", site, ".", env={"FLAKE8_INPLACE_COMPILE": "1"})
+    found = {"PYTHONPATH": site, "FLAKE8_INPLACE_COMPILED": site}
+    session.run("python", "-m", "pytest", "-n", "auto", *session.posargs, env=found)
+
+
+@nox.session
 def docs(session: nox.Session) -> None:
     """The site, without a warning."""
     session.install(".[docs]")

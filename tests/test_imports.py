@@ -519,7 +519,7 @@ BAD = {
     "syntax": (b"def f(:", Reason.SYNTAX),
     "deep": (b"x = " + b"(" * 5000 + b")" * 5000, Reason.SYNTAX),
     "deeper": (b"x = " + b"-" * 200_000 + b"1", Reason.TOO_DEEP),
-    "deep test": (b"if " + b"not " * 2_000 + b"x: f = 1", Reason.TOO_DEEP),
+    "deep test": (b"if " + b"not " * 20_000 + b"x: f = 1", Reason.TOO_DEEP),
     "binary": (b"\x7fELF\0\0\xff\xfe", Reason.NOT_TEXT),
     "null": (b"f = 1\0", Reason.NOT_TEXT),
     "encoding": (b"f = '\xff'", Reason.NOT_TEXT),

@@ -23,7 +23,7 @@ import flake8_inplace.interpreter.schedule  # noqa: F401 - with it, every module
 from flake8_inplace.analysis import analyze
 from flake8_inplace.heap import join
 from flake8_inplace.heap.autograd import graph
-from flake8_inplace.heap.state import Declared, State, Table, moments, variables
+from flake8_inplace.heap.state import DECLARATIONS, Declared, State, Table, moments, variables
 from flake8_inplace.heap.values import (
     ALWAYS,
     Attributes,
@@ -43,6 +43,11 @@ from flake8_inplace.heap.values import (
     Value,
 )
 from flake8_inplace.interpreter import dispatch, flow, functions, loops
+
+pytestmark = pytest.mark.skipif(
+    not str(join.__file__).endswith(".py"),
+    reason="puts stand-ins in place of values and functions, which native code does not take; the source is the same",
+)
 
 SYMBOLS = [Unknown(scalar=True) for _ in range(2)]  # no more than four paths: a choice forgets options beyond `CHOICES`
 World = dict[Unknown, bool]
@@ -230,7 +235,7 @@ def means(law: Law, entry: Any) -> list[Any]:
 
 
 def test_every_table_has_a_law() -> None:
-    assert set(DECLARED.values()) == set(Declared.all)
+    assert set(DECLARED.values()) == set(DECLARATIONS)
     assert DECLARED.keys() == {name for name, law in LAWS.items() if law.table is None}
 
 

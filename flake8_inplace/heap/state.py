@@ -46,12 +46,14 @@ class Declared(Generic[K, V]):
     Write it at the top of a module. `State.__getitem__` returns the table.
     """
 
-    all: list[Declared[Any, Any]] = []  # noqa: RUF012 - all declarations
-
     def __init__(self, join: Callable[[Options[V]], V]) -> None:
         self.join = join
-        self.index = len(Declared.all)
-        Declared.all.append(self)
+        self.index = len(DECLARATIONS)
+        DECLARATIONS.append(self)
+
+
+DECLARATIONS: Final[list[Declared[Any, Any]]] = []
+"""All declarations, in the order of their indices."""
 
 
 class Mutable(Protocol[S_co]):
@@ -149,7 +151,7 @@ class State:
         self.path: Table[Unknown, bool] = Table(_no_join, path)
         self.modes: Table[str, Any] = Table(_join_modes, None, _mode_at_first)
         self.journal: list[tuple[Table[Any, Any], Hashable, Any]] = []
-        self._tables: list[Table[Any, Any]] = [Table(declared.join) for declared in Declared.all]
+        self._tables: list[Table[Any, Any]] = [Table(declared.join) for declared in DECLARATIONS]
         self._guard: Guard | None = None
 
     def __getitem__(self, declared: Declared[K, V]) -> Table[K, V]:
@@ -221,7 +223,8 @@ class State:
         if not undone:
             return
         del self.journal[mark:]
-        for where, key, old in reversed(undone):
+        undone.reverse()
+        for where, key, old in undone:
             if old is _MISSING:
                 where.pop(key, None)
             else:

@@ -53,7 +53,7 @@ def _always(body: cst.BaseSuite) -> Iterator[cst.CSTNode]:
 def _rebind(statement: cst.CSTNode, roots: _Roots) -> None:
     """A statement binds variables anew."""
     if isinstance(statement, cst.BaseCompoundStatement):
-        for name in frozenset(wording.mentioned(statement)) & roots.keys():
+        for name in frozenset(wording.mentioned(statement)).intersection(roots):
             if _binds(statement, name):
                 del roots[name]
     elif isinstance(statement, cst.Assign):

@@ -149,7 +149,7 @@ def _has_method(cls: Value, name: str) -> bool:
     return modelled and is_module(cls)
 
 
-MODULES = (MODULE, "torch.nn.ModuleList", "torch.nn.ModuleDict")
+MODULES: tuple[str, str, str] = (MODULE, "torch.nn.ModuleList", "torch.nn.ModuleDict")
 """The classes whose methods modules have: these are the ones that a model is registered for."""
 
 

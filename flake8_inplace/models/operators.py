@@ -107,7 +107,8 @@ def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
     if op.name in ("eq", "ne") and _whole_number(bound.get("other", NONE)):
         for tensor in operands.get("self", ()):
             hold_whole_numbers(m, tensor)
-    for name in operands if op.name.strip("_").removeprefix("bitwise_") in _BITWISE else _INDICES & operands.keys():
+    bitwise = op.name.strip("_").removeprefix("bitwise_") in _BITWISE
+    for name in operands if bitwise else _INDICES.intersection(operands):
         for tensor in operands[name]:
             hold_whole_numbers(m, tensor)
     grads = {name: max(map(m.grad, tensors), default=Grad.NO) for name, tensors in operands.items()}

@@ -102,7 +102,7 @@ def _into(m: Trace, op: facts.Op, out: Value, result: Value, bound: Bindings, si
     for target in targets:
         target = m.promote(target)
         if isinstance(target, Tensor):
-            if m.grad_mode and Grad.YES in (m.grad(target), *(m.grad(t) for t in tensors_in(m, result))):
+            if m.grad_mode and any(m.grad(t) is Grad.YES for t in [target, *tensors_in(m, result)]):
                 m.refuse("out grad", site, depth=depth_of(m, target), other=target.place)
             elif not into(m, op, target, bound, site):
                 events.write(m, target.storage, "out", site)

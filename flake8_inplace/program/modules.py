@@ -177,7 +177,7 @@ class Modules:
         for _, path, name in targets:
             known = self.project.exports(path) if name is None else None
             if isinstance(known, Exports):
-                found |= mentions & known.names.keys()
+                found |= mentions.intersection(known.names)
         return found
 
     def _targets(self, tree: ast.Module, path: str) -> Iterator[tuple[str, str, str | None]]:
@@ -192,7 +192,7 @@ class Modules:
             yield from _files(variable, results)
         known = self.project.exports(path) if stars else None
         if isinstance(known, Exports):
-            for name in sorted(_looked_up(tree) - known.names.keys()):
+            for name in sorted(_looked_up(tree).difference(known.names)):
                 yield from _files(name, self.project.find(name, path))
 
     def _of(self, targets: list[tuple[str, str, str | None]]) -> Ways:

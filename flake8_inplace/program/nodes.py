@@ -27,10 +27,6 @@ class Builder(Protocol):
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, **fields: Any) -> cst.FunctionDef: ...
 
 
-class UnknownSyntax(SyntaxError):
-    """A syntax of Python that is not known here."""
-
-
 def parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """What a node is made of, as its ``children``, which libcst finds by making the node anew."""
     for name in _fields(type(node)):
@@ -77,7 +73,8 @@ _SILENT = frozenset({"lpar", "rpar", "lbracket", "rbracket", "comma", "dot", "eq
 
 @cache
 def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
-    return tuple(field.name for field in dataclasses.fields(kind) if field.name not in _SILENT | _spaces(kind).keys())
+    silent = _SILENT.union(_spaces(kind))
+    return tuple(field.name for field in dataclasses.fields(kind) if field.name not in silent)
 
 
 def has(node: cst.CSTNode, *kinds: type[cst.CSTNode]) -> bool:

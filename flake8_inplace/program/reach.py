@@ -47,8 +47,8 @@ class Flow:
     def ways(self, outside: Ways) -> Ways:
         """Return the names of the file that may overwrite something, where ``outside`` are names from other files."""
         found = [self.own]
-        found += [self.runs[name] for name in outside.runs & self.runs.keys()]
-        found += [self.makes[name] for name in outside.makes & self.makes.keys()]
+        found += [self.runs[name] for name in outside.runs.intersection(self.runs)]
+        found += [self.makes[name] for name in outside.makes.intersection(self.makes)]
         runs, makes = (frozenset[str]().union(*each) for each in ((w.runs for w in found), (w.makes for w in found)))
         return Ways(runs, makes)
 

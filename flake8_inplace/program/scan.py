@@ -172,7 +172,7 @@ def _registers(
         if isinstance(statement, (ast.Assign, ast.AnnAssign)):
             variables |= bound
     for statement in body:
-        roots = _decorators(statement) & units.keys()
+        roots = _decorators(statement).intersection(units)
         mentioned = (unit.mentions for root in roots for unit in units[root])
         yield frozenset(variables & roots.union(*mentioned)) if roots else frozenset()
 

@@ -1,9 +1,9 @@
-"""A dataclass that is frozen to the type checker, and plain as it runs."""
+"""Dataclasses that are frozen to the type checker and plain as they run, and the fields of compiled ones."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import Field, dataclass, fields, make_dataclass
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as sealed
@@ -14,4 +14,9 @@ else:
         return dataclass(slots=slots, eq=eq, unsafe_hash=eq)
 
 
-__all__ = ["sealed"]  # so that the type checker lets others import it from here
+def fields_named(*names: str) -> dict[str, Field[Any]]:
+    """The fields of a compiled class, which ``dataclasses.replace`` asks for: see ``setup.py``."""
+    return {field.name: field for field in fields(make_dataclass("Named", names))}
+
+
+__all__ = ["fields_named", "sealed"]  # so that the type checker lets others import it from here

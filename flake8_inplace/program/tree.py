@@ -17,7 +17,7 @@ import libcst as cst
 
 from ..finding import Place
 from .makers import MAKERS
-from .nodes import UnknownSyntax, build
+from .nodes import build
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 
@@ -36,10 +36,10 @@ class Tree:
         self._tokens: dict[cst.CSTNode, ast.AST] = {}
 
     def make(self, node: ast.AST) -> Any:
-        """The node of libcst for one of ``ast``. Raises UnknownSyntax."""
+        """The node of libcst for one of ``ast``. Raises SyntaxError if there is none."""
         maker = MAKERS.get(type(node))
         if maker is None:
-            raise UnknownSyntax(f"{type(node).__name__} is not known")
+            raise SyntaxError(f"{type(node).__name__} is not known")
         made = maker(self, node)
         self.origins[made] = node
         return made

@@ -179,7 +179,7 @@ _FORMS = frozenset({"op", "inplace", "indices"})
 
 def _held(entry: dict[str, Any], release: Release) -> dict[str, Any]:
     """An entry of "modules" without the rows of other releases."""
-    rows = {form: _own(entry[form]) for form in _FORMS & entry.keys()}
+    rows = {form: _own(entry[form]) for form in _FORMS.intersection(entry)}
     rest = {key: value for key, value in entry.items() if key not in rows}
     return rest | {form: bare for form, (bare, during) in rows.items() if release in during}
 

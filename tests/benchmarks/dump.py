@@ -4,6 +4,8 @@
     python tests/benchmarks/dump.py after.txt /path/to/timm /path/to/monai -j 4    # with the other version
     python tests/benchmarks/dump.py --compare before.txt after.txt
 
+`--follow` follows imports, as flake8 does; without it, each file is read by itself.
+
 A line is `path:line:col code message`, sorted by place. Paths start with the name of the tree. Prints the number of
 files and findings. A file that Python cannot parse is skipped; a line on standard error names it. `--compare` prints
 the lines that are gone (`-`) and new (`+`), and exits with 1 if there are any.
@@ -17,6 +19,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from flake8_inplace.checker import findings
@@ -32,7 +35,7 @@ def files(trees: list[Path]) -> Iterator[tuple[Path, str]]:
             yield path, path.relative_to(root.parent).as_posix()
 
 
-def examined(path: Path, name: str) -> tuple[list[Row], str]:
+def examined(path: Path, name: str, follow: bool = False) -> tuple[list[Row], str]:
     """The findings in one file, or none and the reason why Python cannot parse it. Runs in a process of its own."""
     try:
         with tokenize.open(path) as file:
@@ -42,11 +45,11 @@ def examined(path: Path, name: str) -> tuple[list[Row], str]:
             tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
         return [], f"{name}: skipped: {type(error).__name__}: {error}"
-    found = findings(text, tree)
+    found = findings(text, tree, str(path) if follow else "")
     return [(name, f.line, f.column + 1, f"{f.code} {' '.join(f.message.split())}") for f in found], ""
 
 
-def dump(out: Path, trees: list[Path], jobs: int) -> None:
+def dump(out: Path, trees: list[Path], jobs: int, follow: bool = False) -> None:
     """Write the findings in the trees to a file."""
     missing = [str(tree) for tree in trees if not tree.exists()]
     if missing:
@@ -55,7 +58,9 @@ def dump(out: Path, trees: list[Path], jobs: int) -> None:
     rows: list[Row] = []
     skipped = 0
     with ProcessPoolExecutor(jobs) as pool:
-        for found, problem in pool.map(examined, *zip(*every, strict=True), chunksize=4) if every else ():
+        for found, problem in (
+            pool.map(partial(examined, follow=follow), *zip(*every, strict=True), chunksize=4) if every else ()
+        ):
             rows += found
             if problem:
                 skipped += 1
@@ -86,13 +91,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("out", nargs="?", type=Path, metavar="OUT", help="the file to write")
     parser.add_argument("trees", nargs="*", type=Path, metavar="TREE", help="folders or files to read")
     parser.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="processes; default: 1")
+    parser.add_argument("--follow", action="store_true", help="follow imports into the other files of a project")
     parser.add_argument("--compare", nargs=2, type=Path, metavar=("OLD", "NEW"), help="compare two dumps")
     given = parser.parse_args(arguments)
     if given.compare:
         return compare(*given.compare)
     if not given.trees:
         parser.error("OUT and at least one TREE are needed, or --compare OLD NEW")
-    dump(given.out, given.trees, given.jobs)
+    dump(given.out, given.trees, given.jobs, given.follow)
     return 0
 
 

@@ -1,7 +1,8 @@
-"""What the plugin adds to flake8: seconds, and memory.
+"""What the plugin adds to flake8: processor seconds, and memory.
 
     python tests/benchmarks/run.py timm==1.0.31        # downloads and unpacks the wheel; imports nothing of it
     python tests/benchmarks/run.py path/to/folder --torchfix --json figures.json
+    python tests/benchmarks/run.py path/to/folder --compiled SITE --warm --check --scale
 
 Plain flake8 is the same installation with this plugin's distribution hidden from flake8's search for plugins, so that
 nothing of it is loaded. TorchFix pins an old libcst, so it is run by a Python of its own, with the same flake8. All
@@ -36,62 +37,87 @@ TORCHFIX = "torchfix==0.7.0"
 
 @dataclass(frozen=True)
 class Variant:
-    """One flake8: the Python that runs it, and the distribution that it is not to see."""
+    """One program that is measured: its command, to which the folder is added, and where its package is."""
 
-    python: str
-    hidden: str
-    options: tuple[str, ...] = ()
+    command: tuple[str, ...]
+    site: str = ""
 
-    def command(self, *arguments: str) -> list[str]:
-        return [self.python, "-c", LAUNCH, self.hidden, "--isolated", *self.options, *arguments]
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "PYTHONPATH": self.site} if self.site else dict(os.environ)
+
+
+def flake8(python: str, hidden: str, *options: str, site: str = "") -> Variant:
+    """A flake8 that does not see one distribution."""
+    return Variant((python, "-c", LAUNCH, hidden, "--isolated", "--exit-zero", "-qq", *options), site)
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one run: seconds from start to end, and the most memory of any of its processes."""
+    """Of one run: processor seconds, seconds from start to end, and the most memory of any of its processes in MiB."""
 
     seconds: float
+    elapsed: float
     megabytes: float
 
 
-def variants(torchfix: str | None, warm: str | None = None) -> dict[str, Variant]:
-    """What is compared, by its name; each is asked whether it has the plugins that it should have.
-
-    ``warm`` is the folder of a cache, which the run that is not counted fills.
-    """
-    found = {"plain": Variant(sys.executable, "flake8-inplace"), "with plugin": Variant(sys.executable, "nothing")}
-    if warm:
-        found["with plugin, warm"] = Variant(sys.executable, "nothing", (f"--inplace-cache={warm}",))
+def variants(options: argparse.Namespace, torchfix: str | None, scratch: Path) -> dict[str, Variant]:
+    """What is compared, by its name. What has a warm cache fills it in the run that is not counted."""
+    python, jobs, site = sys.executable, f"--jobs={options.jobs}", options.compiled and str(options.compiled.resolve())
+    found = {"plain": flake8(python, "flake8-inplace", jobs), "with plugin": flake8(python, "nothing", jobs)}
+    if site:
+        found["with plugin, compiled"] = flake8(python, "nothing", jobs, site=site)
+    if options.warm:
+        found["with plugin, warm"] = flake8(python, "nothing", jobs, f"--inplace-cache={scratch / 'cache'}")
     if torchfix:
-        found["with TorchFix"] = Variant(torchfix, "flake8-inplace")
+        found["with TorchFix"] = flake8(torchfix, "flake8-inplace", jobs)
     for name, variant in found.items():
-        command = variant.command("--version")
-        plugins = subprocess.run(command, capture_output=True, text=True, check=True).stdout.lower()
+        asked = subprocess.run(
+            [*variant.command, "--version"], capture_output=True, text=True, check=True, env=variant.environment()
+        )
+        plugins = asked.stdout.lower()
         assert ("flake8-inplace" in plugins, "torchfix" in plugins) == ("with plugin" in name, name == "with TorchFix")
+    if options.check:
+        check = (python, "-m", "flake8_inplace", "check", "--exit-zero", "--quiet")
+        for count in (1, 2):
+            command = (*check, f"--jobs={count}")
+            found[f"check, {count} job(s)"] = Variant((*command, "--no-cache"))
+            if site:
+                found[f"check, {count} job(s), compiled"] = Variant((*command, "--no-cache"), site)
+        found["check, warm"] = Variant((*check, "--jobs=1"))
+    if options.scale:
+        found["pyflakes"] = Variant((python, "-m", "pyflakes"))
+        found["ruff"] = Variant((python, "-m", "ruff", "check", "--isolated", "--no-cache", "--exit-zero", "--quiet"))
     return found
 
 
-def measure(folder: Path, compared: dict[str, Variant], rounds: int, jobs: int) -> dict[str, Cost]:
-    """The median of the seconds and of the memory of each variant over a folder."""
+def measure(folder: Path, compared: dict[str, Variant], rounds: int, scratch: Path) -> dict[str, Cost]:
+    """The median of the figures of each variant over a folder. They run in ``scratch``, where a cache may be put."""
     costs: dict[str, list[Cost]] = {name: [] for name in compared}
     for _ in range(-1, rounds):
         for name, variant in compared.items():
-            costs[name].append(timed(variant.command("--exit-zero", "-qq", f"--jobs={jobs}", str(folder))))
+            costs[name].append(timed([*variant.command, str(folder.resolve())], variant.environment(), scratch))
     return {
-        name: Cost(median(cost.seconds for cost in of), median(cost.megabytes for cost in of))
+        name: Cost(
+            median(cost.seconds for cost in of),
+            median(cost.elapsed for cost in of),
+            median(cost.megabytes for cost in of),
+        )
         for name, (_, *of) in costs.items()
     }
 
 
-def timed(command: list[str]) -> Cost:
+def timed(command: list[str], environment: dict[str, str], folder: Path) -> Cost:
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, cwd=folder
+    )
     _, status, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
+    elapsed = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)  # so that it is not waited for again
-    if process.returncode:
+    if process.returncode not in (0, 1):  # pyflakes says by 1 that it found something
         raise subprocess.CalledProcessError(process.returncode, command)
-    return Cost(seconds, usage.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10))
+    megabytes = usage.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+    return Cost(usage.ru_utime + usage.ru_stime, elapsed, megabytes)
 
 
 def unpacked(requirement: str, into: Path) -> Path:
@@ -117,12 +143,13 @@ def environment_of_torchfix(into: Path) -> str:
 def text(figures: dict[str, object], costs: dict[str, Cost], lines: int) -> str:
     plain = costs["plain"]
     rows = ["{target}: {files} files, {lines} lines; median of {rounds}, {jobs} job(s)".format(**figures)]
-    rows += [f"{'flake8':20} {'seconds':>8} {'added':>7} {'of plain':>9} {'lines/s':>8} {'MiB':>6} {'of plain':>9}"]
+    header = ("seconds", "added", "of plain", "elapsed", "lines/s", "MiB", "of plain")
+    rows.append(" ".join([f"{'flake8':26}", *(f"{name:>8}" for name in header)]))
     for name, cost in costs.items():
         added = cost.seconds - plain.seconds
         rows.append(
-            f"{name:20} {cost.seconds:8.2f} {added:7.2f} {added / plain.seconds:9.3f} {lines / cost.seconds:8.0f}"
-            f" {cost.megabytes:6.0f} {cost.megabytes / plain.megabytes:9.2f}"
+            f"{name:26} {cost.seconds:8.2f} {added:8.2f} {added / plain.seconds:8.3f} {cost.elapsed:8.2f}"
+            f" {lines / cost.seconds:8.0f} {cost.megabytes:8.0f} {cost.megabytes / plain.megabytes:8.2f}"
         )
     return "\n".join(rows)
 
@@ -140,6 +167,9 @@ def main(arguments: list[str] | None = None) -> None:
         help=f"compare with {TORCHFIX} too, of this Python; without one, an environment is made for it",
     )
     parser.add_argument("--warm", action="store_true", help="measure the plugin with a warm cache too")
+    parser.add_argument("--compiled", type=Path, metavar="FOLDER", help="where the compiled package was installed to")
+    parser.add_argument("--check", action="store_true", help="measure `flake8-inplace check` too, cold and warm")
+    parser.add_argument("--scale", action="store_true", help="measure pyflakes and ruff too, if they are installed")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as name:
@@ -147,10 +177,9 @@ def main(arguments: list[str] | None = None) -> None:
         if not folder.is_dir():
             folder = unpacked(options.target, scratch)
         torchfix = environment_of_torchfix(scratch / "torchfix") if options.torchfix == "make" else options.torchfix
-        warm = str(scratch / "cache") if options.warm else None
         files = sorted(folder.rglob("*.py"))
         lines = sum(len(path.read_bytes().splitlines()) for path in files)
-        costs = measure(folder, variants(torchfix, warm), options.rounds, options.jobs)
+        costs = measure(folder, variants(options, torchfix, scratch), options.rounds, scratch)
     figures = {
         "target": options.target,
         "files": len(files),

@@ -13,14 +13,16 @@ def test_run(tmp_path: Path) -> None:
     (tmp_path / "net.py").write_text("import torch\n\nh = torch.ones(3)\nh += 1\n")
     figures = tmp_path / "figures.json"
     command = [sys.executable, str(BENCHMARKS / "run.py"), "--rounds=1", f"--json={figures}", str(tmp_path)]
+    command += ["--warm", "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     first, header, *rows = done.stdout.splitlines()
     assert first.endswith("1 files, 4 lines; median of 1, 1 job(s)")
-    assert header.split() == ["flake8", "seconds", "added", "of", "plain", "lines/s", "MiB", "of", "plain"]
+    assert header.split() == "flake8 seconds added of plain elapsed lines/s MiB of plain".split()
     costs = json.loads(figures.read_text())["costs"]
-    assert list(costs) == ["plain", "with plugin"]
+    kept = ["check, 1 job(s)", "check, 2 job(s)", "check, warm"]
+    assert list(costs) == ["plain", "with plugin", "with plugin, warm", *kept]
     for row, (name, cost) in zip(rows, costs.items(), strict=True):
-        assert re.fullmatch(rf"{name} +{cost['seconds']:.2f} .* {cost['megabytes']:.0f} +\d\.\d\d", row)
+        assert re.fullmatch(rf"{re.escape(name)} +{cost['seconds']:.2f} .* {cost['megabytes']:.0f} +\d\.\d\d", row)
         assert cost["seconds"] > 0
         assert 10 < cost["megabytes"] < 1000
 
