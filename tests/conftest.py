@@ -1,4 +1,4 @@
-"""`--device`: where the programs of the documentation run."""
+"""`--device`: where the programs of the documentation run; and which build is tested."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from flake8_inplace.heap import state
+
 if TYPE_CHECKING:
     import torch
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--device", default="cpu", help="run the programs of the documentation on it: cpu, cuda, ...")
+
+
+def pytest_report_header() -> str:
+    return f"flake8-inplace: {state.__file__}"
 
 
 @pytest.fixture(scope="session")

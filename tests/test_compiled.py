@@ -1,6 +1,7 @@
 """The build that mypyc compiles: what it writes out for dataclasses, and that it finds what the pure one finds."""
 
 import dataclasses
+import importlib.util
 import os
 import subprocess
 import sys
@@ -11,8 +12,11 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
-import setup as build  # noqa: E402 - the file `setup.py`
+_spec = importlib.util.spec_from_file_location("setup", ROOT / "setup.py")
+assert _spec is not None and _spec.loader is not None
+build = importlib.util.module_from_spec(_spec)
+sys.modules["setup"] = build  # where its dataclass looks for its annotations
+_spec.loader.exec_module(build)
 
 SITE = os.environ.get("FLAKE8_INPLACE_COMPILED", "")
 """The folder that the compiled package was installed to, by ``pip install --target``."""
