@@ -196,6 +196,8 @@ def _condition(need: Need, site: Site, files: Files) -> str:
         return f"if {name} requires grad" if name else "if an argument requires grad"
     if need.site is None:
         return "on some paths"
+    if need.kind == "same":
+        return f"if `{code(need.site, need.site.expression)}` makes no copy"
     test = need.site.expression
     text = test.name.value if isinstance(test, cst.Param) else code(need.site, test)
     if len(text) <= LONGEST:

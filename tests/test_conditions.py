@@ -121,6 +121,12 @@ def test_cuda() -> None:
     assert found == ("on CUDA",)
 
 
+def test_contiguous_makes_no_copy() -> None:
+    program = "def f(x: torch.Tensor):\n    old = x\n    h = x.contiguous()\n    h -= h.mean()\n    return old + h\n"
+    [found] = conditions(program)
+    assert found == ("if `x.contiguous()` makes no copy",)
+
+
 def test_outputs() -> None:
     source = HEAD + ARM
     found = entries("net.py", source, analyze(source).findings)

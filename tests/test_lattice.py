@@ -212,6 +212,7 @@ LAWS = {
     "GRAD_TESTS": Law(st.frozensets(st.sampled_from(SYMBOLS))),
     "BATCHED": Law(st.booleans()),
     "MODULES": Law(st.booleans()),
+    "OPTIMIZERS": Law(st.booleans()),
     "UNREAD": Law(agreed),
     "PENDING": Law(log(EVENTS), unordered),
     "SECOND_BACKWARD": Law(log(EVENTS), unordered),

@@ -10,6 +10,7 @@ from operator import or_
 from ..program.units import Triggers
 from . import (
     arguments,
+    contained,
     custom,
     data,
     discarded,
@@ -24,7 +25,7 @@ from . import (
     style,
 )
 
-_ = origins  # imported for its listeners, which log the writes
+_ = contained, origins  # imported for their listeners: the reads of elements, and the log of writes
 CHECKERS = (saved, refused, overlap, data, stale, arguments, discarded, itself, snapshots, replay, custom, style)
 TRIGGERS = reduce(or_, (getattr(checker, "TRIGGERS", Triggers()) for checker in CHECKERS))
 """What makes a function worth reading for any checker."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..heap.values import NONE, Array, Dict, List, Object, Source, Unknown, Value, View
+from ..heap.values import NONE, Array, Dict, List, Object, Source, Tensor, Unknown, Value, View
 from ..rule import Rule
 from ..trace import events
-from ..trace.log import RETURNED, WRITES, Change, direct_tensors, given_tensors, since
+from ..trace.log import RETURNED, WRITES, Change, Overwrite, direct_tensors, given_tensors, since
 from ..trace.trace import Trace
 
 RULES = (
@@ -60,7 +60,8 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
         changes, back = {event.change for event in writes}, (storage.hidden or storage) in returned
         converted = Change.CONVERTED in changes <= {Change.CONVERTED, Change.SHIFTED}
         for event in writes:
-            if (back or converted) and not event.filled:
+            aside = event.form == "augmented" and _is_by_alias(m, event, tensor, born)
+            if ((back or converted) and not event.filled) or aside:
                 m.state.set(m.state[RETURNED], event, tensor)
             if back and storage not in direct:
                 m.state.set(m.state[RETURNED], (Change.OTHER, event), tensor)
@@ -72,21 +73,23 @@ def _note_overwritten_by_alias(m: Trace, args: Sequence[Value], born: int) -> No
     """Note the arguments that a call as a statement overwrites through a detached alias, such as ``v = x.detach()``.
 
     A call used as a statement may intend to change its argument, but not through such an alias, which it takes for a
-    copy. Parameters are left out: they are updated like this on purpose.
+    copy.
     """
     for tensor in [found for arg in args for found in direct_tensors(m, arg)] if m.state[WRITES] else ():
-        state = m.cell(tensor)
-        for event in since(m, tensor, born) if state.node is not None or not state.grad else ():
-            by, inner = event.tensor, event.frames[-1]
-            named = bool(event.name) and m.see(inner.vars.get(event.name, NONE)) is by
-            if (
-                named
-                and by.time > born
-                and by.cell is not tensor.cell
-                and by.view is tensor.view
-                and event.change is not Change.OTHER
-            ):
+        for event in since(m, tensor, born):
+            if event.change is not Change.OTHER and _is_by_alias(m, event, tensor, born):
                 m.state.set(m.state[RETURNED], event, tensor)
+
+
+def _is_by_alias(m: Trace, event: Overwrite, tensor: Tensor, born: int) -> bool:
+    """Whether a call overwrote an argument by a variable for its ``detach()``, made in the call.
+
+    Parameters are left out: they are updated like this on purpose.
+    """
+    state, by, inner = m.cell(tensor), event.tensor, event.frames[-1]
+    named = bool(event.name) and m.see(inner.vars.get(event.name, NONE)) is by
+    apart = by.time > born and by.cell is not tensor.cell and by.view is tensor.view
+    return named and apart and (state.node is not None or not state.grad)
 
 
 @events.announce.listen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..heap.autograd import graph
 from ..heap.state import Declared, same_or_none
-from ..heap.values import UNCERTAIN, Grad, Source, Storage, Tensor, Value, View, is_number
+from ..heap.values import UNCERTAIN, Grad, Storage, Tensor, Value, View, is_number
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
@@ -12,7 +12,7 @@ from ..torchfacts.ops import OVERWRITING
 from ..trace import events
 from ..trace.log import STORED, WRITES, Written, since
 from ..trace.trace import Trace
-from .snapshots import updates_of
+from .snapshots import may_be_copy, updates_of
 
 RULES = (
     Rule(
@@ -48,8 +48,6 @@ _SCALING = frozenset({"mul", "div"})
 _MIXING = frozenset({"add", "sub", "lerp"})
 _COMPARING = _MIXING | frozenset("rsub eq ne equal allclose isclose array_equal dist mse_loss l1_loss".split())
 """Operators that ask how two tensors differ, or mix them."""
-DEVICES = frozenset({"cuda", "device", "to", "mps", "xpu", "map_location"})
-"""Names in a file whose tensors may be on another device than the CPU."""
 _FRAGILE = (View.MULTI_OUTPUT, View.BACKWARD_HOOK)
 """Views that may not be used after their base was overwritten."""
 
@@ -102,12 +100,9 @@ def on_compare(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> Non
     """
     if op not in _COMPARING:
         return
-    from ..program.wording import are_products
-
-    products = are_products(site.expression) if op in _MIXING else (False, False)
-    both = [_unscaled(m, tensor) if made else tensor for tensor, made in zip((one, other), products, strict=True)]
+    both = without_factors(m, op, one, other, site)
     memory = {tensor.storage.hidden or tensor.storage for tensor in both}
-    if len(memory) > 1 or any(tensor.view is not View.NONE or _may_be_copy(m, tensor) for tensor in both):
+    if len(memory) > 1 or any(tensor.view is not View.NONE or may_be_copy(m, tensor) for tensor in both):
         return
     begin, end = sorted(tensor.time for tensor in both)
     if begin == 0:  # the parameter itself, as it is now
@@ -117,11 +112,12 @@ def on_compare(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> Non
             m.refuse("read", update.site)
 
 
-def _may_be_copy(m: Trace, tensor: Tensor) -> bool:
-    """Whether a tensor may be a copy of what it was made of. ``cpu()`` makes none if the file knows no other device."""
-    if tensor.origin is Source.MAYBE_ALIAS and not tensor.storage.numpy:
-        return m.text.file.mentions(DEVICES)
-    return tensor.origin in UNCERTAIN
+def without_factors(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> list[Tensor]:
+    """Return what two operands were multiplied from in the same expression: ``x`` and ``y`` of ``x - 0.9 * y``."""
+    from ..program.wording import are_products
+
+    products = are_products(site.expression) if op in _MIXING else (False, False)
+    return [_unscaled(m, tensor) if made else tensor for tensor, made in zip((one, other), products, strict=True)]
 
 
 def _unscaled(m: Trace, tensor: Tensor) -> Tensor:

@@ -47,11 +47,11 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
     return event.form != "inplace" or not bound or name in bound
 
 
-def writes_to_attribute(site: Site) -> bool:
-    """Return whether the text of a write names an attribute: ``self.h[0] = 0``."""
-    from ..program.wording import writes_to_attribute
+def attribute_written(site: Site) -> str:
+    """Return the attribute in the text of a write, such as ``h`` in ``self.h[0] = 0``, or an empty string."""
+    from ..program.wording import written_attribute
 
-    return writes_to_attribute(site.expression)
+    return written_attribute(site.expression)
 
 
 def says_in_place(name: str) -> bool:

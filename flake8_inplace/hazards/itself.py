@@ -14,6 +14,7 @@ from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import ATTRIBUTE_WRITERS, RETURNED, Overwrite, direct_tensors, since
 from ..trace.trace import Trace
+from .data import without_factors
 from .snapshots import Update, updates_of
 
 # Training overwrites gradients and running statistics without a write in the text.
@@ -36,6 +37,7 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     A variable or attribute tells when it took the tensor. What is taken out of containers at the same place, such as
     ``zip(model.parameters(), kept)``, doesn't, and counts only for parameters and gradients.
     """
+    one, other = without_factors(m, op, one, other, site)
     memory = one.storage.hidden or one.storage
     if memory is not (other.storage.hidden or other.storage) or op in _COUNTING or not m.stack.frames:
         return

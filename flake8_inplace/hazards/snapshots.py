@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..heap.state import Declared, in_order, same_or_none
-from ..heap.values import Object, Storage, Tensor, Value
+from ..heap.values import UNCERTAIN, Choice, Object, Source, Storage, Tensor, Value
 from ..program.sealed import sealed
 from ..program.site import Site
 from ..program.units import Triggers
@@ -52,6 +52,8 @@ class Snapshot:
 UPDATES: Declared[str, tuple[Update, ...]] = Declared(in_order)
 """The updates of parameters, under the only key ``_ALL``."""
 _ALL = "all"
+DEVICES = frozenset({"cuda", "device", "to", "mps", "xpu", "map_location"})
+"""Names in a file whose tensors may be on another device than the CPU."""
 TRIGGERS = Triggers(names=frozenset({"load_state_dict"}))
 SNAPSHOTS: Declared[Tensor, Snapshot | None] = Declared(same_or_none)
 """The snapshots, by the tensors in the state dict: it may be copied, or its values put into another dictionary."""
@@ -94,6 +96,35 @@ def update_since(m: Trace, time: int) -> Site | None:
     return next((update.site for update in updates(m) if update.time > time and update.site is not None), None)
 
 
+def _judge_choice(m: Trace, value: Value) -> None:
+    """Report the read of what is, on different paths, the memory of one parameter taken before and after an update.
+
+    After ``if better: best = model.state_dict()`` in a loop, ``best`` is the present state on all paths.
+    """
+    if not isinstance(value, Choice) or not m.state[UPDATES]:
+        return
+    taken: dict[Storage, int] = {}
+    for tensor in [each for guard, option in value.options if m.state.possible(guard) for each in _taken(m, option)]:
+        memory = tensor.storage.hidden or tensor.storage
+        begin, end = sorted((taken.setdefault(memory, tensor.time), tensor.time))
+        for update in updates_of(m, memory, begin):
+            if update.site is not None and update.time < end:
+                m.refuse("snapshot", update.site)
+                return
+
+
+def _taken(m: Trace, value: Value) -> list[Tensor]:
+    """Return the tensors in a value that were taken from others at a time, surely without a copy."""
+    return [each for each in holdings.held(m, value, set()) if each.time and not may_be_copy(m, each)]
+
+
+def may_be_copy(m: Trace, tensor: Tensor) -> bool:
+    """Whether a tensor may be a copy of what it was made of. ``cpu()`` makes none if the file knows no other device."""
+    if tensor.origin in (Source.MAYBE_ALIAS, Source.MAYBE_SAME) and not tensor.storage.numpy:
+        return m.text.file.mentions(DEVICES)
+    return tensor.origin in UNCERTAIN
+
+
 def on_bind(m: Trace, owner: Frame | Object, name: str, value: Value) -> None:
     """Forget the snapshot of a variable or attribute that is rebound."""
     if m.state[STALE_SNAPSHOTS]:
@@ -108,6 +139,7 @@ events.set_attribute.listen(on_bind)
 def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...]) -> None:
     """Judge the read of a variable."""
     _judge_read(m, frame, name)
+    _judge_choice(m, value)
 
 
 @events.read_attribute.listen
@@ -115,6 +147,7 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     """Judge the read of an attribute."""
     if not m.unread:
         _judge_read(m, instance, name)
+        _judge_choice(m, value)
 
 
 def _judge_read(m: Trace, owner: Frame | Object, name: str) -> None:

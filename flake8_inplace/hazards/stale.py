@@ -6,8 +6,6 @@ is overwritten later, and then read through the holder, the read is stale.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-
 from ..heap.autograd import compatible
 from ..heap.regions import plain, same_tensor
 from ..heap.values import (
@@ -16,42 +14,38 @@ from ..heap.values import (
     UNCERTAIN,
     Array,
     Choice,
-    Dict,
     Grad,
     Guard,
     List,
     Object,
+    Slice,
     Source,
     Tensor,
-    Tuple,
     Value,
     View,
 )
 from ..rule import Rule
-from ..trace import events, holdings
+from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import (
     ATTRIBUTE_WRITERS,
-    PLACES,
     RETURNED,
     STORED,
     WRITES,
-    YIELDS,
     Change,
     Overwrite,
-    Yielded,
     again,
     array_backing,
     direct_tensors,
     is_record,
-    lies_in,
     since,
     whole,
 )
+from ..trace.reports import Need
 from ..trace.trace import Trace
-from .intent import is_meant, writes_to_attribute
+from .intent import attribute_written, is_meant
 from .overlap import untouched, written_region
-from .snapshots import UPDATES, Update, updates_of
+from .snapshots import UPDATES
 
 RULES = (
     Rule(
@@ -89,13 +83,17 @@ def _read_name(
         if frame is event.frames[-1]:
             if _is_filled_through(reader, value, event) or (index and untouched(m, value, index, event)):
                 continue
-            wrote = whole(value, event) or (event.name != name and _is_part(m, value, event, frame))
-            if event.name and wrote and not is_meant(m, event, name, frame):
-                m.refuse("read", event.site, event.calls, guard=event.guard)
+            wrote = whole(value, event) or (event.name != name and is_part(m, value, event, frame))
+            wrote = wrote or takes_what_was_written(m, value, event)
+            needs = () if wrote else _to_be_same(value, event)
+            if event.name and (wrote or needs) and not is_meant(m, event, name, frame):
+                m.refuse("read", event.site, event.calls, guard=event.guard, needs=needs)
         elif frame in event.frames and m.stack.frames[-1] is frame:
             if was_given(m, value, event):
                 m.refuse("argument", event.site, event.calls, guard=event.guard)
-            elif value.view is View.NONE and name in frame.times and again(m, event, frame.times[name]):
+            elif _is_detached(m, value, event, frame) or (
+                name in frame.times and _overlaps(value, event.tensor) and again(m, event, frame.times[name])
+            ):
                 m.refuse("read", event.site, event.calls, guard=event.guard)
 
 
@@ -104,7 +102,7 @@ def _is_filled_through(reader: Value, value: Tensor, event: Overwrite) -> bool:
     return value.origin is Source.BLANK and isinstance(reader, Array) is not event.written.array
 
 
-def _is_part(m: Trace, value: Tensor, event: Overwrite, frame: Frame) -> bool:
+def is_part(m: Trace, value: Tensor, event: Overwrite, frame: Frame) -> bool:
     """Whether a part of a tensor was overwritten by a name for the whole: ``y[:2].zero_()``, where ``y`` is ``x``.
 
     A name for a view, ``y = x[:]``, says that ``x`` is meant.
@@ -115,13 +113,62 @@ def _is_part(m: Trace, value: Tensor, event: Overwrite, frame: Frame) -> bool:
     return spelled is value or (spelled.region is None and same_tensor(spelled, value))
 
 
+def takes_what_was_written(m: Trace, value: Tensor, event: Overwrite) -> bool:
+    """Whether a view takes what ``x[index] = ...`` overwrote, by the same index: ``row = x[i]``.
+
+    ``x[i] = row`` changes nothing.
+    """
+    over = written_region(event)
+    if value.region is None or over is None or not same_tensor(value.region.base, over[0]):
+        return False
+    if any(option is value for new in event.written.values for option in direct_tensors(m, new)):
+        return False
+    return plain(value.region.index) == plain(over[1])
+
+
+def _overlaps(value: Tensor, written: Tensor) -> bool:
+    """Whether a tensor, or a view, surely has elements of what was overwritten: ``buffer[:n]`` and ``buffer[:k]``."""
+    if value.view is View.NONE:
+        return True
+    if value.region is None or written.region is None or not same_tensor(value.region.base, written.region.base):
+        return False
+    one, other = plain(value.region.index), plain(written.region.index)
+    return len(one) == len(other) and all(map(_begin_together, one, other))
+
+
+def _begin_together(one: Value, other: Value) -> bool:
+    if isinstance(one, Slice) and isinstance(other, Slice):
+        return one.lower == other.lower and one.step == other.step
+    return one == other
+
+
+def _to_be_same(value: Tensor, event: Overwrite) -> tuple[Need, ...]:
+    """Return what must hold for a tensor to be the one that was overwritten, if ``contiguous()`` is between them."""
+    both = (value, event.tensor)
+    unsure = [each for each in both if each.origin is Source.MAYBE_SAME]
+    if all(each in unsure or (each.view is View.NONE and each.origin not in UNCERTAIN) for each in both):
+        return tuple(Need("same", each.place) for each in unsure if each.view in (View.NONE, View.NO_GRAD))
+    return ()
+
+
+def _is_detached(m: Trace, value: Tensor, event: Overwrite, frame: Frame) -> bool:
+    """Whether a variable has the ``detach()`` of a tensor that a called function overwrote without being given it.
+
+    Without ``detach()``, a name for memory that others fill may be meant to show what they fill it with.
+    """
+    inner = event.frames[event.frames.index(frame) + 1]
+    given = [tensor for argument in inner.given for tensor in direct_tensors(m, argument)]
+    apart = value.time and value.cell is not event.tensor.cell and value.storage is event.tensor.storage
+    return bool(apart) and value.origin not in UNCERTAIN and all(each.storage is not value.storage for each in given)
+
+
 @events.read_part.listen
 def read_part(m: Trace, value: Value) -> None:
     """Judge the read of an attribute or element of an unknown value."""
-    _read_part(m, value, None)
+    read_part_of(m, value, None)
 
 
-def _read_part(m: Trace, value: Value, holder: Value | None) -> None:
+def read_part_of(m: Trace, value: Value, holder: Value | None) -> None:
     """Report the read of an element that other code can reach, after a function converted or marked it.
 
     For example ``batch["labels"]``. A write that takes in other tensors may be intended, such as blending a tile with
@@ -154,20 +201,26 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
 
     After ``self.features = x``, a following ``x = relu_(x)`` is hardly meant to change the attribute. But the method
     that bound it may fill parts of it, and code that has read it has a name for it and may change it on purpose.
+    The method that bound ``self.returns = self.advantages`` doesn't mean the first by ``self.advantages -= values``.
     """
     value = array_backing(value)
     if is_record(instance):
-        _read_part(m, value, instance)
-    time = m.state[STORED].get((instance, name), 0) if m.state[STORED] else 0
-    if not time or m.unread or not isinstance(value, Tensor):
+        read_part_of(m, value, instance)
+    if m.unread or not isinstance(value, Tensor) or not m.state[STORED]:
         return
-    writer, state = m.state[ATTRIBUTE_WRITERS].get((instance, name)), m.cell(value)
-    parameter = state.grad is Grad.YES and state.leaf
-    for event in since(m, value, time) if value.origin is not Source.BLANK and not parameter else ():
-        elsewhere = writer is None or event.frames[-1] is not writer[0] or event.form in ("inplace", "augmented")
-        if elsewhere and event.name and whole(value, event) and not writes_to_attribute(event.site):
+    time, writer = m.state[STORED].get((instance, name), 0), m.state[ATTRIBUTE_WRITERS].get((instance, name))
+    state = m.cell(value)
+    if not (time or writer) or (state.grad is Grad.YES and state.leaf):
+        return
+    for event in since(m, value, time or (writer[1] if writer else 0)):
+        here, other = writer is not None and event.frames[-1] is writer[0], attribute_written(event.site)
+        elsewhere = not here or event.form in ("inplace", "augmented")
+        by_name = time and elsewhere and event.name and not other and value.origin is not Source.BLANK
+        by_attribute = here and event.form == "augmented" and other not in ("", name)
+        if (by_name or by_attribute) and whole(value, event):
             m.refuse("read", event.site, event.calls, guard=event.guard)
-    m.state.set(m.state[STORED], (instance, name), 0)
+    if time:
+        m.state.set(m.state[STORED], (instance, name), 0)
 
 
 def _has_part(m: Trace, value: Tensor, event: Overwrite) -> bool:
@@ -206,165 +259,6 @@ def _is_within(value: Tensor, event: Overwrite) -> bool:
     return value.origin not in UNCERTAIN and base.origin not in UNCERTAIN
 
 
-@events.store.listen
-def on_store(m: Trace, container: List | Dict, value: Value) -> None:
-    """Note when a tensor was put into a container.
-
-    Parameters and memory that nothing was written to yet don't count: they are stored for later writes.
-    """
-    value = array_backing(m.see(value))
-    for item in value.items if isinstance(value, Tuple) and isinstance(container, List) else ():
-        on_store(m, container, item)
-    if not isinstance(value, Tensor) or (value.origin is Source.BLANK and value.storage not in m.state[WRITES]):
-        return
-    state = m.cell(value)
-    if state.grad is Grad.YES and state.leaf:
-        return
-    before = m.state[STORED].get((container, value.storage))
-    if not before or isinstance(container, Dict) or not since(m, value, before):
-        m.state.set(m.state[STORED], (container, value.storage), m.tick())
-
-
-@events.append.listen
-def on_append(m: Trace, container: List, value: Value) -> None:
-    """Report a tensor, or a record with it, that is appended again after a write: both elements show the write."""
-    for key, item in _entries(m, array_backing(m.see(value))).items():
-        part = array_backing(m.see(item))
-        time = _held_since(m, container, part, item) if isinstance(part, Tensor) else 0
-        if isinstance(part, Tensor) and time:
-            writes = [event for event in since(m, part, time) if whole(part, event) or lies_in(part, event)]
-            others = (_entries(m, m.see(other)) for other in m.state.get(container).items) if writes else ()
-            if any(_is_same(m, other.get(key, NONE), part) for other in others):
-                for event in writes:
-                    m.refuse("read", event.site, event.calls, guard=event.guard)
-        _judge_snapshots(m, container, key, part)
-        on_store(m, container, part)
-
-
-def _held_since(m: Trace, container: List, part: Tensor, item: Value) -> int:
-    """Return when a list got a tensor: also that of a display, ``[x]``. 0 if it has none."""
-    return m.state[STORED].get((container, part.storage), container.time if item in container.initial.items else 0)
-
-
-def _is_same(m: Trace, value: Value, part: Tensor) -> bool:
-    value = array_backing(m.see(value))
-    return isinstance(value, Tensor) and same_tensor(value, part)
-
-
-def _judge_snapshots(m: Trace, container: List, key: tuple[Hashable, ...], part: Value) -> None:
-    """Report ``history.append(w.detach())``, or a ``state_dict()``, appended again after an update of the memory."""
-    if not isinstance(part, Tensor) or not part.time or part.view is not View.NONE or part.origin in UNCERTAIN:
-        return
-    memory = part.storage.hidden or part.storage
-    for other in m.state.get(container).items:
-        before = array_backing(_entries(m, m.see(other)).get(key, NONE))
-        if not isinstance(before, Tensor) or not 0 < before.time < part.time:
-            continue
-        if (before.storage.hidden or before.storage) is memory:
-            changes: list[Update | Overwrite] = [*updates_of(m, memory, before.time)]
-            for change in [*changes, *since(m, Tensor(memory), before.time)]:
-                if change.site is not None and change.time < part.time:
-                    m.refuse("read", change.site)
-
-
-def _entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[tuple[Hashable, ...], Value]:
-    """Return the entries of a tuple, dictionary or dataclass by their position in it, or the value alone."""
-    inside: Iterable[tuple[Hashable, Value]] = ()
-    if len(place) < PLACES:
-        if isinstance(value, Tuple):
-            inside = enumerate(value.items)
-        elif isinstance(value, (Dict, Object)) and (isinstance(value, Dict) or is_record(value)):
-            inside = m.state.get(value).items.items()
-    if not isinstance(value, (Tuple, Dict, Object)):
-        return {place: value}
-    found: dict[tuple[Hashable, ...], Value] = {}
-    for key, item in inside:
-        found |= _entries(m, m.see(item), (*place, key))
-    return found
-
-
-@events.pass_on.listen
-def on_pass_on(m: Trace, source: Value, container: List | Dict, values: Iterable[Value]) -> None:
-    """Copy the times of values that are copied from one container to another."""
-    source = m.see(source)
-    for value in map(m.see, values) if m.state[STORED] else ():
-        if isinstance(value, Tensor) and (time := m.state[STORED].get((source, value.storage))):
-            m.state.set(m.state[STORED], (container, value.storage), time)
-
-
-@events.store_key.listen
-def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
-    """Report a tensor that gets a second key in a dictionary after a part of it was overwritten: both keys show it."""
-    value = m.see(value)
-    if not isinstance(value, Tensor) or not m.state[WRITES] or not m.stack.frames:
-        return
-    held = m.state.get(container).items
-    others = [m.see(item) for name, item in held.items() if name != key]
-    if value in others:
-        for event in since(m, value, max(m.stack.frames[-1].born, m.state[STORED].get((container, value.storage), 0))):
-            if event.written.index is not None and whole(value, event):
-                m.refuse("read", event.site, event.calls, guard=event.guard)
-
-
-@events.load.listen
-def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None:
-    """Report the read of an element that was overwritten since it was stored.
-
-    If the program may have a name for it from now on (``known``), later writes may be intended and are not reported.
-    """
-    value = array_backing(value)
-    if isinstance(value, Tuple) and m.state[STORED]:
-        for item in map(m.see, value.items):
-            on_load(m, container, item, known)
-        return
-    _read_part(m, value, container)
-    options = [array_backing(option) for _, option in value.options] if isinstance(value, Choice) else [value]
-    for option in options if len(m.state[STORED]) or len(m.state[WRITES]) else ():
-        if not isinstance(option, Tensor):
-            continue
-        time = m.state[STORED].get((container, option.storage), 0)
-        made = time or container.time
-        for event in since(m, option, made) if option is value else ():
-            taken_out = m.state[RETURNED].get((Change.OTHER, event)) is not None and bool(made)
-            if (time and was_given(m, option, event)) or taken_out:
-                m.refuse("argument", event.site, event.calls, guard=event.guard)
-            elif m.see(event.frames[-1].vars.get(event.name, NONE)) is container:
-                continue  # what a write to the elements of a list is for: ``torch._foreach_add_(totals, values)``
-            elif known and time and (_same_part(m, option, event, time) or _as_it_was(m, option, event, time)):
-                m.refuse("read", event.site, event.calls, guard=event.guard)
-        if time and known:
-            m.state.set(m.state[STORED], (container, option.storage), 0)
-
-
-def _as_it_was(m: Trace, value: Tensor, event: Overwrite, time: int) -> bool:
-    """Return whether a tensor that was stored at ``time`` was stored for its values of that time."""
-    return value.origin in (Source.COMPUTED, Source.BLANK) and whole(value, event) and _unaware(m, event, time)
-
-
-def _same_part(m: Trace, value: Tensor, event: Overwrite, time: int) -> bool:
-    """Whether a part that was stored at ``time`` is what was overwritten: both are taken with the same index.
-
-    A write to the whole base counts too, if a function that was called afterwards makes it: ``x *= 2``.
-    """
-    if value.region is None:
-        return False
-    if event.form == "augmented" and event.tensor.view is View.NONE and event.frames[-1].born > time:
-        return bool(event.name)
-    over = written_region(event)
-    if event.frames[-1].born > time or over is None or not same_tensor(value.region.base, over[0]):
-        return False
-    spelled = event.written.index is not None or _is_part(m, over[0], event, event.frames[-1])
-    return spelled and plain(value.region.index) == plain(over[1])
-
-
-@events.remove.listen
-def on_remove(m: Trace, container: List | Dict, value: Value) -> None:
-    """Forget when an element was stored that is removed from its container."""
-    value = array_backing(m.see(value))
-    if isinstance(value, Tensor) and (container, value.storage) in m.state[STORED]:
-        m.state.set(m.state[STORED], (container, value.storage), 0)
-
-
 @events.bind.listen
 def on_bind(m: Trace, frame: Frame, name: str, value: Value) -> None:
     """Judge a variable that is bound to the tensor it is already bound to."""
@@ -395,54 +289,3 @@ def _judge_rebinding(m: Trace, value: Value, time: int) -> None:
     for event in since(m, value, time):
         if was_given(m, value, event) and event.guard < guard:
             m.refuse("argument", event.site, event.calls, guard=event.guard)
-
-
-@events.exhaust.listen
-def on_exhaust(m: Trace, source: Value, begin: int) -> None:
-    """Date what a loop over a generator has stored since ``begin`` back to its ``yield``.
-
-    The generator was read to its end before the loop, but overwrites its values only after the loop has stored them.
-    """
-    for yielded in m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ():
-        time, frame, value = yielded.time, yielded.frame, yielded.value
-        for tensor in direct_tensors(m, array_backing(m.see(value))):
-            if any(frame in event.frames for event in since(m, tensor, time)):
-                for key, moment in list(m.state[STORED].items()):
-                    if key[1] is tensor.storage and moment > begin and not isinstance(key[0], str):
-                        m.state.set(m.state[STORED], key, time)
-
-
-@events.yields.listen
-def on_yield(m: Trace, frame: Frame, values: List, items: Sequence[Value]) -> None:
-    """Log the values that a generator yields."""
-    now = tuple(Yielded(m.tick(), frame, item) for item in items)
-    m.state.set(m.state[YIELDS], values, (*m.state[YIELDS].get(values, ()), *now))
-
-
-@events.derive.listen
-def on_derive(m: Trace, values: List, source: Value) -> None:
-    """Copy the log of yielded values to a list that is derived from ``source``."""
-    if source in m.state[YIELDS]:
-        m.state.set(m.state[YIELDS], values, (*m.state[YIELDS].get(values, ()), *m.state[YIELDS][source]))
-
-
-@events.collect.listen
-def on_collect(m: Trace, source: Value, rows: Sequence[Value]) -> None:
-    """Report values that a generator overwrites after yielding them, if all are collected before the first is used."""
-    found = m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ()
-    memory = {tensor.storage for row in rows for tensor in holdings.held(m, row, set())} if found else set()
-    for one in found:
-        for tensor in holdings.held(m, one.value, set()):
-            for event in since(m, tensor, one.time) if tensor.storage in memory else ():
-                if one.frame in event.frames and whole(tensor, event):
-                    m.refuse("read", event.site, event.calls, guard=event.guard)
-
-
-def _unaware(m: Trace, event: Overwrite, time: int) -> bool:
-    """Return whether a write was not meant for the element of the container.
-
-    Filling parts of a tensor in the function that reads the element is.
-    """
-    if event.form == "subscript" and event.frames[-1] is m.stack.frames[-1]:
-        return False
-    return bool(event.name) or again(m, event, time)

@@ -42,7 +42,8 @@ class Source(Enum):
     OTHER = auto()  # a parameter, an argument, a view
     COMPUTED = auto()  # an operator of this program computed it
     BLANK = auto()  # memory made to be filled: torch.zeros, torch.empty
-    MAYBE_ALIAS = auto()  # a copy, or the tensor that it was made of: reshape, contiguous
+    MAYBE_ALIAS = auto()  # a copy, or a view of the tensor that it was made of: reshape
+    MAYBE_SAME = auto()  # a copy, or the tensor itself: contiguous
     MAYBE_CAST = auto()  # a copy if the dtype or the device differs, else the same tensor: to, float
 
 
@@ -363,7 +364,7 @@ class Node:
 
 
 TENSOR = Ref("torch.Tensor")
-UNCERTAIN: Final = (Source.MAYBE_ALIAS, Source.MAYBE_CAST)
+UNCERTAIN: Final = (Source.MAYBE_ALIAS, Source.MAYBE_SAME, Source.MAYBE_CAST)
 """Sources of what may or may not be the tensor that it was made of."""
 
 

@@ -74,7 +74,7 @@ def _refine(m: Trace, function: Function, spec: list[cst.Param], args: list[Valu
     plain = {
         param.name.value: value
         for param, value in zip(reversed(spec), reversed(args), strict=False)
-        if param.annotation is None and isinstance(value, Unknown) and value.default is None and value.grad
+        if param.annotation is None and isinstance(value, Unknown) and value.default is None
     }
     for name in proven(m, function, frozenset(plain.keys() - function.defaults.keys())):
         m.promote(plain[name])

@@ -6,7 +6,7 @@ import builtins
 
 import libcst as cst
 
-from ..hazards.snapshots import STALE_SNAPSHOTS
+from ..hazards.snapshots import STALE_SNAPSHOTS, UPDATES
 from ..heap.values import NONE, Array, Choice, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value, part_grad
 from ..models import arrays, classes, lineage, methods, tensors
 from ..program.site import Site
@@ -15,7 +15,7 @@ from ..trace import events
 from ..trace.callables import Bound, Method, Namespace, Super
 from ..trace.frames import Class, Frame, Function
 from ..trace.log import WRITES
-from ..trace.trace import MODULES, Trace
+from ..trace.trace import MODULES, OPTIMIZERS, Trace
 from . import modules
 from .dispatch import evaluate, evaluates
 
@@ -59,7 +59,8 @@ def _name(m: Trace, node: cst.Name, frame: Frame) -> Value:
 
 def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...] = ()) -> None:
     """Emit the read of a variable, or of its elements at ``index``, if any checker can have a use for it."""
-    if (type(value) in _HOLDING and len(m.state[WRITES])) or len(m.state[STALE_SNAPSHOTS]):
+    written = type(value) in _HOLDING and len(m.state[WRITES])
+    if written or len(m.state[STALE_SNAPSHOTS]) or (type(value) is Choice and len(m.state[UPDATES])):
         scope: Frame | None = frame
         while scope is not None and name not in scope.vars:
             scope = scope.parent
@@ -173,6 +174,8 @@ def _unknown_attribute(m: Trace, value: Unknown, name: str, site: Site) -> Value
         return Method(value, name, site.node)
     if name in ("parameters", "named_parameters", "train", "eval"):  # optimizers and schedulers have none of these
         m.state.set(m.state[MODULES], value, True)
+    if name in ("parameters", "named_parameters", "zero_grad") or (name == "step" and value in m.state[OPTIMIZERS]):
+        return Method(value, name, site.node)
     if name in facts.tensor_methods() and name not in ("data", "grad", "T", "real", "imag", "values", "indices"):
         return Method(value, name, site.node)
     if name == "data" and value.likely:

@@ -159,7 +159,7 @@ def _outputs(m: Trace, result: Value, grad: Grad, node: Node, given: list[Tensor
         return Tuple(tuple(_outputs(m, item, grad, node, given) for item in result.items))
     if isinstance(result, Tensor) and m.cell(result).node is not node:
         alias = result.view is not View.NONE or result in given
-        view = View.CUSTOM if alias and result.origin is not Source.MAYBE_ALIAS else View.NONE
+        view = View.CUSTOM if alias and result.origin not in (Source.MAYBE_ALIAS, Source.MAYBE_SAME) else View.NONE
         return Tensor(result.storage, Cell(grad, node, leaf=False), view, dtype=result.dtype)
     if isinstance(result, Unknown) and not result.scalar:
         return Unknown(grad, node, likely=True)

@@ -34,17 +34,17 @@ def assign(m: Trace, tensor: Tensor, value: Value) -> None:
     m.state.set(m.state.store, (tensor.cell, _SLOT), value if isinstance(value, Tensor) else Tensor())
 
 
-def forget(m: Trace, parameters: Iterable[Tensor]) -> None:
+def forget(m: Trace, cells: Iterable[Cell]) -> None:
     """``zero_grad()``: who has read a gradient keeps it, and the next backward makes another one."""
-    for tensor in parameters:
-        if tensor.cell in m.state[READ]:
-            m.state.set(m.state.store, (tensor.cell, _SLOT), Tensor())
+    for cell in list(cells):
+        if cell in m.state[READ]:
+            m.state.set(m.state.store, (cell, _SLOT), Tensor())
 
 
-def zero(m: Trace, parameters: Iterable[Tensor], site: Site) -> None:
+def zero(m: Trace, cells: Iterable[Cell], site: Site) -> None:
     """``zero_grad(set_to_none=False)``: who has read a gradient sees zeros."""
-    for tensor in parameters:
-        if tensor.cell in m.state[READ] and isinstance(found := _current(m, tensor.cell), Tensor):
+    for cell in list(cells):
+        if cell in m.state[READ] and isinstance(found := _current(m, cell), Tensor):
             events.write(m, found.storage, "op_", site)
             events.accumulate(m, found, "zero_", site)
 

@@ -13,7 +13,7 @@ from ..trace.frames import Class, Function
 from ..trace.trace import Trace
 from . import autograd, classes, containers, custom, dicts, handed, lineage, lists, optim, records, tensors
 from .registry import Call, call_method, method, model
-from .unknowns import parameter_of
+from .unknowns import parameters_of
 
 MODULE, LIST, DICT = classes.MODULES
 HANDLE = Ref("torch.utils.hooks.RemovableHandle")
@@ -97,8 +97,8 @@ def _add_item(call: Call, instance: Object) -> Value | None:
 
 @method(MODULE, "parameters", "named_parameters")
 def _parameters(call: Call, instance: Object) -> Value:
-    if instance.cls == lineage.STRANGER and call.name == "parameters":
-        return List([parameter_of(call.m, instance)], open=True)
+    if instance.cls == lineage.STRANGER:
+        return parameters_of(call.m, instance, call.name)
     return _held(call, instance, True)
 
 
@@ -205,7 +205,7 @@ def _requires_grad(call: Call, instance: Object) -> Value:
 
 @method(MODULE, "zero_grad")
 def _zero_grad(call: Call, instance: Object) -> Value:
-    optim.zero_grad(call, holdings.parameters(call.m, instance))
+    optim.zero_grad(call, [tensor.cell for tensor in holdings.parameters(call.m, instance)])
     return NONE
 
 

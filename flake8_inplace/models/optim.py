@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..heap.values import NONE, Dict, List, Object, Ref, Tensor, Unknown, Value, View, constant
+from collections.abc import Iterable
+
+from ..heap.values import NONE, Cell, Dict, List, Object, Ref, Tensor, Unknown, Value, View, constant
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace import events, holdings
@@ -59,11 +61,12 @@ def _load_state_dict(call: Call, instance: Object) -> Value | None:
 def _zero_grad(call: Call, instance: Object) -> Value | None:
     if not lineage.optimizes(instance.cls):
         return None
-    zero_grad(call, holdings.parameters(call.m, call.m.state.get(instance).items.get("params", NONE)))
+    parameters = holdings.parameters(call.m, call.m.state.get(instance).items.get("params", NONE))
+    zero_grad(call, [tensor.cell for tensor in parameters])
     return NONE
 
 
-def zero_grad(call: Call, parameters: list[Tensor]) -> None:
+def zero_grad(call: Call, parameters: Iterable[Cell]) -> None:
     """``zero_grad()``, of a module or an optimizer."""
     if constant(call.argument(0, "set_to_none")) is False:
         gradients.zero(call.m, parameters, call.site)

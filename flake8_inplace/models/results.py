@@ -97,6 +97,8 @@ def _view_or_copy(m: Trace, op: facts.Op, out: facts.Out, base: Tensor, bound: B
     if dtype is DType.INTEGRAL:
         same.cell = Cell()
     same.origin = Source.MAYBE_CAST if op.name in ("to", "type", "type_as", "float") else Source.MAYBE_ALIAS
+    if op.name == "contiguous" and base.view is View.NONE:  # of a view, it is likely to make a copy
+        same.origin = Source.MAYBE_SAME
     same.dims = base.dims if op.name not in _COPYING_STRIDED else None
     sized = _lead(m, None, bound) if op.name == "reshape" else base.lead
     same.lead = sized if sized is Dimension.SIZE_ONE else Dimension.UNKNOWN

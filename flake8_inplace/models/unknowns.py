@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..heap.values import NONE, Cell, Const, Dict, Grad, List, Node, Tensor, Unknown, Value, is_number
+from ..heap.values import NONE, Cell, Const, Dict, Grad, List, Node, Tensor, Tuple, Unknown, Value, is_number
 from ..torchfacts import ops as facts
 from ..trace import events, holdings
-from ..trace.trace import MODULES, Trace
-from . import gradients, handed, methods, operators, tensors
+from ..trace.trace import MODULES, OPTIMIZERS, Trace
+from . import gradients, handed, methods, operators, optim, tensors
 from .registry import Call
 
 
@@ -21,11 +21,19 @@ def unknown_module(call: Call, module: Value) -> Value:
     return Unknown(Grad.YES, node, likely=any(isinstance(m.see(arg), Tensor) for arg in call.args))
 
 
-def parameter_of(m: Trace, module: Value) -> Value:
-    """The one tensor that stands for all parameters of a module whose class is not in this file."""
-    symbol = m.symbol("parameter", module, grad=Grad.YES)
+def parameter_of(m: Trace, module: Value, *others: str) -> Value:
+    """A tensor that stands for all parameters of a module whose class is not in this file, or for the ``others``."""
+    symbol = m.symbol("parameter", module, *others, grad=Grad.YES)
     m.tensors.setdefault(symbol, Tensor(cell=Cell(Grad.YES)))
     return m.promote(symbol)
+
+
+def parameters_of(m: Trace, module: Value, name: str) -> Value:
+    """What ``parameters()`` or ``named_parameters()`` returns for a module whose class is not in this file."""
+    found = [parameter_of(m, module), parameter_of(m, module, "other")]
+    if name == "named_parameters":
+        found = [Tuple((m.symbol("name", module, at, scalar=True), one)) for at, one in enumerate(found)]
+    return List(found, open=True)
 
 
 def unknown_method(call: Call, receiver: Unknown) -> Value:
@@ -47,8 +55,16 @@ def unknown_method(call: Call, receiver: Unknown) -> Value:
         if receiver in m.state[MODULES]:
             events.load_state_dict(m, receiver, call.argument(0), holdings.parameters(m, receiver))
         return Unknown(scalar=True)
-    if name == "parameters" and not call.args:
-        return List([parameter_of(m, receiver)], open=True)
+    if name == "zero_grad":
+        m.state.set(m.state[OPTIMIZERS], receiver, True)
+        optim.zero_grad(call, m.state[gradients.READ])
+        return NONE
+    if name == "step":  # of one that has a `zero_grad`
+        if m.state.modes.get("backward"):
+            events.update(m, call.site, frozenset())
+        return NONE
+    if name in ("parameters", "named_parameters"):
+        return parameters_of(m, receiver, name)
     if name in facts.scalar_methods() and name not in ("values", "indices"):
         return m.symbol(receiver, name, *call.args, scalar=True)
     others = [m.see(value) for value in call.values]

@@ -122,6 +122,9 @@ def _picks(node: cst.CSTNode) -> bool:
 
 
 def _holder(operand: cst.CSTNode) -> Operand:
+    if isinstance(operand, cst.BinaryOperation) and _is_product(operand):
+        factors = [side for side in (operand.left, operand.right) if not isinstance(side, (cst.Integer, cst.Float))]
+        return _holder(factors[0]) if len(factors) == 1 else Operand("", None, False)
     node, called = operand, isinstance(operand, cst.Call)
     path: tuple[str, ...] | None = ()
     while not isinstance(node, cst.Name):
@@ -152,15 +155,15 @@ def called_name(node: cst.CSTNode) -> str:
     return func.value if isinstance(func, cst.Name) else ""
 
 
-def writes_to_attribute(node: cst.CSTNode) -> bool:
-    """Whether a write is spelled with what an instance holds: ``self.h[0] = 0``, ``self.h.add_(1)``."""
+def written_attribute(node: cst.CSTNode) -> str:
+    """The attribute that a write is spelled with: ``h`` in ``self.h[0] = 0`` and ``self.h.add_(1)``, or nothing."""
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value.endswith("_"):
         node = node.func.value
     elif isinstance(node, cst.AugAssign):
         node = node.target
     while isinstance(node, cst.Subscript):
         node = node.value
-    return isinstance(node, cst.Attribute)
+    return node.attr.value if isinstance(node, cst.Attribute) else ""
 
 
 def lists(node: cst.CSTNode, name: str) -> bool:

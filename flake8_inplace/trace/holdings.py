@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 
-from ..heap.values import ITEMS, Choice, Dict, Grad, List, Object, Tensor, Tuple, Unknown, Value
+from ..heap.values import ITEMS, Array, Choice, Dict, Grad, List, Object, Tensor, Tuple, Unknown, Value
 from .trace import Trace
 
 
@@ -63,6 +63,8 @@ def named(m: Trace, value: Value, prefix: str = "", seen: set[int] | None = None
     if id(value) in seen:
         return []
     seen.add(id(value))
+    if isinstance(value, Array):
+        value = value.tensor
     if isinstance(value, Tensor):
         return [(prefix, value)]
     inside: list[tuple[Hashable, Value]] = []

@@ -149,8 +149,12 @@ def whole(value: Tensor, event: Overwrite) -> bool:
 
 
 def lies_in(part: Tensor, event: Overwrite) -> bool:
-    """Whether a write went to elements of a part: to ``table[0, 1]``, which is in ``table[0]``."""
-    region, index = part.region, event.written.index
+    """Whether a write went to elements of a part: to ``table[0, 1]``, which is in ``table[0]``, or to a view of it."""
+    region, index, view = part.region, event.written.index, event.tensor
+    while view.region is not None:
+        view = view.region.base
+        if same_tensor(view, part):
+            return True
     if region is None or region.reshaped or index is None or not same_tensor(region.base, event.tensor):
         return False
     return bool(region.index) and index[: len(region.index)] == region.index

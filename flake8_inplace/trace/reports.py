@@ -16,7 +16,8 @@ class Need:
     """What a hazard needs besides a backward: its kind and its place.
 
     The kinds are "where" and "unless" (a test), "path" (one that is not known), "grad" (of a tensor that was given),
-    "possible" (what code that is not shown does) and "device cuda".
+    "possible" (what code that is not shown does), "same" (an expression that may make a copy makes none) and
+    "device cuda".
     """
 
     kind: str

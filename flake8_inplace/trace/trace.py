@@ -33,7 +33,7 @@ from ..program.site import Site
 from .backward import BackwardRun
 from .budget import Budget
 from .frames import Frame, Function
-from .reports import Refusal, Reports
+from .reports import Need, Refusal, Reports
 from .stack import Stack
 from .text import Text
 from .worklist import Worklist
@@ -49,6 +49,8 @@ BATCHED: Declared[Tensor, bool] = Declared(lambda options: any(batched for _, ba
 """Tensors with a batch dimension of ``vmap``."""
 MODULES: Declared[Value, bool] = Declared(lambda options: any(is_one for _, is_one in options))
 """Unknown values that the program uses as modules."""
+OPTIMIZERS: Declared[Value, bool] = Declared(lambda options: any(is_one for _, is_one in options))
+"""Unknown values whose ``zero_grad`` the program calls. One that has a ``step`` too is an optimizer."""
 
 
 @dataclass(slots=True, eq=False)
@@ -121,18 +123,19 @@ class Trace(ABC):
         carries: bool = False,
         other: Site | None = None,
         guard: Guard = ALWAYS,
+        needs: tuple[Need, ...] = (),
     ) -> None:
         """Report a write that PyTorch refuses, or that is wrong regardless of what was saved.
 
         ``calls`` led to a write that was made before. ``depth`` is the number of calls that led to the function which
         the written tensor comes from: see `holdings.depth_of`. ``carries``: what is written has a gradient. ``other``
         is the other place that takes part, such as where a view was taken; by default the expression that is being
-        evaluated, which reads what was written. ``guard`` is that of such a write.
+        evaluated, which reads what was written. ``guard`` is that of such a write; ``needs``: what must hold.
         """
         stack = self.stack
         here = tuple(stack.calls)
         outside, other = stack.from_outside(), other or self.here()
-        needs = self.reports.needs(self.state.guard() | guard)
+        needs = (*self.reports.needs(self.state.guard() | guard), *needs)
         self.reports.misuses.append(Refusal(kind, site, calls or here, here[:depth], outside, carries, other, needs))
 
     def here(self) -> Site | None:

@@ -1,0 +1,257 @@
+"""Stale reads through containers: an element of a list or a dictionary was overwritten since it was put there."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+
+from ..heap.regions import same_tensor
+from ..heap.values import (
+    NONE,
+    UNCERTAIN,
+    Choice,
+    Dict,
+    Grad,
+    List,
+    Object,
+    Source,
+    Tensor,
+    Tuple,
+    Value,
+    View,
+)
+from ..trace import events, holdings
+from ..trace.frames import Frame
+from ..trace.log import (
+    ENTRIES,
+    PLACES,
+    RETURNED,
+    STORED,
+    WRITES,
+    YIELDS,
+    Change,
+    Overwrite,
+    Yielded,
+    again,
+    array_backing,
+    direct_tensors,
+    is_record,
+    lies_in,
+    since,
+    whole,
+)
+from ..trace.trace import Trace
+from .overlap import written_region
+from .snapshots import Update, updates_of
+from .stale import is_part, read_part_of, takes_what_was_written, was_given
+
+
+@events.store.listen
+def on_store(m: Trace, container: List | Dict, value: Value) -> None:
+    """Note when a tensor was put into a container.
+
+    Parameters and memory that nothing was written to yet don't count: they are stored for later writes.
+    """
+    value = array_backing(m.see(value))
+    for item in value.items if isinstance(value, Tuple) and isinstance(container, List) else ():
+        on_store(m, container, item)
+    if not isinstance(value, Tensor) or (value.origin is Source.BLANK and value.storage not in m.state[WRITES]):
+        return
+    state = m.cell(value)
+    if state.grad is Grad.YES and state.leaf:
+        return
+    before = m.state[STORED].get((container, value.storage))
+    if not before or isinstance(container, Dict) or not since(m, value, before):
+        m.state.set(m.state[STORED], (container, value.storage), m.tick())
+
+
+@events.append.listen
+def on_append(m: Trace, container: List, value: Value) -> None:
+    """Report a tensor, or a record with it, that is appended again after a write: both elements show the write."""
+    for key, item in _entries(m, array_backing(m.see(value))).items():
+        part = array_backing(m.see(item))
+        time = _held_since(m, container, part, item) if isinstance(part, Tensor) else 0
+        if isinstance(part, Tensor) and time:
+            writes = [event for event in since(m, part, time) if whole(part, event) or lies_in(part, event)]
+            others = (_entries(m, m.see(other)) for other in m.state.get(container).items) if writes else ()
+            if any(_is_same(m, other.get(key, NONE), part) for other in others):
+                for event in writes:
+                    m.refuse("read", event.site, event.calls, guard=event.guard)
+        _judge_snapshots(m, container, key, part)
+        on_store(m, container, part)
+
+
+def _held_since(m: Trace, container: List, part: Tensor, item: Value) -> int:
+    """Return when a list got a tensor: also that of a display, ``[x]``. 0 if it has none."""
+    return m.state[STORED].get((container, part.storage), container.time if item in container.initial.items else 0)
+
+
+def _is_same(m: Trace, value: Value, part: Tensor) -> bool:
+    value = array_backing(m.see(value))
+    return isinstance(value, Tensor) and same_tensor(value, part)
+
+
+def _judge_snapshots(m: Trace, container: List, key: tuple[Hashable, ...], part: Value) -> None:
+    """Report ``history.append(w.detach())``, or a ``state_dict()``, appended again after an update of the memory."""
+    if not isinstance(part, Tensor) or not part.time or part.view is not View.NONE or part.origin in UNCERTAIN:
+        return
+    memory = part.storage.hidden or part.storage
+    for other in m.state.get(container).items:
+        before = array_backing(_entries(m, m.see(other)).get(key, NONE))
+        if not isinstance(before, Tensor) or not 0 < before.time < part.time:
+            continue
+        if (before.storage.hidden or before.storage) is memory:
+            changes: list[Update | Overwrite] = [*updates_of(m, memory, before.time)]
+            for change in [*changes, *since(m, Tensor(memory), before.time)]:
+                if change.site is not None and change.time < part.time:
+                    m.refuse("read", change.site)
+
+
+def _entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[tuple[Hashable, ...], Value]:
+    """Return the entries of a sequence, dictionary or dataclass by their position in it, or the value alone."""
+    inside: Iterable[tuple[Hashable, Value]] = ()
+    if len(place) < PLACES:
+        if isinstance(value, Tuple):
+            inside = enumerate(value.items)
+        elif isinstance(value, List):
+            inside = enumerate(m.state.get(value).items[:ENTRIES])
+        elif isinstance(value, (Dict, Object)) and (isinstance(value, Dict) or is_record(value)):
+            inside = m.state.get(value).items.items()
+    if not isinstance(value, (Tuple, List, Dict, Object)):
+        return {place: value}
+    found: dict[tuple[Hashable, ...], Value] = {}
+    for key, item in inside:
+        found |= _entries(m, m.see(item), (*place, key))
+    return found
+
+
+@events.pass_on.listen
+def on_pass_on(m: Trace, source: Value, container: List | Dict, values: Iterable[Value]) -> None:
+    """Copy the times of values that are copied from one container to another."""
+    source = m.see(source)
+    for value in map(m.see, values) if m.state[STORED] else ():
+        if isinstance(value, Tensor) and (time := m.state[STORED].get((source, value.storage))):
+            m.state.set(m.state[STORED], (container, value.storage), time)
+
+
+@events.store_key.listen
+def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
+    """Report a tensor that gets a second key in a dictionary after a part of it was overwritten: both keys show it."""
+    value = m.see(value)
+    if not isinstance(value, Tensor) or not m.state[WRITES] or not m.stack.frames:
+        return
+    held = m.state.get(container).items
+    others = [m.see(item) for name, item in held.items() if name != key]
+    if value in others:
+        for event in since(m, value, max(m.stack.frames[-1].born, m.state[STORED].get((container, value.storage), 0))):
+            if event.written.index is not None and whole(value, event):
+                m.refuse("read", event.site, event.calls, guard=event.guard)
+
+
+@events.load.listen
+def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None:
+    """Report the read of an element that was overwritten since it was stored.
+
+    If the program may have a name for it from now on (``known``), later writes may be intended and are not reported.
+    """
+    value = array_backing(value)
+    if isinstance(value, Tuple) and m.state[STORED]:
+        for item in map(m.see, value.items):
+            on_load(m, container, item, known)
+        return
+    read_part_of(m, value, container)
+    options = [array_backing(option) for _, option in value.options] if isinstance(value, Choice) else [value]
+    for option in options if len(m.state[STORED]) or len(m.state[WRITES]) else ():
+        if not isinstance(option, Tensor):
+            continue
+        time = m.state[STORED].get((container, option.storage), 0)
+        made = time or container.time
+        for event in since(m, option, made) if option is value else ():
+            taken_out = m.state[RETURNED].get((Change.OTHER, event)) is not None and bool(made)
+            if (time and was_given(m, option, event)) or taken_out:
+                m.refuse("argument", event.site, event.calls, guard=event.guard)
+            elif m.see(event.frames[-1].vars.get(event.name, NONE)) is container:
+                continue  # what a write to the elements of a list is for: ``torch._foreach_add_(totals, values)``
+            elif known and time and (_same_part(m, option, event, time) or _as_it_was(m, option, event, time)):
+                m.refuse("read", event.site, event.calls, guard=event.guard)
+        if time and known:
+            m.state.set(m.state[STORED], (container, option.storage), 0)
+
+
+def _as_it_was(m: Trace, value: Tensor, event: Overwrite, time: int) -> bool:
+    """Return whether a tensor that was stored at ``time`` was stored for its values of that time."""
+    return value.origin in (Source.COMPUTED, Source.BLANK) and whole(value, event) and _unaware(m, event, time)
+
+
+def _same_part(m: Trace, value: Tensor, event: Overwrite, time: int) -> bool:
+    """Whether a part that was stored at ``time`` is what was overwritten: both are taken with the same index.
+
+    A write to the whole base counts too, if a function that was called afterwards makes it: ``x *= 2``.
+    """
+    if value.region is None:
+        return False
+    if event.form == "augmented" and event.tensor.view is View.NONE and event.frames[-1].born > time:
+        return bool(event.name)
+    over = written_region(event)
+    if event.frames[-1].born > time or over is None:
+        return False
+    spelled = event.written.index is not None or is_part(m, over[0], event, event.frames[-1])
+    return spelled and takes_what_was_written(m, value, event)
+
+
+@events.remove.listen
+def on_remove(m: Trace, container: List | Dict, value: Value) -> None:
+    """Forget when an element was stored that is removed from its container."""
+    value = array_backing(m.see(value))
+    if isinstance(value, Tensor) and (container, value.storage) in m.state[STORED]:
+        m.state.set(m.state[STORED], (container, value.storage), 0)
+
+
+@events.exhaust.listen
+def on_exhaust(m: Trace, source: Value, begin: int) -> None:
+    """Date what a loop over a generator has stored since ``begin`` back to its ``yield``.
+
+    The generator was read to its end before the loop, but overwrites its values only after the loop has stored them.
+    """
+    for yielded in m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ():
+        time, frame, value = yielded.time, yielded.frame, yielded.value
+        for tensor in direct_tensors(m, array_backing(m.see(value))):
+            if any(frame in event.frames for event in since(m, tensor, time)):
+                for key, moment in list(m.state[STORED].items()):
+                    if key[1] is tensor.storage and moment > begin and not isinstance(key[0], str):
+                        m.state.set(m.state[STORED], key, time)
+
+
+@events.yields.listen
+def on_yield(m: Trace, frame: Frame, values: List, items: Sequence[Value]) -> None:
+    """Log the values that a generator yields."""
+    now = tuple(Yielded(m.tick(), frame, item) for item in items)
+    m.state.set(m.state[YIELDS], values, (*m.state[YIELDS].get(values, ()), *now))
+
+
+@events.derive.listen
+def on_derive(m: Trace, values: List, source: Value) -> None:
+    """Copy the log of yielded values to a list that is derived from ``source``."""
+    if source in m.state[YIELDS]:
+        m.state.set(m.state[YIELDS], values, (*m.state[YIELDS].get(values, ()), *m.state[YIELDS][source]))
+
+
+@events.collect.listen
+def on_collect(m: Trace, source: Value, rows: Sequence[Value]) -> None:
+    """Report values that a generator overwrites after yielding them, if all are collected before the first is used."""
+    found = m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ()
+    memory = {tensor.storage for row in rows for tensor in holdings.held(m, row, set())} if found else set()
+    for one in found:
+        for tensor in holdings.held(m, one.value, set()):
+            for event in since(m, tensor, one.time) if tensor.storage in memory else ():
+                if one.frame in event.frames and whole(tensor, event):
+                    m.refuse("read", event.site, event.calls, guard=event.guard)
+
+
+def _unaware(m: Trace, event: Overwrite, time: int) -> bool:
+    """Return whether a write was not meant for the element of the container.
+
+    Filling parts of a tensor in the function that reads the element is.
+    """
+    if event.form == "subscript" and event.frames[-1] is m.stack.frames[-1]:
+        return False
+    return bool(event.name) or again(m, event, time)
