@@ -154,5 +154,5 @@ def _read(
     files = Files(others.name_of, others.project.is_installed) if others is not None else ALONE
     found = findings(trace.reports.hazards.values(), trace.reports.misuses, files)
     said = readings.explain(file, trace) if os.environ.get(readings.VARIABLE) else ()
-    trace.text.close()
+    trace.close()
     return _Read(found, reveals, problem, said)

@@ -103,6 +103,7 @@ def _class(m: Trace, node: cst.ClassDef, frame: Frame) -> bool:
     )
     cls = Class(node.name.value, node, frame.piece, bases, variables(), _fields(node), generated)
     body = Frame(cls.members, frame.piece, frame, owner=cls)
+    m.text.scopes.append(body)
     for part in node.body.body:
         if isinstance(part, cst.FunctionDef):
             function = _decorated(m, part, make_function(m, part, frame, cls), body)

@@ -22,7 +22,7 @@ from .scan import Outline, borrowed, brings, imports
 from .sights import IMPORTS
 from .units import Triggers
 
-MAX_KEPT = 100_000
+MAX_KEPT = 400_000
 """Characters of modules whose pieces are kept."""
 MAX_IMPORTERS = 150_000
 """Characters of the files that import a file, at some distance, that are read for what they show of it."""

@@ -27,6 +27,10 @@ class Ways:
     def __bool__(self) -> bool:
         return bool(self.runs or self.makes)
 
+    def beyond(self, others: Ways) -> Ways:
+        """Return those that are not among others."""
+        return Ways(self.runs - others.runs, self.makes - others.makes)
+
 
 NOWAY = Ways()
 _Step = tuple[Hashable, Hashable]
@@ -118,10 +122,12 @@ class Reach:
 
     def flow(self, names: Iterable[str]) -> Flow:
         """Return what the file's names lead to, if other files have no more to say about it than these names."""
+        own = self.spread()[1]
         each = {name: frozenset((name,)) for name in names}
-        runs = {name: self.spread(Ways(runs=one))[1] for name, one in each.items()}
-        makes = {name: self.spread(Ways(makes=one))[1] for name, one in each.items()}
-        return Flow(self.spread()[1], runs, makes)
+        runs = {name: self.spread(Ways(runs=one))[1].beyond(own) for name, one in each.items()}
+        makes = {name: self.spread(Ways(makes=one))[1].beyond(own) for name, one in each.items()}
+        added = [{name: ways for name, ways in found.items() if ways} for found in (runs, makes)]
+        return Flow(own, *added)
 
     def mentions(self) -> frozenset[str]:
         """Return all names in the file, but those that are looked up on ``self``."""

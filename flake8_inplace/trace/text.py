@@ -27,7 +27,10 @@ class Module:
 
 @dataclass(slots=True, eq=False)
 class Text:
-    """The text of the file that is read. ``others`` are the other files of its project, if they are followed."""
+    """The text of the file that is read. ``others`` are the other files of its project, if they are followed.
+
+    ``scopes`` are the frames that functions were defined in, and those of the bodies of classes.
+    """
 
     file: Scan
     others: Modules | None = None
@@ -37,7 +40,7 @@ class Text:
     skipped: set[cst.CSTNode] = field(default_factory=set)  # branches that are statically dead
     joined: dict[cst.CSTNode, frozenset[str]] = field(default_factory=dict)  # names a function uses as sequences
     generators: dict[cst.CSTNode, bool] = field(default_factory=dict)  # whether these bodies yield
-    scopes: list[Frame] = field(default_factory=list)  # frames that functions were defined in
+    scopes: list[Frame] = field(default_factory=list)
 
     def read(self, piece: Piece) -> cst.BaseSuite:
         """Return the statements of a piece. If it can't be read, return none and put the reason in ``unreadable``."""
@@ -77,9 +80,13 @@ class Text:
         return self.modules[path]
 
     def close(self) -> None:
-        """Break reference cycles eagerly; waiting for the cyclic collector costs memory."""
+        """Break reference cycles eagerly; waiting for the cyclic collector costs memory, and its work time.
+
+        The trees of other files are kept as long as their pieces are: the next file may import the same.
+        """
         for frame in self.scopes:
             frame.vars.clear()
-        for module in self.modules.values():
-            for piece in module.file.pieces if module is not None else ():
-                piece.forget()
+            if frame.owner is not None:
+                frame.owner.order.clear()
+        for piece in self.file.pieces:
+            piece.forget()

@@ -103,6 +103,12 @@ class Trace(ABC):
     def load(self, piece: Piece, module: Frame) -> None:
         """Run a top-level statement, the first time that one of its names is looked up."""
 
+    def close(self) -> None:
+        """Break reference cycles, when nothing more is read."""
+        self.text.close()
+        self.state.journal.clear()
+        self.fresh_entry()
+
     def fresh_entry(self) -> None:
         """Start an entry point from the state after module-level code."""
         self.state = State(self.work.module_state)
