@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..heap.values import NONE, Array, Dict, List, Object, Source, Tensor, Unknown, Value, View
 from ..rule import Rule
 from ..trace import events
-from ..trace.log import RETURNED, WRITES, Change, Overwrite, direct_tensors, given_tensors, since
+from ..trace.log import ENTRIES, PLACES, RETURNED, WRITES, Change, Overwrite, direct_tensors, given_tensors, since
 from ..trace.trace import Trace
 
 RULES = (
@@ -63,10 +63,31 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
             aside = event.form == "augmented" and _is_by_alias(m, event, tensor, born)
             if ((back or converted) and not event.filled) or aside:
                 m.state.set(m.state[RETURNED], event, tensor)
-            if back and storage not in direct:
+            apart = storage not in direct and is_in_copy(m, event, args)
+            if (back and storage not in direct) or apart:
                 m.state.set(m.state[RETURNED], (Change.OTHER, event), tensor)
             if converted or (changes == {Change.MARKED} and not back):
                 m.state.set(m.state[RETURNED], (event.change, event), tensor)
+
+
+def is_in_copy(m: Trace, event: Overwrite, args: Sequence[Value]) -> bool:
+    """Whether ``out[key] += x`` overwrote an element of a list or dictionary that the call made of an argument.
+
+    A shallow copy, ``out = dict(given)``, holds the same tensors.
+    """
+    container = m.see(event.frames[-1].vars.get(event.name, NONE))
+    if event.form != "augmented" or not isinstance(container, (List, Dict)):
+        return False
+    return all(container is not given for arg in args for given in _containers(m, arg, PLACES))
+
+
+def _containers(m: Trace, value: Value, depth: int) -> Iterator[Value]:
+    value = m.see(value)
+    if isinstance(value, (List, Dict)) and depth:
+        yield value
+        held = m.state.get(value).items if isinstance(value, List) else m.state.get(value).items.values()
+        for item in list(held)[:ENTRIES]:
+            yield from _containers(m, item, depth - 1)
 
 
 def _note_overwritten_by_alias(m: Trace, args: Sequence[Value], born: int) -> None:

@@ -40,6 +40,7 @@ from ..trace.log import (
     whole,
 )
 from ..trace.trace import Trace
+from .arguments import is_in_copy
 from .overlap import written_region
 from .snapshots import Update, updates_of
 from .stale import is_part, read_part_of, takes_what_was_written, was_given
@@ -166,10 +167,14 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
         time = m.state[STORED].get((container, option.storage), 0)
         made = time or container.time
         for event in since(m, option, made) if option is value else ():
+            inner = event.frames[-1]
+            own = m.see(inner.vars.get(event.name, NONE)) is container
             taken_out = m.state[RETURNED].get((Change.OTHER, event)) is not None and bool(made)
+            if own and is_in_copy(m, event, inner.given):
+                continue
             if (time and was_given(m, option, event)) or taken_out:
                 m.refuse("argument", event.site, event.calls, guard=event.guard)
-            elif m.see(event.frames[-1].vars.get(event.name, NONE)) is container:
+            elif own:
                 continue  # what a write to the elements of a list is for: ``torch._foreach_add_(totals, values)``
             elif known and time and (_same_part(m, option, event, time) or _as_it_was(m, option, event, time)):
                 m.refuse("read", event.site, event.calls, guard=event.guard)

@@ -161,7 +161,7 @@ def states_of(m: Trace, module: Value, named: list[tuple[str, Tensor]], site: Si
     """The state of a module: the memory of its parameters under other names. Without any, one tensor stands for all."""
     made = {name: tensors.detached(m, tensor) for name, tensor in named} or {"*": Tensor()}
     events.state_dict(m, module, list(made.values()), site)
-    return Dict(made, open=not named)
+    return Dict(made, open=not named, time=m.tick())
 
 
 @method(MODULE, "load_state_dict")

@@ -30,6 +30,7 @@ from ..rule import PAGES, Rule
 from ..rules import RULES, UNREADABLE
 from ..torchfacts import ops
 from ..torchfacts.ops import format_op, parse_op
+from .children import in_children
 from .device import DeviceMissing, device_of, environment, progress
 from .place import NotMeasured, Place, traced_place
 from .rows import as_on, beside, same_but_saves
@@ -211,7 +212,7 @@ def try_operators(device: torch.device | Place, only: Collection[str] | None = N
     not_run: list[Measured] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for row in measured(place, only):
+        for row in traced_apart(place, only) if place.traced else measured(place, only):
             if row.here is None:
                 not_run.append(row)
             else:
@@ -245,6 +246,18 @@ def measured(place: Place, only: Collection[str] | None) -> Iterator[Measured]:
     else:
         yield from measured_operators(place, only)
     yield from measured_modules(place, only)
+
+
+def traced_apart(place: Place, only: Collection[str] | None) -> Iterator[Measured]:
+    """As `measured`, in children: some of what computes shapes in PyTorch corrupts the memory it runs in."""
+    from ..torchfacts import generate, layer_recipes
+
+    modules = [f"torch.nn.{short}" for short in layer_recipes.MODULES]
+    every = dict.fromkeys([*(name.partition("(")[0] for name in generate.overload_table()), *modules])
+    names = [name for name in every if not name.startswith("torch.ops.aten.") and (only is None or name in only)]
+    yield from in_children(
+        names, lambda group: list(measured(place, group)), lambda name, why: Measured(name, None, None, reason=why)
+    )
 
 
 def measured_operators(place: Place, only: Collection[str] | None, options: bool = True) -> Iterator[Measured]:
