@@ -237,3 +237,12 @@ sys.exit(main(["--pages", "none"]))
 def test_facts_hold_on_cuda(operators: Any) -> None:
     found = operators(torch.device("cuda"), ("torch.sigmoid", "Tensor.mul_", "torch.nn.ReLU"))
     assert found.differences == found.only_on_cpu == ()
+
+
+@pytest.mark.parametrize(("device", "name"), [("CPU | measured", "cpu"), ("CUDA | traced", "cuda-traced")])
+def test_the_page_has_the_figures_of_the_file(device: str, name: str) -> None:
+    docs = Path(__file__).parents[1] / "docs"
+    operators = json.loads((docs / "verification" / f"{name}.json").read_text())["operators"]
+    kept = [len(operators[key]) for key in ("differences", "only_on_cpu", "no_call")]
+    [row] = [line for line in (docs / "adding-an-op.md").read_text().splitlines() if line.startswith(f"| {device}")]
+    assert row.endswith(f"| {' | '.join(map(str, [operators['held'], *kept]))} |")

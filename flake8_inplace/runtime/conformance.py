@@ -235,6 +235,9 @@ def measured(place: Place, only: Collection[str] | None) -> Iterator[Measured]:
     whether it holds, and options are changed only for the rows that they contradict.
     """
     if torch.__version__.partition("+")[0] != ops.torch_version():
+        torch.set_num_threads(
+            1
+        )  # changed options run in forks of this process, which a pool of threads does not outlive
         doubtful: dict[tuple[str, str | None], Measured] = {}
         for row in measured_operators(place, only, options=False):
             if row.here is None or row.here == row.fact:
@@ -255,9 +258,12 @@ def traced_apart(place: Place, only: Collection[str] | None) -> Iterator[Measure
     modules = [f"torch.nn.{short}" for short in layer_recipes.MODULES]
     every = dict.fromkeys([*(name.partition("(")[0] for name in generate.overload_table()), *modules])
     names = [name for name in every if not name.startswith("torch.ops.aten.") and (only is None or name in only)]
-    yield from in_children(
-        names, lambda group: list(measured(place, group)), lambda name, why: Measured(name, None, None, reason=why)
-    )
+
+    def work(group: Collection[str]) -> list[Measured]:
+        torch.set_num_threads(1)  # a pool of threads does not outlive a fork
+        return list(measured(place, group))
+
+    yield from in_children(names, work, lambda name, why: Measured(name, None, None, reason=why))
 
 
 def measured_operators(place: Place, only: Collection[str] | None, options: bool = True) -> Iterator[Measured]:
@@ -316,8 +322,8 @@ def held_against(place: Place, row: Measured) -> Measured:
     kind = place.device.type
     fact = None if row.fact is None else as_on(parse_op(row.fact), (kind, ""))
     here = as_on(parse_op(row.here), ("",))  # the saves with a mark are not of this run
-    if place.traced and fact is not None and row.name.rpartition(".")[2].startswith("_foreach_"):
-        here = replace(here, writes=fact.writes)  # a trace counts no versions of theirs
+    if place.traced and fact is not None and fact.writes and row.name.rpartition(".")[2].startswith("_foreach_"):
+        return replace(row, here=None, reason="a trace counts no versions of what these overwrite")
     return replace(row, fact=None if fact is None else format_op(fact), here=format_op(here))
 
 
