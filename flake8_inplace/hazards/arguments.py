@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..heap.values import NONE, Array, Dict, List, Object, Source, Tensor, Unknown, Value, View
+from ..heap.values import NONE, Array, Const, Dict, List, Object, Slice, Source, Tensor, Unknown, Value, View
 from ..rule import Rule
 from ..trace import events
 from ..trace.log import ENTRIES, PLACES, RETURNED, WRITES, Change, Overwrite, direct_tensors, given_tensors, since
@@ -60,7 +60,9 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
         changes, back = {event.change for event in writes}, (storage.hidden or storage) in returned
         converted = Change.CONVERTED in changes <= {Change.CONVERTED, Change.SHIFTED}
         for event in writes:
-            aside = event.form == "augmented" and _is_by_alias(m, event, tensor, born)
+            if _is_packed(event):
+                continue
+            aside = (event.form == "augmented" or event.written.array) and _is_by_alias(m, event, tensor, born)
             if ((back or converted) and not event.filled) or aside:
                 m.state.set(m.state[RETURNED], event, tensor)
             apart = storage not in direct and is_in_copy(m, event, args)
@@ -68,6 +70,12 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
                 m.state.set(m.state[RETURNED], (Change.OTHER, event), tensor)
             if converted or (changes == {Change.MARKED} and not back):
                 m.state.set(m.state[RETURNED], (event.change, event), tensor)
+
+
+def _is_packed(event: Overwrite) -> bool:
+    """Whether a write fills an output piece by piece: ``out[offset:offset + n] = piece``."""
+    bounds = [(each.lower, each.upper) for each in event.written.index or () if isinstance(each, Slice)]
+    return event.change is Change.OTHER and any(low != NONE and not isinstance(high, Const) for low, high in bounds)
 
 
 def is_in_copy(m: Trace, event: Overwrite, args: Sequence[Value]) -> bool:

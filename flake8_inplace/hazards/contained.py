@@ -148,6 +148,16 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
                 m.refuse("read", event.site, event.calls, guard=event.guard)
 
 
+@events.logged.listen
+def on_logged(m: Trace, event: Overwrite) -> None:
+    """Report a part that is overwritten by one of two keys that a dictionary has for a tensor: both show it."""
+    container = m.see(event.frames[-1].vars.get(event.name, NONE))
+    if event.written.index is not None and isinstance(container, Dict):
+        values = [m.see(value) for value in m.state.get(container).items.values()]
+        if sum(value is event.tensor for value in values) > 1:
+            m.refuse("read", event.site)
+
+
 @events.load.listen
 def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None:
     """Report the read of an element that was overwritten since it was stored.

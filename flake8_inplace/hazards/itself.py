@@ -44,14 +44,15 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     taken = _taken(m, site)
     if not _alike(one, other, taken.made_here):
         return
-    for begin, end in _spans(m, taken, one, op in _DIFFERENCES or _is_gradient(m, one)):
-        for change in _changes(m, one if one.storage is memory else other, begin):
+    trained = _is_trained(m, one) or _is_trained(m, other)
+    for begin, end in _spans(taken, trained, op in _DIFFERENCES or _is_gradient(m, one)):
+        for change in [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin)]:
             if (change.time < end or not end) and change.site is not None:
                 m.refuse("read", change.site, change.calls if isinstance(change, Overwrite) else None)
                 return
 
 
-def _spans(m: Trace, taken: _Taken, tensor: Tensor, senseless: bool) -> Iterator[tuple[int, int]]:
+def _spans(taken: _Taken, trained: bool, senseless: bool) -> Iterator[tuple[int, int]]:
     """Yield when one operand took the tensor, and when the other one did; 0 is now.
 
     ``senseless``: no attribute is related to itself like this, so it was to have the value that it took.
@@ -62,7 +63,7 @@ def _spans(m: Trace, taken: _Taken, tensor: Tensor, senseless: bool) -> Iterator
             yield (max(variables), 0) if taken.bound else (min(variables), max(variables))
         return
     last = max(variables, default=0)
-    if last or _is_trained(m, tensor):
+    if last or trained:
         yield last, 0
     kept = sorted(time for time, _ in taken.times)
     if senseless and kept[0] < kept[1] and kept[0]:

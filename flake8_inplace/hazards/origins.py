@@ -47,6 +47,7 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
     frames, calls, guard = tuple(m.stack.frames), tuple(m.stack.calls), m.state.guard()
     event = Overwrite(tensor, form, site, m.tick(), frames, calls, name, inner.line, guard, filled, change, written)
     m.state.set(m.state[WRITES], tensor.storage, (*before[1 - EVENTS :], event))
+    events.logged(m, event)
 
 
 @events.accumulate.listen

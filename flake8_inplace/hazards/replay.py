@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from ..heap.values import Source, Tensor, Unknown, Value, is_number
+from ..heap.values import NONE, Source, Tensor, Unknown, Value, is_number
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
 from ..trace.frames import Function
-from ..trace.log import WRITES, Change, Overwrite, since
+from ..trace.log import WRITES, Change, Overwrite, direct_tensors, since
 from ..trace.trace import Trace
+from .intent import attribute_written
 
 RULES = (
     Rule(
@@ -51,6 +52,28 @@ def on_checkpoint(m: Trace, seen: Sequence[Tensor], begin: int) -> None:
         for event in since(m, tensor, begin) if not m.grad(tensor) else ():
             if _converts(event) and (event.form != "op_" or event.written.op.endswith("_")):  # no batch norm
                 m.refuse("again", event.site, event.calls, guard=event.guard)
+
+
+@events.logged.listen
+def on_logged(m: Trace, event: Overwrite) -> None:
+    """Report an update of what is made once and used by every call, or by every instance.
+
+    That is the default of a parameter, and an attribute of the class that ``self.total += x`` is spelled for.
+    """
+    if not _converts(event):
+        return
+    for frame in event.frames:
+        function, given = frame.function, [each.storage for value in frame.given for each in direct_tensors(m, value)]
+        shared = function.defaults.values() if function is not None else ()
+        if function is not None and event.tensor.storage not in given and _holds(m, shared, event.tensor):
+            m.refuse("read", event.site, other=Site(function.piece, function.node, function.node))
+    owner = event.frames[-1].owner if event.form == "augmented" else None
+    if owner is not None and _holds(m, [owner.members.get(attribute_written(event.site), NONE)], event.tensor):
+        m.refuse("read", event.site, other=Site(owner.piece, owner.node, owner.node))
+
+
+def _holds(m: Trace, values: Iterable[Value], tensor: Tensor) -> bool:
+    return any(each.storage is tensor.storage for value in values for each in direct_tensors(m, value))
 
 
 @events.dataset.listen

@@ -13,6 +13,8 @@ from .registry import Call
 def unknown_module(call: Call, module: Value) -> Value:
     """Call something unknown; if its ``parameters()`` were asked for before, it is a module and saves them."""
     m, values = call.m, [module, *call.values]
+    if ("state", module) in m.symbols:
+        m.state.set(m.state[MODULES], module, True)  # it has a state and is called
     parameter = m.see(m.symbols.get(("parameter", module), NONE))
     if not isinstance(parameter, Tensor) or not m.grad_mode or m.state.modes.get("autocast"):
         return tensors.unknown_call(m, *values)
@@ -48,12 +50,14 @@ def unknown_method(call: Call, receiver: Unknown) -> Value:
         if isinstance(tensor, Tensor):
             return methods.method(m, tensor, name, call.args, call.kwargs, call.site)
     if name == "state_dict":
+        m.symbol("state", receiver)
         stands_for_all = Tensor()
         events.state_dict(m, receiver, [stands_for_all], call.site)
         return Dict({"*": stands_for_all}, open=True)
     if name == "load_state_dict":
         if receiver in m.state[MODULES]:
             events.load_state_dict(m, receiver, call.argument(0), holdings.parameters(m, receiver))
+        events.update(m, call.site, frozenset())
         return Unknown(scalar=True)
     if name == "zero_grad":
         m.state.set(m.state[OPTIMIZERS], receiver, True)

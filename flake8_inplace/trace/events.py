@@ -12,7 +12,7 @@ from typing import Concatenate, Generic, ParamSpec
 from ..heap.values import Array, Dict, Grad, List, Node, Object, Saved, Storage, Tensor, Value
 from ..program.site import Site
 from .frames import Frame, Function
-from .log import Written
+from .log import Overwrite, Written
 from .trace import Trace
 
 P = ParamSpec("P")
@@ -44,6 +44,8 @@ attempt: Event[[Tensor, str, Site, Grad]] = Event()
 """An in-place write is about to run, which PyTorch may refuse: tensor, form, place, grad of the new values."""
 overwrite: Event[[Tensor, str, Site, Written]] = Event()
 """A tensor is overwritten in place: tensor, form, place, new values. `write` was emitted for its storage before."""
+logged: Event[[Overwrite]] = Event()
+"""The log has a new write, by the text of the program."""
 write_array: Event[[Array, str, Site, Written]] = Event()
 """A numpy array is overwritten: array, form, place, new values. `write` was emitted for its storage before."""
 operate: Event[[str, Tensor, list[Tensor], Value, Site]] = Event()
