@@ -22,7 +22,7 @@ from ..heap.values import (
 from ..program.site import Site
 from ..trace import events
 from ..trace.frames import Frame
-from ..trace.log import EVENTS, WRITES, Change, Overwrite, Written, array_backing, fills, given_tensors
+from ..trace.log import EVENTS, WRITES, Change, Overwrite, Written, array_backing, fills, given_tensors, reads
 from ..trace.trace import Trace
 from .intent import variable_of
 
@@ -40,7 +40,7 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
         return
     before = m.state[WRITES].get(tensor.storage, ())
     inner = m.stack.frames[-1]
-    filled = form == "out" or fills(tensor, written)
+    filled = fills(tensor, written) or (form == "out" and not reads(tensor, written))
     filled = filled or any(event.filled and event.frames[-1] is inner for event in before)
     name = variable_of(site, inner) if form != "out" else ""
     change = Change.OTHER if filled else _change(m, tensor, inner, name, form, written)

@@ -120,10 +120,13 @@ def since(m: Trace, tensor: Tensor, time: int) -> list[Overwrite]:
 
 def fills(tensor: Tensor, written: Written) -> bool:
     """Whether a write replaces all values of a tensor, and not of a part of it, without reading them."""
-    if written.op not in FILLING or not takes_whole(tensor):
-        return False
+    return written.op in FILLING and takes_whole(tensor) and not reads(tensor, written)
+
+
+def reads(tensor: Tensor, written: Written) -> bool:
+    """Whether the new values of a write were computed from the old ones."""
     read = [operand for value in written.values for _, operand in origins(value) if isinstance(operand, Tensor)]
-    return all(operand.storage is not tensor.storage for operand in read)
+    return any(operand.storage is tensor.storage for operand in read)
 
 
 def again(m: Trace, event: Overwrite, time: int) -> bool:
