@@ -118,12 +118,13 @@ def takes_what_was_written(m: Trace, value: Tensor, event: Overwrite) -> bool:
 
     ``x[i] = row`` changes nothing.
     """
-    over = written_region(event)
-    if value.region is None or over is None or not same_tensor(value.region.base, over[0]):
+    over, region = written_region(event), value.region
+    if region is None or region.reshaped or over is None or not same_tensor(region.base, over[0]):
         return False
     if any(option is value for new in event.written.values for option in direct_tensors(m, new)):
         return False
-    return plain(value.region.index) == plain(over[1])
+    index = plain(region.index)
+    return bool(index) and index == plain(over[1])  # a name for a view of the whole, ``y = x[:]``, is meant as one
 
 
 def _overlaps(value: Tensor, written: Tensor) -> bool:
