@@ -8,7 +8,7 @@ from ..heap.values import NONE, Source, Tensor, Unknown, Value, is_number
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
-from ..trace.frames import Function
+from ..trace.frames import Frame, Function
 from ..trace.log import WRITES, Change, Overwrite, direct_tensors, since
 from ..trace.trace import Trace
 from .intent import attribute_written
@@ -58,18 +58,27 @@ def on_checkpoint(m: Trace, seen: Sequence[Tensor], begin: int) -> None:
 def on_logged(m: Trace, event: Overwrite) -> None:
     """Report an update of what is made once and used by every call, or by every instance.
 
-    That is the default of a parameter, and an attribute of the class that ``self.total += x`` is spelled for.
+    That is what a parameter has by default, and an attribute of the class that ``self.total += x`` is spelled for. A
+    default that has a name where the function is defined, ``def hook(grad, total=total)``, is meant to be updated.
     """
     if not _converts(event):
         return
     for frame in event.frames:
-        function, given = frame.function, [each.storage for value in frame.given for each in direct_tensors(m, value)]
-        shared = function.defaults.values() if function is not None else ()
-        if function is not None and event.tensor.storage not in given and _holds(m, shared, event.tensor):
+        function = frame.function
+        if function is None or not _holds(m, function.defaults.values(), event.tensor):
+            continue
+        if not _holds(m, frame.given, event.tensor) and not _is_named(m, function.frame, event.tensor):
             m.refuse("read", event.site, other=Site(function.piece, function.node, function.node))
     owner = event.frames[-1].owner if event.form == "augmented" else None
     if owner is not None and _holds(m, [owner.members.get(attribute_written(event.site), NONE)], event.tensor):
         m.refuse("read", event.site, other=Site(owner.piece, owner.node, owner.node))
+
+
+def _is_named(m: Trace, scope: Frame | None, tensor: Tensor) -> bool:
+    """Whether a variable of a scope, or of one around it, is a tensor."""
+    while scope is not None and not _holds(m, scope.vars.values(), tensor):
+        scope = scope.parent
+    return scope is not None
 
 
 def _holds(m: Trace, values: Iterable[Value], tensor: Tensor) -> bool:
