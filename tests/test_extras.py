@@ -65,7 +65,7 @@ def test_watch(tmp_path: Path) -> None:
         (tmp_path / "net.py").write_text(HAZARD)
         assert any("TIP103" in line for line in lines(process))
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=20)
+        output, _ = process.communicate(timeout=90)
     finally:
         process.kill()
         process.wait()
