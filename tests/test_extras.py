@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,7 @@ def test_watch(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # what a shell starts with `&` ignores it
     )
     try:
         assert ["TIP103" in line for line in lines(process)] == [True]
@@ -65,7 +67,7 @@ def test_watch(tmp_path: Path) -> None:
         (tmp_path / "net.py").write_text(HAZARD)
         assert any("TIP103" in line for line in lines(process))
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=90)
+        output, _ = process.communicate(timeout=20)
     finally:
         process.kill()
         process.wait()
