@@ -147,7 +147,7 @@ def field(statement: ast.AnnAssign) -> Field:
     return Field(name, kind, given.get("default", ""), f"({factory})" if factory else "", compared)
 
 
-def methods(name: str, fields: list[Field], options: dict[str, bool]) -> list[str]:
+def methods(name: str, fields: list[Field], chosen: dict[str, bool]) -> list[str]:
     """The lines that a dataclass gets of its decorator."""
     names = [one.name for one in fields]
     lines = [
@@ -158,13 +158,13 @@ def methods(name: str, fields: list[Field], options: dict[str, bool]) -> list[st
         *(f"    {one.assignment}" for one in fields),
     ]
     compared = [one.name for one in fields if one.compared]
-    if options.get("eq", True):
+    if chosen.get("eq", True):
         mine, theirs = (f"({''.join(f'{of}.{each}, ' for each in compared)})" for of in ("self", "other"))
         lines += [
             "def __eq__(self, other: object) -> bool:",
             f"    return {mine} == {theirs} if isinstance(other, {name}) else NotImplemented",
         ]
-        if options.get("frozen"):
+        if chosen.get("frozen"):
             lines += ["def __hash__(self) -> int:", f"    return hash({mine})"]
     return [f"    {line}" for line in lines]
 

@@ -84,7 +84,7 @@ def _read_name(
             if _is_filled_through(reader, value, event) or (index and untouched(m, value, index, event)):
                 continue
             wrote = whole(value, event) or (event.name != name and is_part(m, value, event, frame))
-            wrote = wrote or takes_what_was_written(m, value, event)
+            wrote = wrote or (_is_of_part(value) and takes_what_was_written(m, value, event))
             needs = () if wrote else _to_be_same(value, event)
             if event.name and (wrote or needs) and not is_meant(m, event, name, frame):
                 m.refuse("read", event.site, event.calls, guard=event.guard, needs=needs)
@@ -113,18 +113,22 @@ def is_part(m: Trace, value: Tensor, event: Overwrite, frame: Frame) -> bool:
     return spelled is value or (spelled.region is None and same_tensor(spelled, value))
 
 
+def _is_of_part(value: Tensor) -> bool:
+    """Whether a view takes a part. A name for a view of the whole, ``y = x[:]`` or ``y = x.T``, is meant as one."""
+    return value.region is not None and not value.region.reshaped and bool(plain(value.region.index))
+
+
 def takes_what_was_written(m: Trace, value: Tensor, event: Overwrite) -> bool:
     """Whether a view takes what ``x[index] = ...`` overwrote, by the same index: ``row = x[i]``.
 
     ``x[i] = row`` changes nothing.
     """
-    over, region = written_region(event), value.region
-    if region is None or region.reshaped or over is None or not same_tensor(region.base, over[0]):
+    over = written_region(event)
+    if value.region is None or over is None or not same_tensor(value.region.base, over[0]):
         return False
     if any(option is value for new in event.written.values for option in direct_tensors(m, new)):
         return False
-    index = plain(region.index)
-    return bool(index) and index == plain(over[1])  # a name for a view of the whole, ``y = x[:]``, is meant as one
+    return plain(value.region.index) == plain(over[1])
 
 
 def _overlaps(value: Tensor, written: Tensor) -> bool:

@@ -45,7 +45,7 @@ attempt: Event[[Tensor, str, Site, Grad]] = Event()
 overwrite: Event[[Tensor, str, Site, Written]] = Event()
 """A tensor is overwritten in place: tensor, form, place, new values. `write` was emitted for its storage before."""
 logged: Event[[Overwrite]] = Event()
-"""The log has a new write, by the text of the program."""
+"""An in-place write was logged; what autograd does to a gradient is not among these."""
 write_array: Event[[Array, str, Site, Written]] = Event()
 """A numpy array is overwritten: array, form, place, new values. `write` was emitted for its storage before."""
 operate: Event[[str, Tensor, list[Tensor], Value, Site]] = Event()

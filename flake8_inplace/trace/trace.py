@@ -106,8 +106,8 @@ class Trace(ABC):
     def close(self) -> None:
         """Break reference cycles, when nothing more is read."""
         self.text.close()
-        self.state.journal.clear()
-        self.fresh_entry()
+        self.state = State()
+        self.symbols, self.tensors = {}, {}
 
     def fresh_entry(self) -> None:
         """Start an entry point from the state after module-level code."""

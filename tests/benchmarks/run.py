@@ -41,6 +41,7 @@ class Variant:
 
     command: tuple[str, ...]
     site: str = ""
+    statuses: tuple[int, ...] = (0,)
 
     def environment(self) -> dict[str, str]:
         return {**os.environ, "PYTHONPATH": self.site} if self.site else dict(os.environ)
@@ -85,7 +86,7 @@ def variants(options: argparse.Namespace, torchfix: str | None, scratch: Path) -
                 found[f"check, {count} job(s), compiled"] = Variant((*command, "--no-cache"), site)
         found["check, warm"] = Variant((*check, "--jobs=1"))
     if options.scale:
-        found["pyflakes"] = Variant((python, "-m", "pyflakes"))
+        found["pyflakes"] = Variant((python, "-m", "pyflakes"), statuses=(0, 1))  # 1: it found something
         found["ruff"] = Variant((python, "-m", "ruff", "check", "--isolated", "--no-cache", "--exit-zero", "--quiet"))
     return found
 
@@ -95,7 +96,7 @@ def measure(folder: Path, compared: dict[str, Variant], rounds: int, scratch: Pa
     costs: dict[str, list[Cost]] = {name: [] for name in compared}
     for _ in range(-1, rounds):
         for name, variant in compared.items():
-            costs[name].append(timed([*variant.command, str(folder.resolve())], variant.environment(), scratch))
+            costs[name].append(timed(variant, folder.resolve(), scratch))
     return {
         name: Cost(
             median(cost.seconds for cost in of),
@@ -106,15 +107,14 @@ def measure(folder: Path, compared: dict[str, Variant], rounds: int, scratch: Pa
     }
 
 
-def timed(command: list[str], environment: dict[str, str], folder: Path) -> Cost:
+def timed(variant: Variant, target: Path, scratch: Path) -> Cost:
+    command = [*variant.command, str(target)]
     start = time.perf_counter()
-    process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, cwd=folder
-    )
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=variant.environment(), cwd=scratch)
     _, status, usage = os.wait4(process.pid, 0)
     elapsed = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)  # so that it is not waited for again
-    if process.returncode not in (0, 1):  # pyflakes says by 1 that it found something
+    if process.returncode not in variant.statuses:
         raise subprocess.CalledProcessError(process.returncode, command)
     megabytes = usage.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
     return Cost(usage.ru_utime + usage.ru_stime, elapsed, megabytes)
