@@ -13,7 +13,7 @@ from .hazards import TRIGGERS
 from .program.disk import Stamp
 from .program.imports import Project, Source
 from .program.modules import Modules, Outside
-from .program.scan import FRAMEWORKS, handles_tensors, scan
+from .program.scan import FRAMEWORKS, handles_tensors, only_imports, scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +97,11 @@ class Program:
         """Read a file from its entry points, once for each text that it has."""
         known, stamp = self._known.get(path), self.modules.project.stamp(path)
         if known is None or known[0] != stamp:
-            outside = self.modules.outside(tree, path)
             own = _Read(readings=readings.nothing_read())
-            if outside.tensors or handles_tensors(source, tree, self._frameworks):
-                own = _read(source, tree, self._extra, path, outside, self.modules)
+            if not only_imports(tree):  # an `__init__.py` may import all of a project
+                outside = self.modules.outside(tree, path)
+                if outside.tensors or handles_tensors(source, tree, self._frameworks):
+                    own = _read(source, tree, self._extra, path, outside, self.modules)
             known = self._known[path] = (stamp, own)
         return known[1]
 

@@ -11,7 +11,7 @@ from libcst import matchers as match
 from flake8_inplace.hazards import TRIGGERS
 from flake8_inplace.program.nodes import parts
 from flake8_inplace.program.pieces import Piece
-from flake8_inplace.program.scan import scan
+from flake8_inplace.program.scan import only_imports, scan
 
 CASES = sorted(Path(__file__).parent.joinpath("cases").glob("*.py"))
 
@@ -475,3 +475,22 @@ def test_a_long_table_is_data_unless_it_makes_a_layer_that_overwrites() -> None:
     file = scan(source, ast.parse(source), TRIGGERS)
     read = [name for piece in file.pieces if piece.body for name in piece.binds] if file is not None else []
     assert read == ["torch", "LAYERS", "f"]
+
+
+@pytest.mark.parametrize(
+    ("source", "only"),
+    [
+        ("'A package.'\nfrom .block import *\nimport torch as t\n__all__ = ['Block', ('x', 1)]\nv: str = '1'", True),
+        ("try:\n    import apex\nexcept ImportError:\n    apex = None\nelse:\n    pass", True),
+        ("import sys\nif sys.version_info >= (3, 12):\n    from .new import f\nelse:\n    from .old import f", True),
+        ("from .block import w\nw[0] = 1", False),
+        ("from .block import w\nw += 1", False),
+        ("from .block import fill\nif fill():\n    pass", False),
+        ("from .block import fill\nw = fill()", False),
+        ("from .block import fill\nfill()", False),
+        ("from .block import w\nx = w", False),
+        ("from .block import Block\nclass Other(Block):\n    pass", False),
+    ],
+)
+def test_a_file_that_only_binds_names_is_told(source: str, only: bool) -> None:
+    assert only_imports(ast.parse(source)) is only

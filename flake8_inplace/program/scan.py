@@ -160,6 +160,38 @@ def imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
             todo += getattr(node, name, ())
 
 
+def only_imports(tree: ast.Module) -> bool:
+    """Whether a file only binds names: by imports, also in branches, and by constants, lists and tuples of them."""
+    todo: list[Any] = [*tree.body]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Try) or (isinstance(node, ast.If) and not _calls(node.test)):
+            todo += [inner for name in _BLOCKS for inner in getattr(node, name, ())]
+        elif isinstance(node, ast.ExceptHandler):
+            todo += node.body
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if not all(isinstance(target, ast.Name) for target in targets) or not _is_plain(node.value):
+                return False
+        elif not isinstance(node, (ast.Import, ast.ImportFrom, ast.Pass)) and not _is_docstring(node):
+            return False
+    return True
+
+
+def _calls(node: ast.expr) -> bool:
+    return any(isinstance(inner, ast.Call) for inner in ast.walk(node))
+
+
+def _is_plain(node: ast.expr | None) -> bool:
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return all(map(_is_plain, node.elts))
+    return node is None or isinstance(node, ast.Constant)
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
 def _registers(
     body: list[ast.stmt], parts: list[Unit | Group], names: list[frozenset[str]]
 ) -> Iterator[frozenset[str]]:
