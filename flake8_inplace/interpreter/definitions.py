@@ -8,10 +8,10 @@ import libcst as cst
 
 from ..heap.state import variables
 from ..heap.values import NONE, Object, Ref, Value
-from ..models import amp, autograd, calls
+from ..models import amp, autograd, calls, generic
 from ..models.lineage import NAMED_TUPLE
 from ..program.site import Site
-from ..trace.callables import Bound, Partial
+from ..trace.callables import Bound, Dispatch, Method, Partial
 from ..trace.frames import Class, Frame, Function
 from ..trace.trace import Trace
 from . import modules
@@ -29,7 +29,8 @@ def _function(m: Trace, node: cst.FunctionDef, frame: Frame) -> bool:
 def _decorated(m: Trace, node: cst.FunctionDef, function: Function, frame: Frame) -> Function:
     """Apply the decorators of the program to a function: they may wrap it, or put it into a table of the module."""
     made = _decorate(m, node, function, frame)
-    known = isinstance(made, (Function, Bound, Partial)) or (isinstance(made, Object) and isinstance(made.cls, Class))
+    instance = isinstance(made, Object) and isinstance(made.cls, Class)
+    known = instance or isinstance(made, (Function, Bound, Dispatch, Partial))
     return replace(function, wrapped=made) if known and made is not function else function
 
 
@@ -37,12 +38,27 @@ def _decorate(m: Trace, node: cst.FunctionDef | cst.ClassDef, made: Value, frame
     for decorator in reversed(node.decorators):
         inner = decorator.decorator
         callee = m.see(evaluate(m, inner.func if isinstance(inner, cst.Call) else inner, frame))
+        if callee == Ref(generic.SINGLE):
+            made = calls.call(m, callee, [made], {}, Site(frame.piece, decorator, decorator))
+        if isinstance(callee, Method) and isinstance(callee.receiver, Dispatch) and callee.name == "register":
+            generic.register(m, callee.receiver, _registered_type(m, node, inner, frame), made)
         if not isinstance(callee, (Function, Bound, Class)):
             continue
         wrapper = m.see(evaluate(m, inner, frame)) if isinstance(inner, cst.Call) else callee
         if isinstance(wrapper, (Function, Bound, Class)):
             made = m.see(calls.call(m, wrapper, [made], {}, Site(frame.piece, decorator, decorator)))
     return made
+
+
+def _registered_type(
+    m: Trace, node: cst.FunctionDef | cst.ClassDef, decorator: cst.BaseExpression, frame: Frame
+) -> Value:
+    """Return the type in ``@f.register(type)``, or else the annotation of the first parameter."""
+    if isinstance(decorator, cst.Call):
+        return m.see(evaluate(m, decorator.args[0].value, frame)) if decorator.args else NONE
+    params = node.params.params if isinstance(node, cst.FunctionDef) else ()
+    said = params[0].annotation if params else None
+    return m.see(evaluate(m, said.annotation, frame)) if said is not None else NONE
 
 
 def make_function(m: Trace, node: cst.FunctionDef, frame: Frame, owner: Class | None) -> Function:

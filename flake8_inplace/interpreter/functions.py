@@ -16,7 +16,7 @@ from ..program.nodes import parts
 from ..program.site import Site
 from ..trace import events
 from ..trace.budget import ENTRY_STATEMENTS
-from ..trace.callables import Autocast, Managed
+from ..trace.callables import Autocast, Dispatch, Managed
 from ..trace.frames import Frame, Function
 from ..trace.stack import DEPTH
 from ..trace.trace import Trace
@@ -44,7 +44,7 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
         outer, m.stack.thrown = m.stack.thrown, function.node if m.stack.is_statement(site) else None
         result = calls.call(m, function.wrapped, args, kwargs, site)
         m.stack.thrown = outer
-        if m.work.ran.get(function.node) != before:
+        if m.work.ran.get(function.node) != before or isinstance(function.wrapped, Dispatch):
             return result
     if m.stack.is_statement(site) and function.resume is None and m.text.yields(function):
         return Unknown()  # a generator that nobody reads

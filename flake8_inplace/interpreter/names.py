@@ -12,7 +12,7 @@ from ..models import arrays, classes, lineage, methods, tensors
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace import events
-from ..trace.callables import Bound, Method, Namespace, Super
+from ..trace.callables import Bound, Dispatch, Method, Namespace, Super
 from ..trace.frames import Class, Frame, Function
 from ..trace.log import WRITES
 from ..trace.trace import MODULES, OPTIMIZERS, Trace
@@ -114,6 +114,8 @@ def attribute(m: Trace, value: Value, name: str, site: Site) -> Value:
         return classes.super_attribute(m, value, name, site)
     if isinstance(value, (Class, Function)) and name == "__name__":
         return Const(value.name)
+    if isinstance(value, Function) and isinstance(value.wrapped, Dispatch):
+        return Method(value.wrapped, name, site.node)
     if isinstance(value, Class):
         return _class_attribute(m, value, name, site)
     if isinstance(value, Choice):

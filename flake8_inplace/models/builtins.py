@@ -10,6 +10,7 @@ from typing import Any
 from ..heap.values import NONE, Const, Dict, List, Object, Ref, Slice, Tensor, Tuple, Unknown, Value, constant
 from ..torchfacts import ops as facts
 from ..trace import events
+from ..trace.frames import Class
 from ..trace.trace import Trace
 from . import lineage, methods, tensors
 from .arithmetic import is_small, operator
@@ -219,11 +220,20 @@ def instance_of(m: Trace, value: Value, cls: Value) -> Value:
         known = lineage.lineage(value.cls)
         if any(option in known for option in options):
             return Const(True)
+        if all(isinstance(base, (Class, Ref)) for base in known) and all(
+            isinstance(option, Class) or (_of_torch(option) and not any(isinstance(base, Ref) for base in known))
+            for option in options
+        ):
+            return Const(False)  # what others define inherits from no class of the program
         if isinstance(value.cls, Ref) and all(
             name.startswith("torch.nn.") and name != "torch.nn.Module" for name in names
         ):
             return Const(False)
     return m.symbol("isinstance", value, cls, scalar=True)
+
+
+def _of_torch(cls: Value) -> bool:
+    return isinstance(cls, Ref) and cls.name.startswith("torch.")
 
 
 @package("builtins")

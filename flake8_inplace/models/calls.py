@@ -25,7 +25,7 @@ from ..program.site import Site
 from ..program.wording import called_name
 from ..torchfacts import ops as facts
 from ..trace import events, holdings
-from ..trace.callables import Autocast, Bound, GradMode, Method, MethodCaller, Partial, Super, Transform
+from ..trace.callables import Autocast, Bound, Dispatch, GradMode, Method, MethodCaller, Partial, Super, Transform
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
 from . import (
@@ -34,6 +34,7 @@ from . import (
     builtins,
     classes,
     dicts,
+    generic,
     handed,
     higher,
     instances,
@@ -55,7 +56,7 @@ from . import (
 )
 from .registry import Call, call_model, call_package, package
 
-FUNCTIONS = (amp, autograd, builtins, handed, higher, iterators, nn, numpy, patterns, stdlib, transforms)
+FUNCTIONS = (amp, autograd, builtins, generic, handed, higher, iterators, nn, numpy, patterns, stdlib, transforms)
 """The modules that register models of functions and classes; those of methods are imported where they are called."""
 
 
@@ -82,6 +83,8 @@ def call(m: Trace, callee: Value, args: list[Value], kwargs: dict[str, Value], s
             return made
         case Partial():
             return call(m, callee.function, [*callee.args, *args], {**callee.kwargs, **kwargs}, site)
+        case Dispatch():
+            return generic.call_generic(Call(m, "", args, kwargs, site), callee)
         case MethodCaller() if args:
             bound = _method_of(m, m.promote(args[0]), callee.name, site)
             return call(m, bound, list(callee.args), callee.kwargs, site)

@@ -195,9 +195,13 @@ def _is_docstring(node: ast.stmt) -> bool:
 def _registers(
     body: list[ast.stmt], parts: list[Unit | Group], names: list[frozenset[str]]
 ) -> Iterator[frozenset[str]]:
-    """For each statement the variables of the file that its decorators are, or mention in what they do."""
+    """For each statement the variables of the file that its decorators are, or mention in what they do.
+
+    So are functions that they look something up in: ``@f.register``.
+    """
     units: dict[str, list[Unit]] = {}
     variables: set[str] = set()
+    functions = {statement.name for statement in body if isinstance(statement, _FUNCTIONS)}
     for statement, part, bound in zip(body, parts, names, strict=True):
         for name in bound:
             units.setdefault(name, []).extend(part.units())
@@ -206,11 +210,15 @@ def _registers(
     for statement in body:
         roots = _decorators(statement).intersection(units)
         mentioned = (unit.mentions for root in roots for unit in units[root])
-        yield frozenset(variables & roots.union(*mentioned)) if roots else frozenset()
+        asked = functions.intersection(_decorators(statement, ast.Attribute)) if roots else ()
+        yield frozenset(variables & roots.union(*mentioned)).union(asked) if roots else frozenset()
 
 
-def _decorators(statement: ast.stmt) -> frozenset[str]:
-    return frozenset(map(_root, statement.decorator_list) if isinstance(statement, _DEFINITIONS) else ())
+def _decorators(statement: ast.stmt, *kinds: type[ast.expr]) -> frozenset[str]:
+    """The variables that the decorators of a statement begin with: of all, or of those of some kinds."""
+    found = statement.decorator_list if isinstance(statement, _DEFINITIONS) else []
+    called = (each.func if isinstance(each, ast.Call) else each for each in found)
+    return frozenset(_root(each) for each in called if not kinds or isinstance(each, kinds))
 
 
 def _root(node: ast.expr) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..heap.values import Callable_, Value
+from ..heap.values import Callable_, List, Value
 from ..program.roots import Module
 from ..program.sealed import sealed
 from ..program.site import Site
@@ -62,6 +62,14 @@ class Partial(Callable_):
     function: Value
     args: tuple[Value, ...]
     kwargs: dict[str, Value]
+
+
+@sealed(frozen=True, slots=True, eq=False)
+class Dispatch(Callable_):
+    """A function under ``functools.singledispatch``. ``table``: its implementations, each with the type it is for."""
+
+    function: Value
+    table: List
 
 
 @sealed(frozen=True, slots=True, eq=False)
