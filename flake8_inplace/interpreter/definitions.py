@@ -62,7 +62,7 @@ def _registered_type(
 
 
 def make_function(m: Trace, node: cst.FunctionDef, frame: Frame, owner: Class | None) -> Function:
-    kind, grad, inference, compiled, managed = "", None, False, False, False
+    kind, grad, inference, compiled, managed, memoized = "", None, False, False, False, False
     autocast: Value | None = None
     for decorator in node.decorators:
         inner = decorator.decorator
@@ -79,6 +79,7 @@ def make_function(m: Trace, node: cst.FunctionDef, frame: Frame, owner: Class | 
         value = evaluate(m, inner, frame) if isinstance(inner, (cst.Name, cst.Attribute)) and kind != "setter" else NONE
         if isinstance(value, Ref):
             managed = managed or value.name == "contextlib.contextmanager"
+            memoized = memoized or value.name in ("functools.cache", "functools.lru_cache")
             compiled = compiled or value.name in ("torch.compile", "torch.jit.script")
             mode = autograd.grad_mode_of(value.name)
             grad = mode if mode is not None else grad
@@ -108,6 +109,7 @@ def make_function(m: Trace, node: cst.FunctionDef, frame: Frame, owner: Class | 
         managed,
         said_tensors,
         autocast=autocast,
+        memoized=memoized,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import libcst as cst
 
@@ -46,6 +47,8 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
         m.stack.thrown = outer
         if m.work.ran.get(function.node) != before or isinstance(function.wrapped, Dispatch):
             return result
+    if function.memoized:
+        return _memoized(m, function, args, kwargs, site)
     if m.stack.is_statement(site) and function.resume is None and m.text.yields(function):
         return Unknown()  # a generator that nobody reads
     m.work.ran[function.node] = m.clock
@@ -59,6 +62,16 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
         return _call(m, function, args, kwargs, site)
     finally:
         m.budget.leave_other_file()
+
+
+def _memoized(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    """Call a function under ``functools.cache``: equal arguments are given the result of the first call, not a copy."""
+    key = (function.node, tuple(map(m.see, args)), frozenset((name, m.see(value)) for name, value in kwargs.items()))
+    known: Value | None = m.state.store.get(key)
+    if known is None:
+        known = run(m, replace(function, memoized=False), args, kwargs, site)
+        m.state.set(m.state.store, key, known)
+    return known
 
 
 def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:

@@ -10,7 +10,7 @@ from typing import Any
 from ..heap.values import NONE, Const, Dict, List, Object, Ref, Slice, Tensor, Tuple, Unknown, Value, constant
 from ..torchfacts import ops as facts
 from ..trace import events
-from ..trace.frames import Class
+from ..trace.frames import Class, Function
 from ..trace.trace import Trace
 from . import lineage, methods, tensors
 from .arithmetic import is_small, operator
@@ -110,6 +110,13 @@ def rank(call: Call, items: list[Value]) -> None:
 def _next(call: Call) -> Value:
     items, _ = _elements(call)
     return items[0] if items else Unknown()
+
+
+@builtin("staticmethod", "classmethod", "property")
+def _method_kind(call: Call) -> Value | None:
+    """``go = staticmethod(function)`` in a class."""
+    function, kind = call.seen(0), call.name.removeprefix("builtins.").removesuffix("method")
+    return replace(function, kind=kind) if isinstance(function, Function) else None
 
 
 @builtin("max", "min")

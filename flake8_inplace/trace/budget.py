@@ -13,9 +13,9 @@ ENTRY_STATEMENTS = 6000
 """Statements read for one entry point, including those of calls and iterations. Beyond it, calls are not followed."""
 BORROWED_STATEMENTS = 200
 """Statements of a file that are read from entry points that matter only for what other files may overwrite."""
-OTHER_STATEMENTS = 200
+OTHER_STATEMENTS = 500
 """Statements of other files, and of what they call, that are read for one file. Beyond it, they are unknown code."""
-OTHER_ENTRY_STATEMENTS = 100
+OTHER_ENTRY_STATEMENTS = 250
 """Of those, for one entry point."""
 
 

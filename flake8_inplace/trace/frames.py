@@ -61,6 +61,7 @@ class Function(Callable_):
     - ``autocast``: the ``torch.autocast`` that decorates it.
     - ``compiled``: ``torch.compile`` or ``torch.jit.script`` decorates it.
     - ``managed``: ``contextlib.contextmanager`` decorates it.
+    - ``memoized``: ``functools.cache`` or ``lru_cache`` decorates it.
     - ``tensors``: the parameters that are annotated as tensors.
     - ``resume``: is called with each value that the function yields.
     - ``wrapped``: the value that decorators of the file made of it, which a call by name calls.
@@ -82,6 +83,7 @@ class Function(Callable_):
     resume: Callable[[Value], None] | None = None
     wrapped: Value | None = None
     autocast: Value | None = None
+    memoized: bool = False
 
 
 @sealed(frozen=True, slots=True, eq=False)
