@@ -229,17 +229,22 @@ def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], ref
     nodes = [*(m.cell(tensor).node for tensor in call.given), *(value.node for value in call.unknown)]
     parents = tuple(dict.fromkeys(node for node in nodes if node is not None))
     node = Node(op.name, tuple(saves), parents, m.state.guard() if m.alike is not None else ALWAYS)
-    if op.writes and not refused:
-        returned = {out.of for out in op.outs if out.kind == "same"}
-        for tensor in [t for name in op.writes if name in returned or not op.outs for t in call.operands.get(name, ())]:
-            if tensor.dtype is not DType.INTEGRAL:
-                m.state.put(tensor.cell, CellState(max(m.cell(tensor).grad, call.grad), node, False))
+    for tensor in _returned(call) if not refused else ():
+        if tensor.dtype is not DType.INTEGRAL:
+            m.state.put(tensor.cell, CellState(max(m.cell(tensor).grad, call.grad), node, False))
     shared = {tensor.cell for tensor in call.given}
     for out, result in zip(op.outs, results, strict=True):
         if out.differentiable and out.kind != "detached":
             for tensor in tensors_in(m, result):
                 if tensor.cell not in shared and tensor.dtype is not DType.INTEGRAL:
                     tensor.cell.initial = CellState(call.grad, phi((tensor.cell.initial.node, node)), False)
+
+
+def _returned(call: _Call) -> list[Tensor]:
+    """Return the overwritten operands that the node is the history of: those that the operator returns, if any."""
+    returned = {out.of for out in call.op.outs if out.kind == "same"}
+    names = [name for name in call.op.writes if name in returned or not call.op.outs]
+    return [tensor for name in names for tensor in call.operands.get(name, ())]
 
 
 def _save_results(m: Trace, call: _Call, results: list[Value]) -> list[Saved]:
