@@ -16,6 +16,8 @@ _TYPES |= dict.fromkeys("bfloat16 half float16 BFloat16Tensor HalfTensor".split(
 _TYPES |= dict.fromkeys("float float32 float64 double FloatTensor DoubleTensor".split(), DType.UNKNOWN)
 _CONVERSIONS = {"half": DType.LOWER, "bfloat16": DType.LOWER, "float": DType.UNKNOWN, "double": DType.UNKNOWN}
 _WHOLE = frozenset({"randint", "randperm"})
+_TYPED_BY = {"tensor": "data", "as_tensor": "data", "full": "fill_value"}
+"""The argument whose type is the type of the result, if no other is asked for."""
 _EXACT = frozenset(
     "add sub mul neg abs clamp clamp_min clamp_max maximum minimum max min sum cumsum cat stack clone floor_divide "
     "remainder gather index_select take masked_select roll flip repeat repeat_interleave unique sort diff where "
@@ -57,7 +59,7 @@ def of_result(m: Trace, op: facts.Op, integral: bool, operands: dict[str, list[T
         return DType.LOWER if isinstance(mode, Autocast) else DType.UNKNOWN
     if mode and autocast.raises(op.name, mode.device if isinstance(mode, Autocast) else ""):
         return DType.UNKNOWN
-    if op.name in _WHOLE or (op.name in ("tensor", "as_tensor") and _whole(m, bound.get("data", NONE))):
+    if op.name in _WHOLE or (op.name in _TYPED_BY and _whole(m, bound.get(_TYPED_BY[op.name], NONE))):
         return DType.INTEGRAL
     return _common(m, op, operands, bound)
 
