@@ -314,3 +314,16 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def test_every_module_is_on_the_map() -> None:
+    """The map and the guide to models say what each module is for; subcommands have names that say it."""
+    folder = Path(flake8_inplace.__file__).parent
+    text = "".join((ROOT / "docs" / f"{name}.md").read_text() for name in ("how-it-works", "adding-a-model"))
+    paths = [path.relative_to(folder) for path in folder.rglob("*.py") if not path.stem.startswith("__")]
+    missing = []
+    for path in paths:
+        names = {path.as_posix(), path.name} if path.parts[0] in ("models", "hazards") else {path.as_posix()}
+        if path.parts[0] != "commands" and not any(f"`{name}`" in text for name in names):
+            missing.append(path.as_posix())
+    assert missing == []

@@ -153,6 +153,17 @@ def test_generating_again_gives_the_same_table(generate: Any) -> None:
     assert generate.main(["--check"]) == 0
 
 
+@on_the_pinned_torch
+def test_one_operator_or_layer_is_measured_alone(generate: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["torch.nn.functional.interpolate", "torch.nn.AdaptiveAvgPool1d"]
+    assert generate.main(["--only", *names]) == 0
+    functional, layer = capsys.readouterr().out.splitlines()
+    assert functional == f"{names[0]}: {ops.format_op(ops.lookup(names[0])[0])}"
+    fact = modules.lookup(names[1])
+    assert fact is not None and layer == f"{names[1]}: op: {ops.format_op(fact.op)}"
+    assert generate.main(["--only", "torch.no_such_name"]) == 1
+
+
 # -- what is saved: PyTorch refuses the backward pass after the tensor was overwritten
 
 

@@ -1,4 +1,4 @@
-"""Write `ops.json` and `refusals.json`: `python -m flake8_inplace.torchfacts.generate [--check]`.
+"""Write `ops.json` and `refusals.json`: `python -m flake8_inplace.torchfacts.generate [--check | --only NAME]`.
 
 Development only; needs the pinned torch.
 
@@ -26,7 +26,7 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,21 @@ def build(verbose: bool = False) -> dict[Path, dict[str, Any]]:
     older = facts_table()["older"]  # measured with other releases, by `versions`
     facts = {"rows": list(rows), "names": names, "older": older, "modules": module_facts(), **method_words(table)}
     return {TABLE: release | facts, refusals.TABLE: release | observations.words()}
+
+
+def measured(names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Measure a few operators and layers. Yields the name and the row of each overload, the same way as `build`."""
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    table = {name: group for name, group in overload_table().items() if name.partition("(")[0] in names}
+    for sample in calls(table):
+        measure(*sample)
+    for name, group in table.items():
+        yield from ((name, format_op(op)) for op in distinct([finish(o, group) for o in group]))
+    for short in layer_recipes.MODULES:
+        if f"torch.nn.{short}" in names:
+            forms = module_overloads(short).items()
+            yield from ((f"torch.nn.{short}", f"{form}: {format_op(finish(overload))}") for form, overload in forms)
 
 
 def overload_table() -> dict[str, list[Overload]]:
@@ -203,8 +218,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--check", action="store_true", help="compare with the table as it stands; exit 1 if it differs"
     )
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="measure these, print their rows, and write nothing")
     parser.add_argument("-v", "--verbose", action="store_true", help="name the ops of which nothing could be learnt")
     options = parser.parse_args(argv)
+    if options.only:
+        found = list(measured(options.only))
+        print(*(f"{name}: {row}" for name, row in found), sep="\n")
+        return int(not found)
     differs = 0
     for path, data in build(options.verbose).items():
         text = render(data)
