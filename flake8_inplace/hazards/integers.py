@@ -41,8 +41,16 @@ def judge(m: Trace, tensor: Tensor, form: str, site: Site, written: Written) -> 
     value = m.see(written.values[0])
     if not isinstance(value, Tensor) or m.grad(value) is not Grad.YES or not _typed_by_values(base):
         return
-    if value.made is None or value.made.op not in _ROUNDING:
+    if not _is_rounded(m, value):
         m.refuse("integers", site, other=base.place)
+
+
+def _is_rounded(m: Trace, tensor: Tensor) -> bool:
+    """Return whether a tensor, or what it is a part of, was rounded."""
+    whole = tensor.region.base if tensor.region is not None else tensor
+    if whole.made is not None and whole.made.op == "index" and isinstance(base := m.see(whole.made.values[0]), Tensor):
+        return _is_rounded(m, base)
+    return whole.made is not None and whole.made.op in _ROUNDING
 
 
 def _typed_by_values(tensor: Tensor) -> bool:

@@ -16,11 +16,8 @@ class Ranker(nn.Module):
         self.encoder = nn.Linear(4, 8)
         self.head = nn.Linear(8, 1)
 
-    def blank(self, count):
-        return torch.full((count,), 0)
-
     def forward(self, documents):
-        scores = self.blank(len(documents))
+        scores = torch.full((len(documents),), 0)
         for i, document in enumerate(documents):
             scores[i] = self.head(torch.tanh(self.encoder(document))).squeeze()  # HAZARD silent
         return scores
