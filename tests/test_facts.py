@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 import facts_oracle as oracle  # noqa: E402
 
-from flake8_inplace.torchfacts import execution, handwritten, layer_recipes, layers, recipes, schemas  # noqa: E402
+from flake8_inplace.torchfacts import execution, handwritten, kinds, layer_recipes, layers, recipes, schemas  # noqa: E402
 
 PINNED = torch.__version__.partition("+")[0] == ops.torch_version()
 on_the_pinned_torch = pytest.mark.skipif(not PINNED, reason=f"the table is that of torch {ops.torch_version()}")
@@ -710,3 +710,13 @@ def test_what_does_not_raise_the_counter() -> None:
     for method, args in {"detach_": (), "requires_grad_": (False,), "share_memory_": (), "apply_": (float,)}.items():
         getattr(x, method)(*args)
         assert x._version == 0, method
+
+
+def test_names_of_one_operator(samples: Any) -> None:
+    known = {alias.name: info.name for info in samples.op_db for alias in info.aliases}
+    names = {alias: name for alias, name in known.items() if "." not in alias + name}
+    for other in ("maximum", "minimum", "adjoint"):  # `max` is a reduction too, `mH` an attribute
+        del names[other]
+    names |= {"true_divide": "div", "truediv": "div"}  # Python's, with which PyTorch names nothing
+    assert {alias: kinds.plain(alias) for alias in names} == names
+    assert kinds.plain("multiply_") == "mul_" and kinds.plain("sigmoid_") == "sigmoid_"

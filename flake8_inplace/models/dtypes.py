@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from ..heap.values import NONE, Bindings, Const, DType, List, Ref, Tensor, Tuple, Unknown, Value
 from ..torchfacts import autocast
 from ..torchfacts import ops as facts
+from ..torchfacts.kinds import SELECTING
 from ..trace.callables import Autocast
 from ..trace.trace import Trace
 
@@ -24,7 +25,7 @@ _EXACT = frozenset(
     "masked_fill scatter scatter_add index_add".split()
 )
 """Operators that compute integers of integers."""
-_SELECTING = frozenset("condition mask index indices target weight bias running_mean running_var".split())
+_OTHER = SELECTING | {"target", "weight", "bias", "running_mean", "running_var"}
 """Operands that the type of a result does not depend on."""
 
 
@@ -66,7 +67,7 @@ def of_result(m: Trace, op: facts.Op, integral: bool, operands: dict[str, list[T
 
 def _common(m: Trace, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bindings) -> DType:
     """The type that all operands have in common, where the operator keeps it."""
-    counted = [p.name for p in op.params if p.kind != "other" and p.name not in _SELECTING and p.name[:5] != "self."]
+    counted = [p.name for p in op.params if p.kind != "other" and p.name not in _OTHER and p.name[:5] != "self."]
     if any(isinstance(m.see(bound.get(name, NONE)), Unknown) for name in counted):
         return DType.UNKNOWN
     types = {tensor.dtype for name in counted for tensor in operands.get(name, ())}
