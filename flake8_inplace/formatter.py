@@ -8,7 +8,8 @@ from flake8.violation import Violation
 
 from .checker import findings
 from .finding import Finding, Place
-from .report import entries, sarif
+from .formats import sarif
+from .report import entries
 
 
 class SarifFormatter(BaseFormatter):

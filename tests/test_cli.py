@@ -12,7 +12,8 @@ import pytest
 
 from flake8_inplace.cli import COMMANDS, USAGE_ERROR, main
 from flake8_inplace.commands import workers
-from flake8_inplace.report import FORMATS, fingerprint
+from flake8_inplace.formats import FORMATS
+from flake8_inplace.report import fingerprint
 from flake8_inplace.rules import RULES
 
 ROOT = Path(__file__).parent.parent

@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 from flake8_inplace.analysis import analyze
-from flake8_inplace.report import as_json, entries, github, gitlab, sarif, text
+from flake8_inplace.formats import as_json, github, gitlab, sarif
+from flake8_inplace.report import entries, text
 
 HEAD = "import torch\nfrom torch import nn\n\n\n"
 CERTAIN = "def f(w: nn.Parameter):\n    y = w.exp()\n    y.mul_(2)\n    return y\n"

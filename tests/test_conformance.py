@@ -14,7 +14,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="conformance executes PyTorch")
 
 from flake8_inplace.rules import RULES  # noqa: E402
-from flake8_inplace.runtime import conformance  # noqa: E402
+from flake8_inplace.runtime import conformance, pages  # noqa: E402
 from flake8_inplace.runtime.place import Traced  # noqa: E402
 from flake8_inplace.torchfacts import ops  # noqa: E402
 
@@ -22,8 +22,8 @@ VERIFICATION = Path(__file__).parent.parent / "docs" / "verification"
 CPU = torch.device("cpu")
 
 
-def page(code: str) -> conformance.Page:
-    return conformance.read_page(conformance.PAGES / f"{code}.md")
+def page(code: str) -> pages.Page:
+    return pages.read_page(conformance.PAGES / f"{code}.md")
 
 
 # -- the committed result
@@ -60,17 +60,17 @@ WRONG = {
 
 @pytest.mark.parametrize(("code", "changes"), WRONG.values(), ids=WRONG)
 def test_a_page_that_is_wrong_is_told(code: str, changes: dict[str, Any]) -> None:
-    assert conformance.try_rule(RULES[code], page(code), CPU).as_expected
-    assert not conformance.try_rule(RULES[code], replace(page(code), **changes), CPU).as_expected
+    assert pages.try_rule(RULES[code], page(code), CPU).as_expected
+    assert not pages.try_rule(RULES[code], replace(page(code), **changes), CPU).as_expected
 
 
 def test_quotes_hold_for_the_tensor_types_of_cuda() -> None:
-    assert conformance.plain("operation:\n[torch.cuda.FloatTensor [3]]") == "operation: [torch.FloatTensor [3]]"
+    assert pages.plain("operation:\n[torch.cuda.FloatTensor [3]]") == "operation: [torch.FloatTensor [3]]"
 
 
 def test_numpy_does_not_apply_off_the_cpu() -> None:
     """`meta` stands for every device that numpy cannot read."""
-    found = conformance.try_rule(RULES["TIP302"], page("TIP302"), torch.device("meta"))
+    found = pages.try_rule(RULES["TIP302"], page("TIP302"), torch.device("meta"))
     assert found.as_expected
     assert found.bad.startswith("does not apply")
 

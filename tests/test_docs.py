@@ -21,8 +21,8 @@ import torch
 import flake8_inplace
 from flake8_inplace.analysis import analyze
 from flake8_inplace.rules import RULES
-from flake8_inplace.runtime import conformance
-from flake8_inplace.runtime.conformance import fenced, sections
+from flake8_inplace.runtime import conformance, pages
+from flake8_inplace.runtime.pages import fenced, sections
 from flake8_inplace.torchfacts import ops
 
 ROOT = Path(__file__).parent.parent
@@ -58,8 +58,8 @@ def page(code: str) -> Path:
     return conformance.PAGES / f"{code}.md"
 
 
-def example(code: str, device: torch.device) -> conformance.Example:
-    return conformance.try_rule(RULES[code], conformance.read_page(page(code)), device)
+def example(code: str, device: torch.device) -> pages.Example:
+    return pages.try_rule(RULES[code], pages.read_page(page(code)), device)
 
 
 def family(code: str) -> frozenset[str]:
@@ -96,7 +96,7 @@ def test_bad_program_fails(code: str, device: torch.device) -> None:
 
 @each_rule
 def test_bad_program_is_reported(code: str) -> None:
-    result = analyze(conformance.read_page(page(code)).bad, extra=family(code))
+    result = analyze(pages.read_page(page(code)).bad, extra=family(code))
     codes = [finding.code for finding in result.findings]
     if code == "TIP000":
         assert result.problem is not None
@@ -113,7 +113,7 @@ def test_good_program_runs(code: str, device: torch.device) -> None:
 
 @each_rule
 def test_good_program_is_not_reported(code: str) -> None:
-    result = analyze(conformance.read_page(page(code)).good, extra=family(code))
+    result = analyze(pages.read_page(page(code)).good, extra=family(code))
     assert (result.findings, result.problem) == ((), None)
 
 
@@ -314,3 +314,16 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def test_every_module_is_on_the_map() -> None:
+    """The map and the guide to models say what each module is for; subcommands have names that say it."""
+    folder = Path(flake8_inplace.__file__).parent
+    text = "".join((ROOT / "docs" / f"{name}.md").read_text() for name in ("how-it-works", "adding-a-model"))
+    paths = [path.relative_to(folder) for path in folder.rglob("*.py") if not path.stem.startswith("__")]
+    missing = []
+    for path in paths:
+        names = {path.as_posix(), path.name} if path.parts[0] in ("models", "hazards") else {path.as_posix()}
+        if path.parts[0] != "commands" and not any(f"`{name}`" in text for name in names):
+            missing.append(path.as_posix())
+    assert missing == []

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 import facts_oracle as oracle  # noqa: E402
 
-from flake8_inplace.torchfacts import execution, handwritten, layer_recipes, recipes, schemas  # noqa: E402
+from flake8_inplace.torchfacts import execution, handwritten, kinds, layer_recipes, layers, recipes, schemas  # noqa: E402
 
 PINNED = torch.__version__.partition("+")[0] == ops.torch_version()
 on_the_pinned_torch = pytest.mark.skipif(not PINNED, reason=f"the table is that of torch {ops.torch_version()}")
@@ -34,6 +34,14 @@ def generate() -> Any:
 
     torch.set_num_threads(1)
     return generate
+
+
+@pytest.fixture(scope="module")
+def samples() -> Any:
+    import flake8_inplace.torchfacts.samples as samples
+
+    torch.set_num_threads(1)
+    return samples
 
 
 # -- the file
@@ -145,6 +153,17 @@ def test_generating_again_gives_the_same_table(generate: Any) -> None:
     assert generate.main(["--check"]) == 0
 
 
+@on_the_pinned_torch
+def test_one_operator_or_layer_is_measured_alone(generate: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ["torch.nn.functional.interpolate", "torch.nn.AdaptiveAvgPool1d"]
+    assert generate.main(["--only", *names]) == 0
+    functional, layer = capsys.readouterr().out.splitlines()
+    assert functional == f"{names[0]}: {ops.format_op(ops.lookup(names[0])[0])}"
+    fact = modules.lookup(names[1])
+    assert fact is not None and layer == f"{names[1]}: op: {ops.format_op(fact.op)}"
+    assert generate.main(["--only", "torch.no_such_name"]) == 1
+
+
 # -- what is saved: PyTorch refuses the backward pass after the tensor was overwritten
 
 
@@ -219,18 +238,18 @@ OTHER_ORDER = (".embedding", ".embedding_bag", ".ctc_loss")
 
 
 @on_the_pinned_torch
-def test_saves_of_op_db(generate: Any) -> None:
+def test_saves_of_op_db(samples: Any) -> None:
     score = Score()
     entries = 0
-    for info in generate.op_db:
-        names = [n for n in generate.opinfo_names(info) if ops.lookup(n) and not n.endswith(OTHER_ORDER)]
+    for info in samples.op_db:
+        names = [n for n in samples.opinfo_names(info) if ops.lookup(n) and not n.endswith(OTHER_ORDER)]
         # Another dtype than the generator's, where there is one, and a few samples of each.
-        calls = generate.opinfo_calls(info, (torch.float64, *generate.DTYPES)) if names else []
+        calls = samples.opinfo_calls(info, (torch.float64, *samples.DTYPES)) if names else []
         calls = random.Random(1).sample(calls, min(4, len(calls)))
         before = score.runs
         for name in names:
             for args, kwargs in calls:
-                kwargs = generate.given(name, kwargs)
+                kwargs = samples.given(name, kwargs)
                 op = overload(name, args, kwargs)
                 if op is not None:
                     score.run(name, op, schemas.callable_for(name), args, kwargs)
@@ -242,10 +261,10 @@ def test_saves_of_op_db(generate: Any) -> None:
 
 
 @on_the_pinned_torch
-def test_saves_of_other_ops(generate: Any) -> None:
+def test_saves_of_other_ops(samples: Any) -> None:
     """Names that op_db does not reach: by their recipe, or on tensors made up."""
     score = Score()
-    reached = {name for info in generate.op_db for name in generate.opinfo_names(info)}
+    reached = {name for info in samples.op_db for name in samples.opinfo_names(info)}
     torch.manual_seed(1)
     for name in sorted(ops.names()):
         if (
@@ -257,8 +276,8 @@ def test_saves_of_other_ops(generate: Any) -> None:
             continue
         recipe = recipes.RECIPES.get(name)
         for op in ops.lookup(name):
-            for args, kwargs in recipe() if recipe else generate.improvised_calls(op):
-                kwargs = generate.given(name, kwargs)
+            for args, kwargs in recipe() if recipe else samples.improvised_calls(op):
+                kwargs = samples.given(name, kwargs)
                 if overload(name, args, kwargs) == op:
                     score.run(name, op, schemas.callable_for(name), args, kwargs)
     print(score)
@@ -267,7 +286,7 @@ def test_saves_of_other_ops(generate: Any) -> None:
 
 
 @on_the_pinned_torch
-def test_saves_of_inplace_options(generate: Any) -> None:
+def test_saves_of_inplace_options() -> None:
     score = Score()
     for name in sorted(n for n in ops.names() if n.endswith("(inplace)")):
         plain_name = name.removesuffix("(inplace)")
@@ -280,7 +299,7 @@ def test_saves_of_inplace_options(generate: Any) -> None:
 
 
 @on_the_pinned_torch
-def test_saves_of_modules(generate: Any) -> None:
+def test_saves_of_modules() -> None:
     score = Score()
     for name, recipe in layer_recipes.MODULES.items():
         fact = modules.lookup(f"torch.nn.{name}")
@@ -288,20 +307,20 @@ def test_saves_of_modules(generate: Any) -> None:
         if len(fact.parameters) > 20:
             continue  # whole transformers: the layers they are made of are checked
         for op, options in [(fact.op, {})] + ([(fact.inplace, {"inplace": True})] if fact.inplace else []):
-            defaults = generate.constructor_defaults(name)
+            defaults = layers.constructor_defaults(name)
             given = {**dict(zip(defaults, recipe.args, strict=False)), **recipe.kwargs, **options}
-            settings = generate.settings(defaults, given)
-            module = generate.built(name, given)
+            settings = layers.settings(defaults, given)
+            module = layers.built(name, given)
             for args, kwargs in recipe.calls():
-                kwargs = {**kwargs, **generate.module_tensors(module)}
-                score.run(name, op, generate.module_function(module), args, kwargs, settings)
+                kwargs = {**kwargs, **layers.module_tensors(module)}
+                score.run(name, op, layers.module_function(module), args, kwargs, settings)
     print(score)
     assert score.runs > 250
     assert score.right / score.runs >= 0.99
 
 
 @on_the_pinned_torch
-def test_saves_of_formulas_are_what_the_node_holds(generate: Any) -> None:
+def test_saves_of_formulas_are_what_the_node_holds(samples: Any) -> None:
     """`grad_fn._saved_self` and its like, for every op that can be called on plain tensors."""
     agree, differ = 0, []
     for name, overloads in sorted(schemas.schema_table().items()):
@@ -309,7 +328,7 @@ def test_saves_of_formulas_are_what_the_node_holds(generate: Any) -> None:
             o.op for o in overloads if o.exact and not o.op.writes and all(p.kind != "tensors" for p in o.op.params)
         ]
         for op in exact if name.startswith("torch.") and "._foreach_" not in name else ():
-            for args, kwargs in generate.improvised_calls(op):
+            for args, kwargs in samples.improvised_calls(op):
                 held = saved_attributes(schemas.callable_for(name), args, kwargs)
                 if held is None:
                     continue
@@ -354,18 +373,18 @@ def saved_attributes(function: Callable[..., Any], args: Sequence[Any], kwargs: 
 
 
 @on_the_pinned_torch
-def test_writes_and_aliases(generate: Any) -> None:
+def test_writes_and_aliases(samples: Any) -> None:
     """Version counters and storages of every op that can be called, against what its row says."""
     table = {
         name: [execution.Overload(op, False) for op in ops.lookup(name)] for name in ops.names() if "(" not in name
     }
-    for names, calls in generate.samples(table):
+    for names, calls in samples.samples(table):
         for args, kwargs in random.Random(2).sample(calls, min(2, len(calls))):
             for name in names:
-                execution.measure(table[name], schemas.callable_for(name), args, generate.given(name, kwargs), False)
+                execution.measure(table[name], schemas.callable_for(name), args, samples.given(name, kwargs), False)
     for name, overload in [(name, o) for name, overloads in table.items() for o in overloads]:
         if not overload.runs and schemas.resolve(name):
-            calls = generate.improvised_calls(overload.op)
+            calls = samples.improvised_calls(overload.op)
             any(execution.measure([overload], schemas.callable_for(name), *call, False) for call in calls)
     checked, wrong, written = 0, [], set()
     for name, overloads in table.items():
@@ -691,3 +710,13 @@ def test_what_does_not_raise_the_counter() -> None:
     for method, args in {"detach_": (), "requires_grad_": (False,), "share_memory_": (), "apply_": (float,)}.items():
         getattr(x, method)(*args)
         assert x._version == 0, method
+
+
+def test_names_of_one_operator(samples: Any) -> None:
+    known = {alias.name: info.name for info in samples.op_db for alias in info.aliases}
+    names = {alias: name for alias, name in known.items() if "." not in alias + name}
+    for other in ("maximum", "minimum", "adjoint"):  # `max` is a reduction too, `mH` an attribute
+        del names[other]
+    names |= {"true_divide": "div", "truediv": "div"}  # Python's, with which PyTorch names nothing
+    assert {alias: kinds.plain(alias) for alias in names} == names
+    assert kinds.plain("multiply_") == "mul_" and kinds.plain("sigmoid_") == "sigmoid_"

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="memory is measured on PyTorch")
 
 from flake8_inplace.runtime import memory  # noqa: E402
-from flake8_inplace.runtime.conformance import fenced  # noqa: E402
+from flake8_inplace.runtime.pages import fenced  # noqa: E402
 
 DOCS = Path(__file__).parent.parent / "docs"
 CPU = torch.device("cpu")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from flake8_inplace.models import calls, lineage, registry
-from flake8_inplace.runtime.conformance import fenced
+from flake8_inplace.runtime.pages import fenced
 
 ROOT = Path(__file__).parent.parent
 #: Packages that need not be installed here.

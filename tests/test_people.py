@@ -18,7 +18,7 @@ from flake8_inplace.cli import COMMANDS
 from flake8_inplace.commands.changed import parse
 from flake8_inplace.commands.noqa import commented
 from flake8_inplace.finding import Finding
-from flake8_inplace.runtime.conformance import fenced
+from flake8_inplace.runtime.pages import fenced
 
 CASES = ROOT / "tests" / "cases"
 

@@ -387,6 +387,7 @@ def test_own_modules(tmp_path: Path) -> None:
         ('{"format": 2}', "own.json: not of format 1"),
         ('{"format": 1, "ops": []}', "own.json: unknown key 'ops'"),
         ('{"format": 1, "rows": ["gate|x:T|y<x"]}', "own.json: not a table of operators: 'y' in 'gate|x:T|y<x'"),
+        ('{"format": 1, "rows": ["gate|x:T mode?|x<x~mod=a"]}', "own.json: not a table of operators: 'mod' in "),
         ('{"format": 1, "rows": ["gate|x:T"], "names": {"own.gate": [1]}}', "own.json: not a table of operators"),
         ('{"format": 1, "rows": ["gate|x:T|||copy(x)"]}', "not a table of operators: 'copy' in 'gate|x:T|||copy(x)'"),
         ('{"format": 1, "modules": {"own.Gate": {"op": "Gate|x:T|y<x"}}}', "not a table of operators: 'y' in "),

@@ -17,8 +17,9 @@ from ..checker import Checker, findings, keep_fixes, program, remembered, rememb
 from ..cli import INTERRUPTED, USAGE_ERROR
 from ..files import Project, Source, UsageError
 from ..finding import Finding, Fix, Place
+from ..formats import FORMATS
 from ..program.imports import imported
-from ..report import FORMATS, Entry, concise, entries, relative_path
+from ..report import Entry, concise, entries, relative_path
 from ..rules import RULES, UNREADABLE
 from . import workers
 from .baseline import Baseline, gone, merged, read_baseline
@@ -120,11 +121,11 @@ def report(given: argparse.Namespace) -> int:
         complain(f"added noqa comments to {count(add_noqa(files, fresh), 'line')}")
         return 0 if run.complete else USAGE_ERROR
     publish(given, fresh, run)
-    if old := gone(known, run.found, run.linted) if not run.stopped else {}:
-        matches = "entry no longer matches" if len(old) == 1 else "entries no longer match"
-        complain(f"{given.baseline}: {len(old)} {matches}; remove with --write-baseline")
     if run.stopped:
         return INTERRUPTED
+    if old := gone(known, run.found, run.linted):
+        matches = "entry no longer matches" if len(old) == 1 else "entries no longer match"
+        complain(f"{given.baseline}: {len(old)} {matches}; remove with --write-baseline")
     return USAGE_ERROR if not run.complete else int(bool(fresh) and not given.exit_zero)
 
 

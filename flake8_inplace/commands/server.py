@@ -22,7 +22,8 @@ from ..checker import Checker, findings, memory, program, unreadable
 from ..files import Project, Source, UsageError, cell_lines, joined
 from ..finding import Edit, Finding, Fix, Place
 from ..fix import Repair, mend
-from ..report import TOOL, Entry, Spot, entries
+from ..formats import TOOL
+from ..report import Entry, Spot, entries
 from ..rule import PAGES
 from ..trace.budget import Cancelled, Waiting
 from .common import add_no_cache, project

@@ -14,6 +14,7 @@ from . import (
     custom,
     data,
     discarded,
+    integers,
     itself,
     origins,
     overlap,
@@ -26,6 +27,20 @@ from . import (
 )
 
 _ = contained, origins  # imported for their listeners: the reads of elements, and the log of writes
-CHECKERS = (saved, refused, overlap, data, stale, arguments, discarded, itself, snapshots, replay, custom, style)
+CHECKERS = (
+    saved,
+    refused,
+    overlap,
+    data,
+    stale,
+    arguments,
+    discarded,
+    integers,
+    itself,
+    snapshots,
+    replay,
+    custom,
+    style,
+)
 TRIGGERS = reduce(or_, (getattr(checker, "TRIGGERS", Triggers()) for checker in CHECKERS))
 """What makes a function worth reading for any checker."""

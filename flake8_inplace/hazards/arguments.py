@@ -45,31 +45,51 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
         return
     outcome = m.see(result)
     whole = outcome if any(m.see(arg) is outcome for arg in args) else NONE
-    inside = given_tensors(m, outcome, NONE, 1) if whole is NONE and isinstance(outcome, (List, Dict)) else []
-    results = [*direct_tensors(m, result), *inside]
-    answers = bool(results) or isinstance(m.see(result), (Object, Dict, List, Unknown, Array))
+    results = [*direct_tensors(m, result)]
+    if whole is NONE and isinstance(outcome, (List, Dict)):
+        results += given_tensors(m, outcome, NONE, 1)
+    if not results and not isinstance(outcome, (Object, Dict, List, Unknown, Array)):
+        return
     given = {tensor.storage: tensor for arg in args for tensor in given_tensors(m, arg, whole)}
     returned = {tensor.storage.hidden or tensor.storage for tensor in results}
     direct = {tensor.storage for arg in args for tensor in direct_tensors(m, arg)}
-    for storage, tensor in given.items() if answers else ():
-        writes = since(m, tensor, born)
-        if tensor.view is not View.NONE:
-            writes = [event for event in writes if event.tensor is tensor]
-        if tensor.origin is not Source.MAYBE_CAST:  # a cast of the function's own may have copied
-            writes = [event for event in writes if event.tensor.origin is not Source.MAYBE_CAST]
-        changes, back = {event.change for event in writes}, (storage.hidden or storage) in returned
-        converted = Change.CONVERTED in changes <= {Change.CONVERTED, Change.SHIFTED}
-        for event in writes:
-            if _is_packed(event):
-                continue
-            aside = (event.form == "augmented" or event.written.array) and _is_by_alias(m, event, tensor, born)
-            if ((back or converted) and not event.filled) or aside:
-                m.state.set(m.state[RETURNED], event, tensor)
-            apart = storage not in direct and is_in_copy(m, event, args)
-            if (back and storage not in direct) or apart:
-                m.state.set(m.state[RETURNED], (Change.OTHER, event), tensor)
-            if converted or (changes == {Change.MARKED} and not back):
-                m.state.set(m.state[RETURNED], (event.change, event), tensor)
+    for storage, tensor in given.items():
+        back, inner = (storage.hidden or storage) in returned, storage not in direct
+        _note_writes(m, tensor, args, born, back, inner)
+
+
+def _note_writes(m: Trace, tensor: Tensor, args: Sequence[Value], born: int, back: bool, inner: bool) -> None:
+    """Note the writes of a call to one tensor that it was given.
+
+    ``back``: the call returns the tensor. ``inner``: the tensor came inside a container or instance.
+    """
+    writes = _writes_since(m, tensor, born)
+    changes = {event.change for event in writes}
+    converted = Change.CONVERTED in changes <= {Change.CONVERTED, Change.SHIFTED}
+    for event in writes:
+        if _is_packed(event):
+            continue
+        if ((back or converted) and not event.filled) or _is_aside(m, event, tensor, born):
+            m.state.set(m.state[RETURNED], event, tensor)
+        if inner and (back or is_in_copy(m, event, args)):
+            m.state.set(m.state[RETURNED], (Change.OTHER, event), tensor)
+        if converted or (changes == {Change.MARKED} and not back):
+            m.state.set(m.state[RETURNED], (event.change, event), tensor)
+
+
+def _writes_since(m: Trace, tensor: Tensor, born: int) -> list[Overwrite]:
+    """Return the writes of a call to a tensor that it was given."""
+    writes = since(m, tensor, born)
+    if tensor.view is not View.NONE:
+        writes = [event for event in writes if event.tensor is tensor]
+    if tensor.origin is not Source.MAYBE_CAST:  # a cast of the function's own may have copied
+        writes = [event for event in writes if event.tensor.origin is not Source.MAYBE_CAST]
+    return writes
+
+
+def _is_aside(m: Trace, event: Overwrite, tensor: Tensor, born: int) -> bool:
+    """Return whether a write went through a detached alias or an array, in a form that may look like a new value."""
+    return (event.form == "augmented" or event.written.array) and _is_by_alias(m, event, tensor, born)
 
 
 def _is_packed(event: Overwrite) -> bool:

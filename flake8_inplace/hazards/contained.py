@@ -175,21 +175,25 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
         if not isinstance(option, Tensor):
             continue
         time = m.state[STORED].get((container, option.storage), 0)
-        made = time or container.time
-        for event in since(m, option, made) if option is value else ():
-            inner = event.frames[-1]
-            own = m.see(inner.vars.get(event.name, NONE)) is container
-            taken_out = m.state[RETURNED].get((Change.OTHER, event)) is not None and bool(made)
-            if own and is_in_copy(m, event, inner.given):
-                continue
-            if (time and was_given(m, option, event)) or taken_out:
-                m.refuse("argument", event.site, event.calls, guard=event.guard)
-            elif own:
-                continue  # what a write to the elements of a list is for: ``torch._foreach_add_(totals, values)``
-            elif known and time and (_same_part(m, option, event, time) or _as_it_was(m, option, event, time)):
-                m.refuse("read", event.site, event.calls, guard=event.guard)
+        for event in since(m, option, time or container.time) if option is value else ():
+            _judge_element(m, container, option, event, time, known)
         if time and known:
             m.state.set(m.state[STORED], (container, option.storage), 0)
+
+
+def _judge_element(m: Trace, container: List | Dict, value: Tensor, event: Overwrite, time: int, known: bool) -> None:
+    """Report a write to an element that was stored at ``time``, or at a time that is not known (0)."""
+    inner = event.frames[-1]
+    own = m.see(inner.vars.get(event.name, NONE)) is container
+    taken_out = m.state[RETURNED].get((Change.OTHER, event)) is not None and bool(time or container.time)
+    if own and is_in_copy(m, event, inner.given):
+        return
+    if (time and was_given(m, value, event)) or taken_out:
+        m.refuse("argument", event.site, event.calls, guard=event.guard)
+    elif own:
+        return  # what a write to the elements of a list is for: ``torch._foreach_add_(totals, values)``
+    elif known and time and (_same_part(m, value, event, time) or _as_it_was(m, value, event, time)):
+        m.refuse("read", event.site, event.calls, guard=event.guard)
 
 
 def _as_it_was(m: Trace, value: Tensor, event: Overwrite, time: int) -> bool:

@@ -8,6 +8,7 @@ from ..heap.values import UNCERTAIN, Grad, Storage, Tensor, Value, View, is_numb
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
+from ..torchfacts.kinds import ADDING, EQUATING, SCALING
 from ..torchfacts.ops import OVERWRITING
 from ..trace import events
 from ..trace.log import STORED, WRITES, Written, since
@@ -44,9 +45,8 @@ TRIGGERS = Triggers(names=OVERWRITING)
 RESCALED: Declared[Storage, Site | None] = Declared(same_or_none)
 """The place where a computed tensor was multiplied through ``.data``, by its storage."""
 
-_SCALING = frozenset({"mul", "div"})
-_MIXING = frozenset({"add", "sub", "lerp"})
-_COMPARING = _MIXING | frozenset("rsub eq ne equal allclose isclose array_equal dist mse_loss l1_loss".split())
+_MIXING = ADDING | {"lerp"}
+_COMPARING = _MIXING | EQUATING | {"rsub", "dist", "mse_loss", "l1_loss"}
 """Operators that ask how two tensors differ, or mix them."""
 _FRAGILE = (View.MULTI_OUTPUT, View.BACKWARD_HOOK)
 """Views that may not be used after their base was overwritten."""
@@ -63,7 +63,7 @@ def note_rescaling(m: Trace, tensor: Tensor, form: str, site: Site, written: Wri
         return
     state, value = m.state.get(base), written.values[0] if written.op == "setitem" else None
     made = value.made if isinstance(value, Tensor) else None
-    scales = written.op.removesuffix("_") in _SCALING or (made is not None and made.op in _SCALING)
+    scales = written.op.removesuffix("_") in SCALING or (made is not None and made.op in SCALING)
     scales = scales or written.unseen or written.op == "zero_"
     scales = scales or (written.op == "fill_" and is_number(written.values[-1]))
     if scales and state.grad is Grad.YES and state.node is not None:
@@ -123,7 +123,7 @@ def without_factors(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -
 def _unscaled(m: Trace, tensor: Tensor) -> Tensor:
     """Return ``x`` of the product ``0.9 * x``."""
     made = tensor.made
-    if made is None or made.op not in _SCALING:
+    if made is None or made.op not in SCALING:
         return tensor
     operands = [m.see(value) for value in made.values]
     tensors = [operand for operand in operands if isinstance(operand, Tensor)]

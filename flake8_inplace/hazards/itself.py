@@ -10,6 +10,7 @@ from ..heap.values import NONE, UNCERTAIN, Grad, Object, Tensor, View
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
+from ..torchfacts.kinds import DIFFERENCES, EQUATING
 from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import ATTRIBUTE_WRITERS, RETURNED, Overwrite, direct_tensors, since
@@ -22,12 +23,8 @@ RULES: tuple[Rule, ...] = ()  # it reports TIP303
 TRIGGERS = Triggers(names=frozenset({"grad", "running_mean", "running_var"}))
 
 
-_COUNTING = frozenset({"eq", "ne", "equal", "allclose", "isclose", "array_equal", "not_equal", "lerp"})
+_ELSEWHERE = EQUATING | {"lerp"}
 """Operators that may ask whether two names are one tensor, and those that `hazards.data` judges."""
-_DIFFERENCES = frozenset(
-    "sub rsub dist mse_loss l1_loss smooth_l1_loss huber_loss kl_div cosine_similarity pairwise_distance".split()
-)
-"""Operators whose result is the same for every tensor and itself."""
 
 
 @events.relate.listen
@@ -39,13 +36,13 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     """
     one, other = without_factors(m, op, one, other, site)
     memory = one.storage.hidden or one.storage
-    if memory is not (other.storage.hidden or other.storage) or op in _COUNTING or not m.stack.frames:
+    if memory is not (other.storage.hidden or other.storage) or op in _ELSEWHERE or not m.stack.frames:
         return
     taken = _taken(m, site)
     if not _alike(one, other, taken.made_here):
         return
     trained = _is_trained(m, one) or _is_trained(m, other)
-    for begin, end in _spans(taken, trained, op in _DIFFERENCES or _is_gradient(m, one)):
+    for begin, end in _spans(taken, trained, op in DIFFERENCES or _is_gradient(m, one)):
         for change in [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin)]:
             if (change.time < end or not end) and change.site is not None:
                 m.refuse("read", change.site, change.calls if isinstance(change, Overwrite) else None)

@@ -20,6 +20,7 @@ from ..heap.values import (
     is_number,
 )
 from ..program.site import Site
+from ..torchfacts.kinds import ADDING
 from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import EVENTS, WRITES, Change, Overwrite, Written, array_backing, fills, given_tensors, reads
@@ -28,7 +29,6 @@ from .intent import variable_of
 
 DEPTH = 6
 """How many operators back `_sources` follows a value."""
-_ADDING = frozenset({"add", "sub"})
 _MASKS = frozenset({"and", "or", "xor", "__and__", "__or__", "__xor__"})
 """Operators on masks. They are idempotent."""
 
@@ -122,7 +122,7 @@ def _only_adds(op: str, form: str, written: Written) -> bool:
     if op == "setitem":
         return True
     fraction = any(type(number := constant(value)) is float and number % 1 for value in written.values)
-    return op in _ADDING and not (form == "augmented" and fraction)  # counters count in whole numbers
+    return op in ADDING and not (form == "augmented" and fraction)  # counters count in whole numbers
 
 
 def _marks(written: Written) -> bool:

@@ -18,6 +18,7 @@ from ..heap.regions import (
 from ..heap.values import Array, Const, Region, Tensor, Unknown, Value
 from ..program.site import Site
 from ..rule import Rule
+from ..torchfacts.kinds import ADDING, SCALING
 from ..trace import events
 from ..trace.log import Overwrite, since
 from ..trace.trace import Trace
@@ -48,11 +49,10 @@ RULES = (
     ),
 )
 
-ELEMENTWISE = frozenset("add sub mul div subtract multiply divide true_divide pow fmod remainder".split())
+ELEMENTWISE = frozenset({*ADDING, *SCALING, "pow", "fmod", "remainder"})
 """Arithmetic of each element with one of an operand. What a copy overwrites with itself stays as it is."""
 DEPTH = 4
 """How many parts may change places in a ring."""
-_SCALING = frozenset({"mul", "div", "multiply", "divide", "true_divide"})
 _REORDERING = frozenset({"flip", "fliplr", "flipud", "roll", "rot90"})
 
 
@@ -204,7 +204,7 @@ def _judge_mix(m: Trace, tensor: Tensor, source: Tensor, alpha: Value, site: Sit
         if not any(made.time >= event.time for made in orders):
             continue
         chained = event.line is frame.line and event.line is not None
-        factors = [value for value in event.written.values if event.written.op.removesuffix("_") in _SCALING]
+        factors = [value for value in event.written.values if event.written.op.removesuffix("_") in SCALING]
         if any(_divides_by(source, factor) for factor in factors):
             continue
         if chained or any(_complements(m, source, alpha, factor) for factor in factors):

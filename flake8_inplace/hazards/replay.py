@@ -110,4 +110,4 @@ def _converts(event: Overwrite) -> bool:
     return event.change is Change.CONVERTED if event.form == "subscript" else not event.filled
 
 
-_IDEMPOTENT = frozenset("clamp_ clamp_min_ clamp_max_ clip_ relu_ abs_ masked_fill_ floor_ ceil_ round_".split())
+_IDEMPOTENT = frozenset("clamp_ clamp_min_ clamp_max_ relu_ abs_ masked_fill_ floor_ ceil_ round_".split())

@@ -22,15 +22,14 @@ from ..heap.values import (
 )
 from ..program.site import Site
 from ..torchfacts import arrays as facts
+from ..torchfacts import kinds
 from ..trace import events
 from ..trace.callables import Method
 from ..trace.log import Written, array_backing
 from ..trace.trace import Trace
 from . import indexing, tensors
 
-_NAMES = {"truediv": "div", "divide": "div", "true_divide": "div", "multiply": "mul", "subtract": "sub"}
-"""The names that torch has for operators of numpy and Python."""
-_RELATING = frozenset("sub add mul dot vdot eq ne equal not_equal allclose isclose array_equal".split())
+_RELATING = kinds.ADDING | kinds.EQUATING | {"mul", "dot", "vdot"}
 """Functions that say nothing, or little, of an array and itself."""
 _EVERY = (Const(...),)
 
@@ -61,7 +60,7 @@ def new(m: Trace, op: str, values: tuple[Value, ...], dims: int | None = None, b
     made = tensors.fresh()
     made.storage.numpy = True
     made.dims, made.origin = dims, Source.BLANK if blank else Source.COMPUTED
-    made.made = Origin(_NAMES.get(op, op), tuple(array_backing(m.see(value)) for value in values), m.clock)
+    made.made = Origin(kinds.plain(op), tuple(array_backing(m.see(value)) for value in values), m.clock)
     return Array(made)
 
 
@@ -183,7 +182,7 @@ def _write(
 ) -> None:
     events.write(m, array.tensor.storage, "numpy", site)
     given = tuple(array_backing(m.see(value)) for value in values)
-    events.write_array(m, array, form, site, Written(_NAMES.get(op, op), given, index, array=True))
+    events.write_array(m, array, form, site, Written(kinds.plain(op), given, index, array=True))
 
 
 def operator(m: Trace, name: str, left: Value, right: Value, site: Site) -> Array | None:
@@ -204,6 +203,6 @@ def max_dims(arrays: list[Array]) -> int | None:
 
 def relate(m: Trace, op: str, arrays: list[Array], site: Site) -> None:
     """Emit that an operator relates two arrays."""
-    op = _NAMES.get(op, op)
+    op = kinds.plain(op)
     if op in _RELATING and len(arrays) == 2:
         events.relate(m, op, arrays[0].tensor, arrays[1].tensor, site)

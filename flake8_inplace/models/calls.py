@@ -76,11 +76,7 @@ def call(m: Trace, callee: Value, args: list[Value], kwargs: dict[str, Value], s
         case Method():
             return call_method(m, callee, args, kwargs, site)
         case Class():
-            made = classes.instantiate(m, callee, args, kwargs, site)
-            getter = lineage.member(callee, "__getitem__")
-            if isinstance(getter, Function) and any(lineage.inherits(callee, name) for name in lineage.DATASETS):
-                events.dataset(m, getter, made, site)
-            return made
+            return _instantiate(m, callee, args, kwargs, site)
         case Partial():
             return call(m, callee.function, [*callee.args, *args], {**callee.kwargs, **kwargs}, site)
         case Dispatch():
@@ -99,17 +95,31 @@ def call(m: Trace, callee: Value, args: list[Value], kwargs: dict[str, Value], s
             return Unknown()
     if hasattr(callee, "options"):
         return m.split([callee], lambda options: call(m, options[0], args, kwargs, site))
-    if isinstance(callee, GradMode):
-        made = m.see(args[0]) if args else callee
-        return replace(made, grad=callee.on, inference=bool(callee.inference)) if isinstance(made, Function) else made
-    if isinstance(callee, Autocast):
-        made = m.see(args[0]) if args else callee
-        return replace(made, autocast=callee) if isinstance(made, Function) else made
+    if isinstance(callee, (GradMode, Autocast)):
+        return _decorate(callee, m.see(args[0])) if args else callee
     if isinstance(callee, Unknown) and callee.scalar:
         return Unknown(scalar=True)
     given = Call(m, "", args, kwargs, site)
     handed.may_call(given)
     return _possibly(unknowns.unknown_module(given, callee), given)
+
+
+def _instantiate(m: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
+    """Make an instance of a class of the program. If it is a dataset, each epoch will ask for its items."""
+    made = classes.instantiate(m, cls, args, kwargs, site)
+    getter = lineage.member(cls, "__getitem__")
+    if isinstance(getter, Function) and any(lineage.inherits(cls, name) for name in lineage.DATASETS):
+        events.dataset(m, getter, made, site)
+    return made
+
+
+def _decorate(mode: GradMode | Autocast, decorated: Value) -> Value:
+    """Return a function that runs in a mode; anything else as it is."""
+    if not isinstance(decorated, Function):
+        return decorated
+    if isinstance(mode, Autocast):
+        return replace(decorated, autocast=mode)
+    return replace(decorated, grad=mode.on, inference=bool(mode.inference))
 
 
 def _method_of(m: Trace, owner: Value, name: str, site: Site) -> Value:

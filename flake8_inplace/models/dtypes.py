@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from ..heap.values import NONE, Bindings, Const, DType, List, Ref, Tensor, Tuple, Unknown, Value
 from ..torchfacts import autocast
 from ..torchfacts import ops as facts
+from ..torchfacts.kinds import SELECTING
 from ..trace.callables import Autocast
 from ..trace.trace import Trace
 
@@ -16,13 +17,15 @@ _TYPES |= dict.fromkeys("bfloat16 half float16 BFloat16Tensor HalfTensor".split(
 _TYPES |= dict.fromkeys("float float32 float64 double FloatTensor DoubleTensor".split(), DType.UNKNOWN)
 _CONVERSIONS = {"half": DType.LOWER, "bfloat16": DType.LOWER, "float": DType.UNKNOWN, "double": DType.UNKNOWN}
 _WHOLE = frozenset({"randint", "randperm"})
+_TYPED_BY = {"tensor": "data", "as_tensor": "data", "full": "fill_value"}
+"""The argument whose type is the type of the result, if no other is asked for."""
 _EXACT = frozenset(
     "add sub mul neg abs clamp clamp_min clamp_max maximum minimum max min sum cumsum cat stack clone floor_divide "
     "remainder gather index_select take masked_select roll flip repeat repeat_interleave unique sort diff where "
     "masked_fill scatter scatter_add index_add".split()
 )
 """Operators that compute integers of integers."""
-_SELECTING = frozenset("condition mask index indices target weight bias running_mean running_var".split())
+_OTHER = SELECTING | {"target", "weight", "bias", "running_mean", "running_var"}
 """Operands that the type of a result does not depend on."""
 
 
@@ -57,14 +60,14 @@ def of_result(m: Trace, op: facts.Op, integral: bool, operands: dict[str, list[T
         return DType.LOWER if isinstance(mode, Autocast) else DType.UNKNOWN
     if mode and autocast.raises(op.name, mode.device if isinstance(mode, Autocast) else ""):
         return DType.UNKNOWN
-    if op.name in _WHOLE or (op.name in ("tensor", "as_tensor") and _whole(m, bound.get("data", NONE))):
+    if op.name in _WHOLE or (op.name in _TYPED_BY and _whole(m, bound.get(_TYPED_BY[op.name], NONE))):
         return DType.INTEGRAL
     return _common(m, op, operands, bound)
 
 
 def _common(m: Trace, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bindings) -> DType:
     """The type that all operands have in common, where the operator keeps it."""
-    counted = [p.name for p in op.params if p.kind != "other" and p.name not in _SELECTING and p.name[:5] != "self."]
+    counted = [p.name for p in op.params if p.kind != "other" and p.name not in _OTHER and p.name[:5] != "self."]
     if any(isinstance(m.see(bound.get(name, NONE)), Unknown) for name in counted):
         return DType.UNKNOWN
     types = {tensor.dtype for name in counted for tensor in operands.get(name, ())}

@@ -6,6 +6,7 @@ from ..heap.values import NONE, Attributes, Dict, Items, List, Tuple, Unknown, V
 from ..program.site import Site
 from ..trace.callables import Partial
 from ..trace.trace import Trace
+from .arithmetic import operator
 from .iteration import elements
 from .lazy import lazily
 from .registry import Call, builtin, model
@@ -33,6 +34,27 @@ def _starmap(call: Call) -> Value | None:
     packed, exact = _rows(call)
     rows = [elements(call.m, row[0])[0] for row in packed]
     return lazily(call.m, lambda: ([call.m.call(call.args[0], row, {}, call.site) for row in rows], exact))
+
+
+@model("itertools.accumulate")
+def _accumulate(call: Call) -> Value | None:
+    """The first element itself, then what the function makes of each result and the next element."""
+    if not call.args:
+        return None
+    items, exact = elements(call.m, call.args[0])
+    function, initial = call.m.see(call.argument(1, "func")), call.m.see(call.kwargs.get("initial", NONE))
+    steps = items if initial == NONE else [initial, *items]
+
+    def totals() -> tuple[list[Value], bool]:
+        made = steps[:1]
+        for item in steps[1:]:
+            if function == NONE:
+                made.append(operator(call.m, "add", made[-1], item, call.site))
+            else:
+                made.append(call.m.call(function, [made[-1], item], {}, call.site))
+        return made, exact
+
+    return lazily(call.m, totals)
 
 
 @builtin("filter")

@@ -89,10 +89,7 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
     value = m.see(value)
     copies = is_advanced(m, index)
     whole = copies or index == Const(...) or (isinstance(index, Slice) and index.lower == index.upper == NONE)
-    inside = [other for other in tensors_in(m, index) if other.storage is tensor.storage]
-    if copies and not inside and isinstance(value, Tensor):
-        inside = [value] if shares_memory("index_put_", tensor, {"value": [value]}) else []
-    if inside:
+    if inside := _sources_inside(m, tensor, index, value, copies):
         if all(one.origin not in UNCERTAIN for one in (tensor, *inside)):
             m.refuse("overlap", site, depth=depth_of(m, tensor), other=tensor.place)
         return
@@ -111,6 +108,14 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
         m.refuse("expanded", site, depth=depth_of(m, tensor), other=tensor.place)
     if m.grad_mode and not refused:
         _record(m, tensor, index, value, site)
+
+
+def _sources_inside(m: Trace, tensor: Tensor, index: Value, value: Value, copies: bool) -> list[Tensor]:
+    """Return the tensors in the index, or else the value, that share the memory which the assignment overwrites."""
+    inside = [other for other in tensors_in(m, index) if other.storage is tensor.storage]
+    if copies and not inside and isinstance(value, Tensor):
+        inside = [value] if shares_memory("index_put_", tensor, {"value": [value]}) else []
+    return inside
 
 
 def _record(m: Trace, tensor: Tensor, index: Value, value: Value, site: Site) -> None:

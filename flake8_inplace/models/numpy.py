@@ -6,6 +6,7 @@ from ..heap.regions import items_of, origins
 from ..heap.values import NONE, Array, Const, List, Ref, Slice, Tensor, Tuple, Unknown, Value, constant, is_number
 from ..program.site import Site
 from ..torchfacts import arrays as facts
+from ..torchfacts.kinds import plain
 from ..trace.log import STORED
 from ..trace.trace import Trace
 from . import arrays, iteration, tensors
@@ -14,7 +15,7 @@ from .registry import Call, model, package
 _ARRAY = "numpy.ndarray"
 _FILLING = {"copyto": "copy_", "fill": "fill_"}
 """Functions that replace all values, by the names that torch has for them."""
-_TRANSPOSING = frozenset({"transpose", "permute_dims", "swapaxes", "moveaxis", "rollaxis", "matrix_transpose"})
+_TRANSPOSING = frozenset({"transpose", "permute_dims", "movedim", "rollaxis", "matrix_transpose"})
 _COMPARING = frozenset({"allclose", "isclose", "array_equal", "array_equiv"})
 
 
@@ -102,7 +103,7 @@ def _result(m: Trace, row: facts.Row, bound: dict[str, Value], site: Site) -> Va
         return array
     if row.result == "views":
         return _split(m, row, array, bound)
-    if row.name in _TRANSPOSING:
+    if plain(row.name) in _TRANSPOSING:
         return arrays.transposed(m, array)
     if row.result == "maybe":
         return arrays.reshaped(m, array, _shaped(m, row, bound)) if array.tensor.contiguous else _copy(m, row, bound)

@@ -28,6 +28,7 @@ from ..heap.values import (
     View,
 )
 from ..program.site import Site
+from ..torchfacts import kinds
 from ..torchfacts import ops as facts
 from ..torchfacts.refusals import reshapes, takes_expanded
 from ..trace import events
@@ -43,13 +44,8 @@ _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 """Operators over a list that save an element for the gradients of the others."""
 SAVES = 64
 """The most saves of one memory that are told apart: the first of them speak for the others."""
-_INDICES = frozenset({"index", "indices", "mask", "condition"})
-"""Parameters that are given integers or booleans."""
 _BITWISE = frozenset({"and", "or", "xor", "not"})
-_RELATING = frozenset(
-    "sub rsub dist mse_loss l1_loss smooth_l1_loss huber_loss kl_div mul dot vdot matmul mm cosine_similarity "
-    "pairwise_distance add lerp eq ne equal allclose isclose add_ sub_ mul_".split()
-)
+_RELATING = kinds.DIFFERENCES | kinds.EQUATING | {*"add lerp mul dot vdot matmul mm add_ sub_ mul_".split()}
 """Operators that say nothing, or little, of a tensor and itself."""
 
 
@@ -77,8 +73,9 @@ class _Call:
 def run(m: Trace, op: facts.Op, bound: Bindings, site: Site, form: str) -> Value:
     """One operator runs: it saves, overwrites and returns."""
     call = _resolve(m, op, bound, site)
-    if op.name in _RELATING and len(both := call.given) == 2:
-        events.relate(m, op.name, both[0], both[1], site)
+    name = kinds.plain(op.name)
+    if name in _RELATING and len(both := call.given) == 2:
+        events.relate(m, name, both[0], both[1], site)
     if op.unseen:
         _overwrite_unseen(m, call)
     saves = _save_operands(m, call) if call.grad else []
@@ -108,7 +105,7 @@ def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
         for tensor in operands.get("self", ()):
             hold_whole_numbers(m, tensor)
     bitwise = op.name.strip("_").removeprefix("bitwise_") in _BITWISE
-    for name in operands if bitwise else _INDICES.intersection(operands):
+    for name in operands if bitwise else kinds.SELECTING.intersection(operands):
         for tensor in operands[name]:
             hold_whole_numbers(m, tensor)
     grads = {name: max(map(m.grad, tensors), default=Grad.NO) for name, tensors in operands.items()}
@@ -188,7 +185,7 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
         if over is not None or shares_memory(op.name, tensor, call.operands):
             m.refuse("overlap", site, other=over.place if over is not None else None)
         else:
-            events.operate(m, op.name, tensor, sources, m.see(call.bound.get("alpha", NONE)), site)
+            events.operate(m, kinds.plain(op.name), tensor, sources, m.see(call.bound.get("alpha", NONE)), site)
             refused = unbatched(m, tensor, sources, site) or _write_one(m, tensor, form, call, index) or refused
     return refused
 
@@ -203,7 +200,7 @@ def _index(m: Trace, call: _Call) -> tuple[Value, ...] | None:
 
 def _write_one(m: Trace, tensor: Tensor, form: str, call: _Call, index: tuple[Value, ...] | None) -> bool:
     values = tuple(value for name, value in call.bound.items() if name not in call.op.writes)
-    return write(m, tensor, form, call.site, call.grad, written=Written(call.op.name, values, index))
+    return write(m, tensor, form, call.site, call.grad, written=Written(kinds.plain(call.op.name), values, index))
 
 
 def _results(m: Trace, call: _Call) -> list[Value]:
@@ -229,17 +226,22 @@ def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], ref
     nodes = [*(m.cell(tensor).node for tensor in call.given), *(value.node for value in call.unknown)]
     parents = tuple(dict.fromkeys(node for node in nodes if node is not None))
     node = Node(op.name, tuple(saves), parents, m.state.guard() if m.alike is not None else ALWAYS)
-    if op.writes and not refused:
-        returned = {out.of for out in op.outs if out.kind == "same"}
-        for tensor in [t for name in op.writes if name in returned or not op.outs for t in call.operands.get(name, ())]:
-            if tensor.dtype is not DType.INTEGRAL:
-                m.state.put(tensor.cell, CellState(max(m.cell(tensor).grad, call.grad), node, False))
+    for tensor in _returned(call) if not refused else ():
+        if tensor.dtype is not DType.INTEGRAL:
+            m.state.put(tensor.cell, CellState(max(m.cell(tensor).grad, call.grad), node, False))
     shared = {tensor.cell for tensor in call.given}
     for out, result in zip(op.outs, results, strict=True):
         if out.differentiable and out.kind != "detached":
             for tensor in tensors_in(m, result):
                 if tensor.cell not in shared and tensor.dtype is not DType.INTEGRAL:
                     tensor.cell.initial = CellState(call.grad, phi((tensor.cell.initial.node, node)), False)
+
+
+def _returned(call: _Call) -> list[Tensor]:
+    """Return the overwritten operands that the node is the history of: those that the operator returns, if any."""
+    returned = {out.of for out in call.op.outs if out.kind == "same"}
+    names = [name for name in call.op.writes if name in returned or not call.op.outs]
+    return [tensor for name in names for tensor in call.operands.get(name, ())]
 
 
 def _save_results(m: Trace, call: _Call, results: list[Value]) -> list[Saved]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ..heap.regions import is_dense, plain, same_tensor, takes_one
 from ..heap.values import NONE, UNCERTAIN, Bindings, Dimension, Grad, Region, Tensor, Value, View, constant
 from ..program.site import Site
+from ..torchfacts import kinds
 from ..torchfacts import ops as facts
 from ..torchfacts import refusals as measured
 from ..trace import events
@@ -119,7 +120,7 @@ def into(m: Trace, op: facts.Op, out: Tensor, bound: Bindings, site: Site) -> bo
     if kind:
         m.refuse(kind, site, depth=depth_of(m, out))
     elif sources:
-        events.operate(m, op.name, out, sources, NONE, site)
+        events.operate(m, kinds.plain(op.name), out, sources, NONE, site)
     return bool(kind)
 
 

@@ -27,13 +27,14 @@ from ..heap.values import (
     View,
     constant,
 )
+from ..torchfacts import kinds
 from ..torchfacts import ops as facts
 from ..trace.trace import Trace
 from . import dtypes
 from .parts import take
 from .tensors import detached, fresh, view
 
-_TRANSPOSING = frozenset("transpose t permute T mT H mH swapaxes swapdims movedim moveaxis adjoint".split())
+_TRANSPOSING = frozenset("transpose t permute T mT H mH movedim adjoint".split())
 _RESHAPING = frozenset({"unsqueeze", "view", "view_as", "expand", "expand_as", "squeeze", "unflatten"})
 _ALL: Final = (Const(...),)
 _COPYING_STRIDED = frozenset("reshape contiguous flatten reshape_as view_as_real".split())
@@ -76,7 +77,7 @@ def _new(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor
     made.dims = _dims(m, op, operands, bound)
     made.origin = Source.BLANK if op.name in _BLANK else Source.COMPUTED
     made.lead = _lead(m, None, bound)
-    made.made = Origin(op.name, tuple(map(m.see, bound.values())), m.clock)
+    made.made = Origin(kinds.plain(op.name), tuple(map(m.see, bound.values())), m.clock)
     if m.state.modes.get("inference"):
         made.view = View.INFERENCE
     return made
@@ -109,7 +110,7 @@ def _view(m: Trace, op: facts.Op, out: facts.Out, base: Tensor, bound: Bindings)
     kind = _KINDS.get(out.kind, View.ORDINARY)
     if op.name == "broadcast_tensors" and base.lead is not Dimension.SIZE_ONE and base.dims != 0:
         kind = View.ORDINARY  # it may have the full size
-    part = view(m, base, kind, op.name not in _TRANSPOSING)
+    part = view(m, base, kind, kinds.plain(op.name) not in _TRANSPOSING)
     part.region = _region(m, op, base, bound)
     if part.region is not None and op.name in ("narrow", "select"):
         take(m, part, base, Tuple(part.region.index))
@@ -131,7 +132,7 @@ def _view(m: Trace, op: facts.Op, out: facts.Out, base: Tensor, bound: Bindings)
 
 def _region(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> Region | None:
     """Which elements a view takes: a transposition takes all of its base, ``narrow`` and ``select`` some."""
-    if op.name in _TRANSPOSING:
+    if kinds.plain(op.name) in _TRANSPOSING:
         return base.region or Region(base, _ALL, m.clock)
     if op.name in _RESHAPING:
         return Region(base, _ALL, m.clock, reshaped=True)

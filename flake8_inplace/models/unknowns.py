@@ -84,10 +84,13 @@ def _if_tensor(call: Call, receiver: Unknown) -> Value:
 
     The result is unknown. If its use proves it to be a tensor, it is what the method makes of one. A method
     with tensors for arguments may be one of integers, for which nothing is saved: ``tokens.gather(1, rank)``.
+    What requires no grad of a tensor has no history either: ``t.new(3)``.
     """
     m = call.m
     result = tensors.unknown_call(m, receiver, *call.values)
     made = methods.method(m, m.tensor_of(receiver), call.name, call.args, call.kwargs, call.site)
     if isinstance(made, Tensor):
+        if not m.grad(made):
+            result = Unknown()
         m.tensors[result] = made
     return result

@@ -210,10 +210,22 @@ def is_new(node: ast.expr) -> bool:
         if any(word.arg in (None, "requires_grad") for word in node.keywords):
             return False
         if name not in _CONVERTING:
-            made = name in _MAKING and isinstance(owner, ast.Name) and owner.id == "torch"
+            made = name in _MAKING and isinstance(owner, ast.Name) and owner.id == "torch" and not _counts(node, name)
             return made or name == "clone" or (name in _MAKING_ALIKE and not is_self(owner))
         node = owner
     return False
+
+
+def _counts(call: ast.Call, name: str) -> bool:
+    """Whether a tensor has the type of the whole numbers it is made of: ``torch.full(size, 0)``.
+
+    What is written to it may be truncated (`hazards.integers`).
+    """
+    if name not in ("full", "tensor") or any(word.arg == "dtype" for word in call.keywords):
+        return False
+    given = [*call.args[name == "full" :][:1], *(w.value for w in call.keywords if w.arg in ("fill_value", "data"))]
+    constants = [node.value for value in given for node in ast.walk(value) if isinstance(node, ast.Constant)]
+    return bool(constants) and all(type(value) is int for value in constants)
 
 
 def only_filled(function: ast.AST | None, names: set[str]) -> set[str]:

@@ -16,143 +16,27 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
-from ..rule import PAGES, Rule
-from ..rules import RULES, UNREADABLE
+from ..rule import PAGES
 from ..torchfacts import ops
-from ..torchfacts.ops import format_op, parse_op
+from ..torchfacts.ops import Op, format_op, parse_op
 from .children import in_children
 from .device import DeviceMissing, device_of, environment, progress
+from .pages import Example, try_rules
 from .place import NotMeasured, Place, traced_place
-from .rows import as_on, beside, same_but_saves
+from .rows import as_on, beside, facts_of, same_but_saves
 
 if TYPE_CHECKING:
     from ..torchfacts.execution import Overload
     from .kernels import Choice
-
-# -- the rules
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """What a rule's page claims: two programs, and the error of the bad one, None where PyTorch says nothing."""
-
-    bad: str
-    good: str
-    error: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """What the two programs of a page did, in words, and whether it is what the page says."""
-
-    bad: str
-    bad_confirmed: bool
-    good: str
-    good_clean: bool
-
-    @property
-    def as_expected(self) -> bool:
-        return self.bad_confirmed and self.good_clean
-
-
-def sections(path: Path) -> dict[str, str]:
-    """The text under each heading of a page."""
-    parts = re.split("^## ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    return {heading: text for heading, _, text in (part.partition("\n") for part in parts)}
-
-
-def fenced(text: str, language: str) -> list[str]:
-    """The blocks of a language in a Markdown text."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-
-
-def read_page(path: Path) -> Page:
-    """The claims of the page at a path."""
-    found = sections(path)
-    [bad], [good] = fenced(found["Bad"], "python"), fenced(found["Good"], "python")
-    return Page(bad, good, next(iter(fenced(found["What PyTorch says"], "text")), None))
-
-
-def execute(source: str, device: torch.device) -> dict[str, Any]:
-    """Run a program whose new tensors are made on a device; the names it leaves behind."""
-    torch.manual_seed(0)
-    names: dict[str, Any] = {"__name__": "documentation"}
-    with warnings.catch_warnings(), torch.device(device):
-        warnings.simplefilter("ignore")  # torch only warns of a write to expanded memory
-        exec(compile(source, "<documentation>", "exec"), names)
-    return names
-
-
-def try_rule(rule: Rule, page: Page, device: torch.device) -> Example:
-    """Run both programs of a page and compare with what it says."""
-    good = attempt(page.good, device)
-    bad = attempt(page.bad, device)
-    if any(isinstance(ran, TypeError) and "device type tensor to numpy" in str(ran) for ran in (good, bad)):
-        nothing = "does not apply: numpy has no memory there"
-        return Example(nothing, True, nothing, True)
-    did, confirmed = judge_bad(rule, page, bad, good)
-    return Example(did, confirmed, say(good) if isinstance(good, Exception) else "runs", isinstance(good, dict))
-
-
-def attempt(source: str, device: torch.device) -> dict[str, Any] | Exception:
-    """What a program leaves behind, or the exception that ended it."""
-    try:
-        return execute(source, device)
-    except Exception as error:
-        return error
-
-
-def judge_bad(
-    rule: Rule, page: Page, bad: dict[str, Any] | Exception, good: dict[str, Any] | Exception
-) -> tuple[str, bool]:
-    """What the bad program did, and whether it should have."""
-    if page.error is not None:
-        if not isinstance(bad, Exception):
-            return "runs, though it should raise", False
-        as_quoted = isinstance(bad, RuntimeError | AttributeError) and plain(page.error) in plain(str(bad))
-        return ("raises, as quoted", True) if as_quoted else (say(bad), False)
-    if isinstance(bad, Exception):
-        return say(bad), False
-    if rule is UNREADABLE or rule.family == "style":
-        return "runs: nothing to confirm", True
-    if isinstance(good, Exception):
-        return "runs, and there is no good gradient to compare with", False
-    try:
-        differs = not torch.allclose(bad["x"].grad, good["x"].grad)
-    except Exception as error:  # no x, no gradient, or a device that holds no values
-        return say(error), False
-    return ("another gradient", True) if differs else ("the same gradient as the good one", False)
-
-
-def plain(text: str) -> str:
-    """An error without line breaks and without the device in the names of tensor types."""
-    return re.sub(r"torch\.\w+\.(\w*Tensor)", r"torch.\1", " ".join(text.split()))
-
-
-def say(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
-
-
-def try_rules(pages: Path, device: torch.device) -> dict[str, Example]:
-    """Every rule's example, by code."""
-    examples = {}
-    for done, (code, rule) in enumerate(RULES.items(), 1):
-        examples[code] = try_rule(rule, read_page(pages / f"{code}.md"), device)
-        progress(done, len(RULES), "rules")
-    return examples
-
-
-# -- the facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,14 +155,10 @@ def measured_operators(place: Place, only: Collection[str] | None, options: bool
 
     Without ``options``, no call is repeated with changed options, and a row that agrees with all calls counts as seen.
     """
-    from ..torchfacts import generate
+    from ..torchfacts import samples
     from ..torchfacts.execution import Overload, agree, measure
 
-    table = generate.overload_table()
-    # The operators of ATen have the formulas of the public ones, and kernels that do not check what they are given.
-    table = {name: group for name, group in table.items() if not name.startswith("torch.ops.aten.")}
-    if only is not None:  # torch.nn.functional.dropout comes with torch.nn.functional.dropout(inplace)
-        table = {name: group for name, group in table.items() if name.partition("(")[0] in only}
+    table = overloads_to_measure(only)
     every = {id(o): o for group in table.values() for o in group}
     formulas = {id(o) for o in every.values() if o.exact}
     for o in every.values():
@@ -286,7 +166,7 @@ def measured_operators(place: Place, only: Collection[str] | None, options: bool
     there = every if place.is_reference else {key: Overload(o.op, exact=False) for key, o in every.items()}
     reasons: dict[int, str] = {}
     visited: set[int] = set()
-    for group, function, args, kwargs in generate.calls(table):
+    for group, function, args, kwargs in samples.calls(table):
         visited.update(map(id, group))
         progress(len(visited), len(every), "operators")
         changing = options and formulas.isdisjoint(map(id, group))
@@ -299,20 +179,35 @@ def measured_operators(place: Place, only: Collection[str] | None, options: bool
             if reason := place.make(again):
                 reasons |= {id(twin): reason for twin in twins if id(twin) not in reasons}
             place.still_there(group[0].op.name)
-    rows = ops.table()["rows"]
     for name, group in table.items():
-        facts = {op.params: op for op in (parse_op(rows[i]) for i in ops.table()["names"].get(name, ()))}
-        twins = [there[id(o)] for o in group]
-        finished = {generate.finish(twin, twins): o for o, twin in zip(group, twins, strict=True)}
-        for op in generate.distinct(list(finished)):
-            if any(p.kind != "other" for p in op.params):
-                o = finished[op]
-                twin = there[id(o)]
-                fact, here = beside(op, facts)
-                if not options and fact is not None and same_but_saves(fact, here):
-                    here = fact if agree(parse_op(fact), twin.runs) else here
-                seen = here if twin.runs else None
-                yield held_against(place, Measured(name, fact, seen, bool(o.runs), reasons.get(id(twin), "")))
+        for o, twin, op in finished(group, [there[id(o)] for o in group]):
+            fact, here = beside(op, facts_of(name))
+            if not options and fact is not None and same_but_saves(fact, here):
+                here = fact if agree(parse_op(fact), twin.runs) else here
+            seen = here if twin.runs else None
+            yield held_against(place, Measured(name, fact, seen, bool(o.runs), reasons.get(id(twin), "")))
+
+
+def overloads_to_measure(only: Collection[str] | None) -> dict[str, list[Overload]]:
+    """The table of overloads that the generator starts from, for all names or only for these."""
+    from ..torchfacts import generate
+
+    # The operators of ATen have the formulas of the public ones, and kernels that do not check what they are given.
+    return {
+        name: group
+        for name, group in generate.overload_table().items()
+        if not name.startswith("torch.ops.aten.") and (only is None or name.partition("(")[0] in only)
+    }  # torch.nn.functional.dropout comes with torch.nn.functional.dropout(inplace)
+
+
+def finished(group: list[Overload], twins: list[Overload]) -> Iterator[tuple[Overload, Overload, Op]]:
+    """The overloads of a name, each with its twin in the place, and the row that the generator would write for that."""
+    from ..torchfacts import generate
+
+    rows = {generate.finish(twin, twins): (o, twin) for o, twin in zip(group, twins, strict=True)}
+    for op in generate.distinct(list(rows)):
+        if any(p.kind != "other" for p in op.params):
+            yield *rows[op], op
 
 
 def held_against(place: Place, row: Measured) -> Measured:
@@ -329,7 +224,7 @@ def held_against(place: Place, row: Measured) -> Measured:
 
 def measured_modules(place: Place, only: Collection[str] | None) -> Iterator[Measured]:
     """The modules of torch.nn that have a recipe, run in a place."""
-    from ..torchfacts import generate, layer_recipes
+    from ..torchfacts import generate, layer_recipes, layers
 
     known = ops.table()["modules"]
     for done, short in enumerate(layer_recipes.MODULES, 1):
@@ -337,7 +232,7 @@ def measured_modules(place: Place, only: Collection[str] | None) -> Iterator[Mea
         name = f"torch.nn.{short}"
         if hasattr(torch.nn, short) and (only is None or name in only):  # an older release lacks some
             made: dict[str, Overload] = {}
-            reason = place.make(lambda: made.update(generate.module_overloads(short, str(place.device))))  # noqa: B023
+            reason = place.make(lambda: made.update(layers.module_overloads(short, str(place.device))))  # noqa: B023
             for form in made or ("op",):
                 row = known.get(name, {}).get(form)
                 facts = {op.params: op for op in map(parse_op, [row] if row else ())}

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from ..torchfacts import ops
 from ..torchfacts.ops import Op, Param, Save, format_op, format_save, parse_op
+
+
+def facts_of(name: str) -> dict[tuple[Param, ...], Op]:
+    """The facts about a name of the table, by their parameters."""
+    table = ops.table()
+    return {op.params: op for op in (parse_op(table["rows"][i]) for i in table["names"].get(name, ()))}
 
 
 def as_on(op: Op, marks: Collection[str]) -> Op:

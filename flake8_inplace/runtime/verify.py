@@ -161,8 +161,8 @@ def gathered(outcome: Outcome, patience: float) -> Outcome | None:
 # The command
 
 
-def main(argv: list[str]) -> int:
-    """Verify a program: 0 where no finding is confirmed and nothing ran wrong, 1 otherwise, 2 for wrong usage."""
+def _parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="flake8-inplace verify",
         description="Run a program under the sanitizer and say which findings of the linter the run confirms.",
@@ -188,6 +188,12 @@ def main(argv: list[str]) -> int:
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as in python -m")
     parser.add_argument("program", metavar="PROGRAM", help="a script, or a module after -m")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its own arguments")
+    return parser
+
+
+def main(argv: list[str]) -> int:
+    """Verify a program: 0 where no finding is confirmed and nothing ran wrong, 1 otherwise, 2 for wrong usage."""
+    parser = _parser()
     options = parser.parse_args(argv)
     script = Path(options.program)
     if not options.module and not script.is_file():

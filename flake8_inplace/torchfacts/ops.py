@@ -218,11 +218,13 @@ def _params_of(row: str) -> str:
 
 
 def _valid(op: Op, row: str) -> None:
-    """Raises ValueError where a row speaks of a parameter or of a kind of output that there is not."""
+    """Raises ValueError where a row speaks of a parameter, an option or a kind of output that there is not."""
     params = {param.name for param in op.params}
     spoken = {*op.writes, *op.unseen, *(need for save in op.saves for need in save.needs)}
     spoken |= {out.of for out in op.outs if out.of}
     spoken |= {save.slot for save in op.saves if not save.slot.startswith("result")}
+    options = {condition.option for save in op.saves for condition in save.when}
+    spoken |= {option for option in options if option != "training" and not option.startswith("init.")}
     kinds = {out.kind for out in op.outs} - {"fresh", "same", "view", "views", "expand", "maybe", "detached", "unsafe"}
     if wrong := sorted((spoken - params) | kinds):
         raise ValueError(f"{wrong[0]!r} in {row!r}")

@@ -9,6 +9,7 @@ import json
 from functools import cache
 from pathlib import Path
 
+from .kinds import SELECTING
 from .ops import FactsError, Op
 
 TABLE = Path(__file__).with_name("refusals.json")
@@ -29,10 +30,7 @@ def harmless_to_expanded(op: str) -> bool:
 
 def spoils_expanded(op: Op) -> bool:
     """Whether it changes every row of expanded memory where a mask or an index means one, and torch lets it."""
-    return op.name in _words("spoils_expanded") and any(p.name in _SELECTING for p in op.params)
-
-
-_SELECTING = frozenset({"mask", "index", "indices"})
+    return op.name in _words("spoils_expanded") and any(p.name in SELECTING for p in op.params)
 
 
 def reshapes(op: str) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from flake8_inplace.torchfacts import execution, generate, layer_recipes, modules, ops, schemas, variations
+from flake8_inplace.torchfacts import execution, layer_recipes, layers, modules, ops, samples, schemas, variations
 from flake8_inplace.torchfacts.ops import Op
 
 from .compare import compare
@@ -166,7 +166,7 @@ def operator_calls(seed: int, only: str) -> Iterator[tuple[str, Sequence[Any], d
     """Calls for every name of the table of operators that contains a text."""
     names = frozenset(name for name in ops.names() if only in name)
     reached: set[str] = set()
-    for found, calls in generate.samples(names):
+    for found, calls in samples.samples(names):
         chosen = random.Random(seed).sample(calls, min(len(calls), 12))
         for name in found:
             reached.add(name)
@@ -177,7 +177,7 @@ def operator_calls(seed: int, only: str) -> Iterator[tuple[str, Sequence[Any], d
     for name in sorted(names - reached):
         if not name.endswith("(inplace)"):
             for op in ops.lookup(name):
-                for args, kwargs in generate.improvised_calls(op):
+                for args, kwargs in samples.improvised_calls(op):
                     yield name, args, kwargs
 
 
@@ -187,7 +187,7 @@ def operator_programs(seed: int, varied: bool, each: int, only: str = "") -> Ite
     for number, (name, args, kwargs) in enumerate(operator_calls(seed, only)):
         rng = random.Random(f"{seed}:{name}:{number}")
         function = schemas.callable_for(name.removesuffix("(inplace)"))
-        kwargs = generate.given(name, kwargs)
+        kwargs = samples.given(name, kwargs)
         op = next((op for op in ops.lookup(name) if execution.bind(op, args, kwargs) is not None), None)
         if op is None or kept.get(name, 0) >= each or "torch.nn.init" in name:
             continue
@@ -205,10 +205,10 @@ def module_programs(seed: int, varied: bool, each: int, only: str = "") -> Itera
     """Name and text of programs for the layers of torch.nn."""
     for short, recipe in layer_recipes.MODULES.items():
         fact = modules.lookup(f"torch.nn.{short}")
-        if only not in f"torch.nn.{short}" or fact is None or len(fact.parameters) > generate.MOST_PARAMETERS:
+        if only not in f"torch.nn.{short}" or fact is None or len(fact.parameters) > layers.MOST_PARAMETERS:
             continue
         rng = random.Random(f"{seed}:{short}")
-        defaults = generate.constructor_defaults(short)
+        defaults = layers.constructor_defaults(short)
         given = {**dict(zip(defaults, recipe.args, strict=False)), **recipe.kwargs}
         ways = [given] * each
         if varied:
@@ -216,7 +216,7 @@ def module_programs(seed: int, varied: bool, each: int, only: str = "") -> Itera
             ways = [
                 {**given, option: value}
                 for option, default in defaults.items()
-                if generate.is_constant(default) and option != "inplace"
+                if layers.is_constant(default) and option != "inplace"
                 for value in variations.candidates(ops.Param(option, "other", True), given.get(option, default), cls)
             ]
             rng.shuffle(ways)
