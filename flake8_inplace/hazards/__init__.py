@@ -14,6 +14,7 @@ from . import (
     custom,
     data,
     discarded,
+    first_reads,
     itself,
     origins,
     overlap,
@@ -25,7 +26,7 @@ from . import (
     style,
 )
 
-_ = contained, origins  # imported for their listeners: the reads of elements, and the log of writes
+_ = contained, first_reads, origins  # imported for their listeners: reads, and the log of writes
 CHECKERS = (saved, refused, overlap, data, stale, arguments, discarded, itself, snapshots, replay, custom, style)
 TRIGGERS = reduce(or_, (getattr(checker, "TRIGGERS", Triggers()) for checker in CHECKERS))
 """What makes a function worth reading for any checker."""

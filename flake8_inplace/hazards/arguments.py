@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..heap.values import NONE, Array, Const, Dict, List, Object, Slice, Source, Tensor, Unknown, Value, View
+from ..heap.regions import is_base
+from ..heap.values import NONE, Array, Const, Dict, List, Object, Slice, Source, Tensor, Unknown, Value
 from ..rule import Rule
 from ..trace import events
 from ..trace.log import ENTRIES, PLACES, RETURNED, WRITES, Change, Overwrite, direct_tensors, given_tensors, since
@@ -53,7 +54,7 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
     direct = {tensor.storage for arg in args for tensor in direct_tensors(m, arg)}
     for storage, tensor in given.items() if answers else ():
         writes = since(m, tensor, born)
-        if tensor.view is not View.NONE:
+        if not is_base(tensor):
             writes = [event for event in writes if event.tensor is tensor]
         if tensor.origin is not Source.MAYBE_CAST:  # a cast of the function's own may have copied
             writes = [event for event in writes if event.tensor.origin is not Source.MAYBE_CAST]
