@@ -11,6 +11,7 @@ from ..program.units import Triggers
 from . import (
     arguments,
     contained,
+    copies,
     custom,
     data,
     discarded,
@@ -26,7 +27,7 @@ from . import (
     style,
 )
 
-_ = contained, first_reads, origins  # imported for their listeners: reads, and the log of writes
+_ = contained, copies, first_reads, origins  # imported for their listeners: reads, and the log of writes
 CHECKERS = (saved, refused, overlap, data, stale, arguments, discarded, itself, snapshots, replay, custom, style)
 TRIGGERS = reduce(or_, (getattr(checker, "TRIGGERS", Triggers()) for checker in CHECKERS))
 """What makes a function worth reading for any checker."""

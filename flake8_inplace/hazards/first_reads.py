@@ -23,15 +23,12 @@ from ..heap.values import (
     View,
     is_number,
 )
-from ..rule import Rule
 from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import WRITES, Overwrite, array_backing, direct_tensors, fills, since, whole
 from ..trace.trace import Trace
 from .intent import attribute_written, is_told_apart, writes_through
 from .overlap import written_region
-
-RULES: tuple[Rule, ...] = ()  # it reports TIP303
 
 
 @events.read_variable.listen

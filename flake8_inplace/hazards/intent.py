@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..heap.values import Choice, Ref
@@ -65,6 +66,13 @@ def writes_through(line: cst.CSTNode | None, name: str) -> bool:
     from ..program.wording import written_by
 
     return name in written_by(line)
+
+
+def spelled_with(site: Site | None, names: Iterable[str]) -> bool:
+    """Return whether an expression is spelled with one of these variables."""
+    from ..program.wording import mentioned
+
+    return site is not None and not frozenset(names).isdisjoint(mentioned(site.expression))
 
 
 def attribute_written(site: Site) -> str:

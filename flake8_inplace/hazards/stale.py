@@ -42,6 +42,7 @@ from ..trace.log import (
 )
 from ..trace.reports import Need
 from ..trace.trace import Trace
+from .arguments import judge_handed_back
 from .intent import attribute_written, is_meant
 from .overlap import untouched, written_region
 from .snapshots import UPDATES
@@ -77,7 +78,7 @@ def _read_name(
     m: Trace, name: str, reader: Value, value: Tensor, frame: Frame, index: tuple[Value, ...], guard: Guard
 ) -> None:
     for event in since(m, value, frame.held(name, guard)):
-        if not compatible(event.guard, guard):
+        if not compatible(event.guard, guard) or event.time < (bound := frame.held(name, guard | event.guard)):
             continue
         if frame is event.frames[-1]:
             if _is_filled_through(reader, value, event) or (index and untouched(m, value, index, event)):
@@ -91,7 +92,7 @@ def _read_name(
             if was_given(m, value, event):
                 m.refuse("argument", event.site, event.calls, guard=event.guard, needs=_to_be_given(value, event))
             elif _is_detached(m, value, event, frame) or (
-                name in frame.times and _overlaps(value, event.tensor) and again(m, event, frame.held(name, guard))
+                name in frame.times and _overlaps(value, event.tensor) and again(m, event, bound)
             ):
                 m.refuse("read", event.site, event.calls, guard=event.guard)
 
@@ -184,6 +185,8 @@ def read_part_of(m: Trace, value: Value, holder: Value | None) -> None:
         held = m.state[STORED].get((holder, value.storage), 0)
         made = holder.time if isinstance(holder, List) else 0
         for event in since(m, value, max(frame.born, held, made)):
+            if holder is not None:
+                judge_handed_back(m, value, holder, event)
             converted = event.change is Change.CONVERTED and (was_given(m, value, event) or _has_part(m, value, event))
             meant = event.change is Change.MARKED and isinstance(holder, List)
             changed = value is m.state[RETURNED].get((event.change, event)) and not meant
