@@ -370,6 +370,7 @@ LEFT = (
     "dropout that is off",
     "plus",
     "kept by the round before",
+    "view",  # a copy where it is saved would leave the stale read of the view
 )
 #: The analysis sees nobody read what is noticed: it stands in a container that is returned, or only the type differs.
 UNREAD = (

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
-from flake8_inplace.models import calls, lineage, registry
+from flake8_inplace.models import calls, lineage, optim, registry
 from flake8_inplace.runtime.pages import fenced
 
 ROOT = Path(__file__).parent.parent
@@ -100,3 +101,20 @@ after = len(registry.MODELS), sum(map(len, registry.METHODS.values())), len(regi
 assert before == after, "a module of models is missing in calls.FUNCTIONS"
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("name", optim.KEPT)
+def test_what_an_optimizer_keeps(name: str) -> None:
+    """The slots of ``optimizer.state`` that the model names are those tensors, and a step overwrites them in place."""
+    weight = torch.ones(2, requires_grad=True)
+    options = {"momentum": 0.9} if name == "SGD" else {}
+    optimizer = getattr(torch.optim, name)([weight], lr=0.1, **options)
+    kept: dict[str, torch.Tensor] = {}
+    for scale in (1.0, 2.0):
+        optimizer.zero_grad()
+        (scale * weight).sum().backward()
+        optimizer.step()
+        state = optimizer.state[weight]
+        kept = kept or {slot: state[slot] for slot in optim.KEPT[name]}
+        assert all(state[slot] is tensor for slot, tensor in kept.items())
+    assert all(tensor._version for tensor in kept.values())

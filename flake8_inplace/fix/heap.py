@@ -126,7 +126,7 @@ def _kinds(m: Trace, value: Value) -> Iterator[str]:
 def note_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...]) -> None:
     """Note that a variable is read, which was bound before the writes that it shows."""
     if _facts.get() is not None:
-        for event in _shown(m, value, frame.times.get(name, frame.born)):
+        for event in _shown(m, value, frame.bound(name)):
             own, caller = event.frames[-1] is frame, frame in event.frames[:-1]
             if not caller or _was_meant(m, event, frame):
                 _note(event, name if own else ELSEWHERE)
@@ -140,7 +140,8 @@ def _was_meant(m: Trace, event: Overwrite, caller: Frame) -> bool:
     fact = _fact_of(event)
     if fact is not None and caller in fact.ordered:
         return True
-    bound = [m.see(value) for name, value in caller.vars.items() if caller.times.get(name, 0) > event.time]
+    later = [name for name in caller.times if caller.bound(name) > event.time]
+    bound = [m.see(caller.vars[name]) for name in later if name in caller.vars]
     return any(isinstance(value, Tensor) and value.storage is event.tensor.storage for value in bound)
 
 

@@ -11,9 +11,11 @@ from ..program.units import Triggers
 from . import (
     arguments,
     contained,
+    copies,
     custom,
     data,
     discarded,
+    first_reads,
     integers,
     itself,
     origins,
@@ -26,7 +28,7 @@ from . import (
     style,
 )
 
-_ = contained, origins  # imported for their listeners: the reads of elements, and the log of writes
+_ = contained, copies, first_reads, origins  # imported for their listeners: reads, and the log of writes
 CHECKERS = (
     saved,
     refused,

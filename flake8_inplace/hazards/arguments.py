@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..heap.values import NONE, Array, Const, Dict, List, Object, Slice, Source, Tensor, Unknown, Value, View
+from ..heap.regions import is_base
+from ..heap.state import Declared, latest
+from ..heap.values import NONE, Array, Const, Dict, List, Object, Slice, Source, Tensor, Unknown, Value
 from ..rule import Rule
 from ..trace import events
 from ..trace.log import ENTRIES, PLACES, RETURNED, WRITES, Change, Overwrite, direct_tensors, given_tensors, since
 from ..trace.trace import Trace
+from .intent import spelled_with
 
 RULES = (
     Rule(
@@ -26,10 +29,15 @@ RULES = (
 )
 
 
+HANDED_BACK: Declared[tuple[Overwrite, Value], int] = Declared(latest)
+"""When a function returned the list, dictionary or record that it overwrote a tensor of, by the write and by that."""
+
+
 @events.returns.listen
 def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: bool) -> None:
     """Note the arguments that a function overwrote, for later reads of the caller."""
     if used:
+        _note_handed_back(m, args, m.see(result), born)
         _note_overwritten(m, args, result, born)
     else:
         _note_overwritten_by_alias(m, args, born)
@@ -80,7 +88,7 @@ def _note_writes(m: Trace, tensor: Tensor, args: Sequence[Value], born: int, bac
 def _writes_since(m: Trace, tensor: Tensor, born: int) -> list[Overwrite]:
     """Return the writes of a call to a tensor that it was given."""
     writes = since(m, tensor, born)
-    if tensor.view is not View.NONE:
+    if not is_base(tensor):
         writes = [event for event in writes if event.tensor is tensor]
     if tensor.origin is not Source.MAYBE_CAST:  # a cast of the function's own may have copied
         writes = [event for event in writes if event.tensor.origin is not Source.MAYBE_CAST]
@@ -90,6 +98,30 @@ def _writes_since(m: Trace, tensor: Tensor, born: int) -> list[Overwrite]:
 def _is_aside(m: Trace, event: Overwrite, tensor: Tensor, born: int) -> bool:
     """Return whether a write went through a detached alias or an array, in a form that may look like a new value."""
     return (event.form == "augmented" or event.written.array) and _is_by_alias(m, event, tensor, born)
+
+
+def _note_handed_back(m: Trace, args: Sequence[Value], result: Value, born: int) -> None:
+    """Note the writes to tensors of a container or record that a function was given and returns as it is."""
+    if not m.state[WRITES] or not any(m.see(arg) is result for arg in args) or isinstance(result, Tensor):
+        return
+    for tensor in given_tensors(m, result, NONE, 1):
+        for event in since(m, tensor, born):
+            m.state.set(m.state[HANDED_BACK], (event, result), m.clock)
+
+
+def judge_handed_back(m: Trace, value: Tensor, holder: Value, event: Overwrite) -> None:
+    """Report the read of ``batch["x"]`` after ``inputs = prepare(batch)``, which overwrote it and returned ``batch``.
+
+    The caller has two names for what it takes for two. With one name, ``batch = prepare(batch)``, it wants the new one.
+    """
+    frame = m.stack.frames[-1]
+    if not m.state[HANDED_BACK].get((event, holder)) or frame not in event.frames[:-1]:
+        return
+    names = [name for name, bound in frame.vars.items() if m.see(bound) is holder]
+    older = [name for name in names if frame.bound(name) < event.time]
+    newer, here = [name for name in names if name not in older], m.here()
+    if newer and spelled_with(here, older) and not spelled_with(here, newer):
+        m.refuse("argument", event.site, event.calls, guard=event.guard)
 
 
 def _is_packed(event: Overwrite) -> bool:

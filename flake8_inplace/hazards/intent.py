@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 from ..heap.values import Choice, Ref
 from ..program.scan import GRADIENTS
 from ..program.site import Site
@@ -10,6 +13,9 @@ from ..trace.frames import Frame
 from ..trace.log import Overwrite
 from ..trace.reports import Refusal
 from ..trace.trace import Trace
+
+if TYPE_CHECKING:
+    import libcst as cst
 
 
 def variable_of(site: Site, frame: Frame) -> str:
@@ -45,6 +51,28 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
         return body is not None and tells_apart(body, event.name, name)
     bound = targets(event.line)
     return event.form != "inplace" or not bound or name in bound
+
+
+def is_told_apart(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
+    """Return whether a program tests if a variable is the tensor that was overwritten by another name."""
+    from ..program.wording import tells_apart
+
+    body = m.text.body(frame.function)[0] if frame.function is not None else None
+    return body is not None and tells_apart(body, event.name, name)
+
+
+def writes_through(line: cst.CSTNode | None, name: str) -> bool:
+    """Return whether a statement is a write that is spelled with a variable: ``row += x``, ``row.copy_(x)``."""
+    from ..program.wording import written_by
+
+    return name in written_by(line)
+
+
+def spelled_with(site: Site | None, names: Iterable[str]) -> bool:
+    """Return whether an expression is spelled with one of these variables."""
+    from ..program.wording import mentioned
+
+    return site is not None and not frozenset(names).isdisjoint(mentioned(site.expression))
 
 
 def attribute_written(site: Site) -> str:

@@ -142,7 +142,7 @@ def _time_of(m: Trace, frame: Frame, name: str, path: tuple[str, ...] | None) ->
     if name in frame.elements or name not in frame.vars or path is None:
         return 0, False
     if not path:
-        return frame.times.get(name, frame.born), False
+        return frame.bound(name), False
     owner = m.see(frame.vars[name])
     for attribute in path[:-1]:
         owner = m.see(m.state.get(owner).items.get(attribute, NONE)) if isinstance(owner, Object) else NONE

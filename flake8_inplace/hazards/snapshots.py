@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..heap.state import Declared, in_order, same_or_none
-from ..heap.values import UNCERTAIN, Choice, Object, Source, Storage, Tensor, Value
+from ..heap.values import UNCERTAIN, Choice, Grad, Object, Source, Storage, Tensor, Value
 from ..program.sealed import sealed
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
 from ..trace import events, holdings
 from ..trace.frames import Frame
-from ..trace.log import EVENTS, since
+from ..trace.log import EVENTS, Written, since
 from ..trace.trace import Trace
 
 RULES = (
@@ -89,6 +89,21 @@ def on_state_dict(m: Trace, module: Value, states: Sequence[Tensor], site: Site)
 def on_update(m: Trace, site: Site | None, memory: frozenset[Storage]) -> None:
     """Note an update of parameters: the optimizer step at ``site``, or one in unknown code after a backward."""
     m.state.set(m.state[UPDATES], _ALL, (*updates(m)[1 - EVENTS :], Update(m.tick(), site, memory)))
+
+
+@events.overwrite.listen
+def on_overwrite(m: Trace, tensor: Tensor, form: str, site: Site, written: Written) -> None:
+    """Note that an optimizer of the program updates a parameter."""
+    stepping, cell = m.stack.stepping, tensor.cell.base or tensor.cell
+    state = m.state.get(cell)
+    if stepping is None or form == "step" or state.grad is not Grad.YES or not state.leaf:
+        return
+    memory = frozenset({tensor.storage.hidden or tensor.storage})
+    last = updates(m)[-1:]
+    if last and last[0].site is stepping:  # one step is one update, of all that it overwrites
+        memory |= last[0].memory
+    kept = updates(m)[: -len(last)] if last and last[0].site is stepping else updates(m)[1 - EVENTS :]
+    m.state.set(m.state[UPDATES], _ALL, (*kept, Update(m.tick(), stepping, memory)))
 
 
 def update_since(m: Trace, time: int) -> Site | None:

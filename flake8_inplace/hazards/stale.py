@@ -7,7 +7,7 @@ is overwritten later, and then read through the holder, the read is stale.
 from __future__ import annotations
 
 from ..heap.autograd import compatible
-from ..heap.regions import plain, same_tensor
+from ..heap.regions import is_base, plain, same_tensor, share
 from ..heap.values import (
     ALWAYS,
     NONE,
@@ -18,7 +18,6 @@ from ..heap.values import (
     Guard,
     List,
     Object,
-    Slice,
     Source,
     Tensor,
     Value,
@@ -43,6 +42,7 @@ from ..trace.log import (
 )
 from ..trace.reports import Need
 from ..trace.trace import Trace
+from .arguments import judge_handed_back
 from .intent import attribute_written, is_meant
 from .overlap import untouched, written_region
 from .snapshots import UPDATES
@@ -77,8 +77,8 @@ def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Valu
 def _read_name(
     m: Trace, name: str, reader: Value, value: Tensor, frame: Frame, index: tuple[Value, ...], guard: Guard
 ) -> None:
-    for event in since(m, value, frame.times.get(name, frame.born)):
-        if not compatible(event.guard, guard):
+    for event in since(m, value, frame.held(name, guard)):
+        if not compatible(event.guard, guard) or event.time < (bound := frame.held(name, guard | event.guard)):
             continue
         if frame is event.frames[-1]:
             if _is_filled_through(reader, value, event) or (index and untouched(m, value, index, event)):
@@ -90,9 +90,9 @@ def _read_name(
                 m.refuse("read", event.site, event.calls, guard=event.guard, needs=needs)
         elif frame in event.frames and m.stack.frames[-1] is frame:
             if was_given(m, value, event):
-                m.refuse("argument", event.site, event.calls, guard=event.guard)
+                m.refuse("argument", event.site, event.calls, guard=event.guard, needs=_to_be_given(value, event))
             elif _is_detached(m, value, event, frame) or (
-                name in frame.times and _overlaps(value, event.tensor) and again(m, event, frame.times[name])
+                name in frame.times and _overlaps(value, event.tensor) and again(m, event, bound)
             ):
                 m.refuse("read", event.site, event.calls, guard=event.guard)
 
@@ -137,14 +137,7 @@ def _overlaps(value: Tensor, written: Tensor) -> bool:
         return True
     if value.region is None or written.region is None or not same_tensor(value.region.base, written.region.base):
         return False
-    one, other = plain(value.region.index), plain(written.region.index)
-    return len(one) == len(other) and all(map(_begin_together, one, other))
-
-
-def _begin_together(one: Value, other: Value) -> bool:
-    if isinstance(one, Slice) and isinstance(other, Slice):
-        return one.lower == other.lower and one.step == other.step
-    return one == other
+    return bool(plain(value.region.index)) and share(value.region.index, written.region.index)
 
 
 def _to_be_same(value: Tensor, event: Overwrite) -> tuple[Need, ...]:
@@ -154,6 +147,13 @@ def _to_be_same(value: Tensor, event: Overwrite) -> tuple[Need, ...]:
     if all(each in unsure or (each.view is View.NONE and each.origin not in UNCERTAIN) for each in both):
         return tuple(Need("same", each.place) for each in unsure if each.view in (View.NONE, View.NO_GRAD))
     return ()
+
+
+def _to_be_given(value: Tensor, event: Overwrite) -> tuple[Need, ...]:
+    """Return what must hold for an argument to be what a function overwrote: ``to()`` made no copy of it."""
+    written = event.tensor
+    unsure = written is not value and written.origin is Source.MAYBE_SAME
+    return (Need("same", written.place),) if unsure else ()
 
 
 def _is_detached(m: Trace, value: Tensor, event: Overwrite, frame: Frame) -> bool:
@@ -185,6 +185,8 @@ def read_part_of(m: Trace, value: Value, holder: Value | None) -> None:
         held = m.state[STORED].get((holder, value.storage), 0)
         made = holder.time if isinstance(holder, List) else 0
         for event in since(m, value, max(frame.born, held, made)):
+            if holder is not None:
+                judge_handed_back(m, value, holder, event)
             converted = event.change is Change.CONVERTED and (was_given(m, value, event) or _has_part(m, value, event))
             meant = event.change is Change.MARKED and isinstance(holder, List)
             changed = value is m.state[RETURNED].get((event.change, event)) and not meant
@@ -196,7 +198,7 @@ def _is_newer(m: Trace, frame: Frame, holder: Value | None, event: Overwrite) ->
     """Whether a record was bound after a write: ``batch = batch.scaled()`` holds what the call has made."""
     if not isinstance(holder, Object):
         return False
-    times = [frame.times.get(name, frame.born) for name, value in frame.vars.items() if m.see(value) is holder]
+    times = [frame.bound(name) for name, value in frame.vars.items() if m.see(value) is holder]
     return bool(times) and min(times) > event.time
 
 
@@ -239,7 +241,7 @@ def _has_part(m: Trace, value: Tensor, event: Overwrite) -> bool:
 def was_given(m: Trace, value: Tensor, event: Overwrite) -> bool:
     """Return whether a tensor is the argument of the function that overwrote it: the same view, or the same base."""
     given = m.state[RETURNED].get(event)
-    return given is not None and (value is given or value.view is given.view is View.NONE)
+    return given is not None and (value is given or (is_base(value) and is_base(given)))
 
 
 @events.read_operand.listen
@@ -268,7 +270,7 @@ def _is_within(value: Tensor, event: Overwrite) -> bool:
 def on_bind(m: Trace, frame: Frame, name: str, value: Value) -> None:
     """Judge a variable that is bound to the tensor it is already bound to."""
     if m.state[WRITES] and frame.vars.get(name) is value:
-        _judge_rebinding(m, value, frame.times.get(name, frame.born))
+        _judge_rebinding(m, value, frame.bound(name))
 
 
 @events.set_attribute.listen

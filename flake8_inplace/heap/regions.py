@@ -57,6 +57,13 @@ def takes_whole(tensor: Tensor) -> bool:
     return region is None
 
 
+def is_base(tensor: Tensor) -> bool:
+    """Whether a tensor is a base, or a view of every element of one: ``x.view(-1)``."""
+    while tensor.region is not None and (tensor.region.reshaped or not plain(tensor.region.index)):
+        tensor = tensor.region.base
+    return tensor.view is View.NONE
+
+
 def same_tensor(one: Tensor, other: Tensor) -> bool:
     """Whether two tensors surely have the same elements in the same order: ``x[i]`` and ``x[i]``."""
     one, other = whole_of(one), whole_of(other)
@@ -195,6 +202,28 @@ def span(start: Value, length: Value) -> Slice:
     begin, count = _number(start), _number(length)
     known = begin is not None and count is not None and begin >= 0
     return Slice(start, Const((begin or 0) + (count or 0)) if known else Tuple((start, length)), NONE)
+
+
+def share(one: tuple[Value, ...], other: tuple[Value, ...]) -> bool:
+    """Return whether two indices surely take common elements. A dimension that one doesn't index, it takes all of."""
+    return all(map(_meet, plain(one), plain(other)))
+
+
+def _meet(one: Value, other: Value) -> bool:
+    """Whether two indices of one dimension surely have a common element."""
+    if takes_all(one) or takes_all(other) or one == other:
+        return True
+    if isinstance(other, Slice) and not isinstance(one, Slice):
+        one, other = other, one
+    if not isinstance(one, Slice) or one.step != NONE:
+        return False
+    if isinstance(other, Slice):
+        begins = {one.lower, other.lower} <= {NONE, Const(0)}
+        return other.step == NONE and (begins or one.upper == other.upper == NONE)
+    number, lower, upper = _number(other), _number(one.lower) or 0, _number(one.upper)
+    if number is None or number < 0 or (one.lower != NONE and _number(one.lower) is None) or lower < 0:
+        return False
+    return lower <= number and (one.upper == NONE or (number < upper if upper is not None else number == 0 == lower))
 
 
 def takes_one(index: Value) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 from .join import ASSUMPTIONS, Options, choose, join_state
-from .values import NONE, Choice, Guard, Unknown, Value
+from .values import ALWAYS, NONE, Choice, Guard, Unknown, Value
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -99,9 +99,29 @@ def variables(items: Mapping[str, Value] | None = None) -> Table[str, Value]:
     return Table(choose, items)
 
 
-def moments() -> Table[str, int]:
-    """Return a table for times at which something happened, by name."""
-    return Table(latest)
+Moments = int | tuple[tuple[Guard, int], ...]
+"""When something happened last: a time, or several with the guards of their paths."""
+PATHS = 8
+"""The most paths whose times are told apart."""
+
+
+def moments() -> Table[str, Moments]:
+    """Return a table for times at which something happened last, by name, on each path."""
+    return Table(_of_each_path)
+
+
+def _of_each_path(options: Options[Moments]) -> Moments:
+    """Join times: one for each path, or the latest if there are too many."""
+    flat: list[tuple[Guard, int]] = []
+    for guard, moment in options:
+        flat += [(guard | inner, time) for inner, time in spread(moment)]
+    times = {time for _, time in flat}
+    return tuple(flat) if len(times) > 1 and len(flat) <= PATHS else max(times)
+
+
+def spread(moment: Moments) -> tuple[tuple[Guard, int], ...]:
+    """Return the times of all paths with their guards."""
+    return ((ALWAYS, moment),) if isinstance(moment, int) else moment
 
 
 def latest(options: Options[int]) -> int:

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from ..heap.state import variables
-from ..heap.values import NONE, Const, Dict, Items, List, Unknown, Value
+from ..heap.values import NONE, Array, Const, Dict, Items, List, Object, Tensor, Tuple, Unknown, Value
 from ..models import iteration
 from ..models.lazy import lazily
 from ..trace import events
 from ..trace.frames import Frame, Function
-from ..trace.log import WRITES
 from ..trace.trace import Trace
 from .conditions import condition
 from .dispatch import evaluate, evaluates
@@ -26,6 +25,8 @@ def _lambda(m: Trace, node: cst.Lambda, frame: Frame) -> Value:
     return Function("lambda", node, frame.piece, frame, defaults=defaults)
 
 
+_HOLDING = (Tensor, Array, List, Tuple, Dict, Object)
+"""Types of elements that are, or hold, tensors."""
 _Comprehension = cst.ListComp | cst.SetComp | cst.GeneratorExp | cst.DictComp
 
 
@@ -84,10 +85,11 @@ def _rounds(m: Trace, node: _Comprehension, part: cst.CompFor, frame: Frame, inn
 
 def _append(m: Trace, made: _Made, value: Value, at_once: bool) -> None:
     """Add an element. A generator expression makes it when it is asked for, after the one before has been used."""
-    if at_once and m.state[WRITES]:
+    holds = at_once and isinstance(m.see(value), _HOLDING)
+    if holds:
         events.append(m, made.result, value)
     made.rows.append(value)
-    if at_once and m.state[WRITES]:
+    if holds:
         m.state.put(made.result, Items(tuple(made.rows), True))
 
 

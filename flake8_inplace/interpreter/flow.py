@@ -83,7 +83,7 @@ def _stale_snapshots(m: Trace, body: cst.BaseSuite, frame: Frame) -> dict[tuple[
 def _holder(m: Trace, target: cst.BaseExpression, frame: Frame) -> tuple[Frame | Object, str, Value, int]:
     """Return the owner and name of a variable or attribute, its value, and when it was bound."""
     if isinstance(target, cst.Name):
-        return frame, target.value, frame.vars.get(target.value, NONE), frame.times.get(target.value, frame.born)
+        return frame, target.value, frame.vars.get(target.value, NONE), frame.bound(target.value)
     owner = m.see(quietly(m, target.value, frame)) if isinstance(target, cst.Attribute) else NONE
     if isinstance(target, cst.Attribute) and isinstance(owner, Object):
         name = target.attr.value

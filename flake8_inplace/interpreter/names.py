@@ -58,14 +58,21 @@ def _name(m: Trace, node: cst.Name, frame: Frame) -> Value:
 
 
 def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...] = ()) -> None:
-    """Emit the read of a variable, or of its elements at ``index``, if any checker can have a use for it."""
-    written = type(value) in _HOLDING and len(m.state[WRITES])
-    if written or len(m.state[STALE_SNAPSHOTS]) or (type(value) is Choice and len(m.state[UPDATES])):
-        scope: Frame | None = frame
-        while scope is not None and name not in scope.vars:
-            scope = scope.parent
-        if scope is not None:
-            events.read_variable(m, name, value, scope, index)
+    """Note the read of a variable, or of its elements at ``index``, and emit it if a checker can have a use for it."""
+    holds = type(value) in _HOLDING
+    written = holds and len(m.state[WRITES])
+    emits = written or len(m.state[STALE_SNAPSHOTS]) or (type(value) is Choice and len(m.state[UPDATES]))
+    if not holds and not emits:
+        return
+    scope: Frame | None = frame
+    while scope is not None and name not in scope.vars:
+        scope = scope.parent
+    if scope is None:
+        return
+    if emits:
+        events.read_variable(m, name, value, scope, index)
+    if holds:
+        scope.reads[name] = m.clock
 
 
 def quietly(m: Trace, node: cst.BaseExpression, frame: Frame) -> Value:

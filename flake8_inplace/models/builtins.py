@@ -62,7 +62,10 @@ def _slice(call: Call) -> Value | None:
 @builtin("list")
 def _list(call: Call) -> Value:
     items, exact = _collected(call)
-    return List(items, not exact)
+    made = List(items, not exact)
+    if call.args and isinstance(source := call.seen(0), List):
+        events.copied(call.m, source, made, False)
+    return made
 
 
 @builtin("tuple")

@@ -109,7 +109,9 @@ def _item_of_list(m: Trace, value: List, index: Value) -> Value:
     contents: Items = m.state.get(value)
     if isinstance(index, Slice):
         part = None if contents.open else sliced(contents.items, index)
-        return List(_from(contents.items, index), open=True) if part is None else List(part)
+        taken = List(_from(contents.items, index), open=True) if part is None else List(part)
+        events.copied(m, value, taken, True)
+        return taken
     where = position(m, value, index)
     if where is None:
         return Unknown()
@@ -155,7 +157,8 @@ def _missing(m: Trace, value: Dict, index: Value) -> Value:
     if isinstance(factory, Function):
         made = m.run(factory, [], {}, Site(factory.piece, factory.node, factory.node))
     elif factory in (Ref("builtins.list"), Ref("builtins.dict")):
-        made = List() if factory == Ref("builtins.list") else Dict()
+        open = m.state.get(value).open  # it may have the key, and something under it
+        made = List(open=open) if factory == Ref("builtins.list") else Dict(open=open)
     else:
         return Unknown(scalar=factory in (Ref("builtins.int"), Ref("builtins.float")))
     set_item(m, value, index, made)

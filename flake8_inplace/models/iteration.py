@@ -16,12 +16,14 @@ from ..heap.values import (
     List,
     Object,
     Ref,
+    Region,
     Tensor,
     Tuple,
     Unknown,
     Value,
     View,
     constant,
+    is_number,
     part_grad,
 )
 from ..program.site import Site
@@ -164,7 +166,7 @@ def unpack(m: Trace, value: Value, count: int, star: int | None = None) -> list[
         found, exact = elements(m, value)
         return unpack(m, List(found, not exact), count, star)
     if isinstance(value, Tensor):
-        return [tensors.element(m, value) for _ in range(count)]
+        return [tensors.element(m, value, index) for index in range(count)]
     if isinstance(value, Array):
         return arrays.rows(m, value, count)
     if isinstance(value, Unknown) and not value.scalar:
@@ -184,8 +186,18 @@ def _unpack_open(m: Trace, value: List, count: int) -> list[Value]:
     items = list(m.state.get(value).items)
     while items and len(items) < count:
         last = m.see(items[-1])
-        items.append(tensors.view(m, last, last.view) if isinstance(last, Tensor) else _part_of(last))
+        items.append(_next_part(m, last) if isinstance(last, Tensor) else _part_of(last))
     return items[:count] if items else [Unknown() for _ in range(count)]
+
+
+def _next_part(m: Trace, last: Tensor) -> Tensor:
+    """Another one of the parts that a tensor is divided into: after ``x[1]`` comes ``x[2]``."""
+    part = tensors.view(m, last, last.view)
+    if last.region is not None:
+        index = last.region.index
+        following = tuple(Const(i.value + 1) if isinstance(i, Const) and is_number(i) else i for i in index)
+        part.region = Region(last.region.base, following, m.clock) if following != index else None
+    return part
 
 
 def _part_of(value: Value) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ..heap.values import NONE, Cell, Dict, List, Object, Ref, Tensor, Unknown, Value, View, constant
 from ..program.site import Site
@@ -19,6 +19,18 @@ GRAD_SCALER = "torch.amp.GradScaler"
 SCALER = Ref("torch.optim.GradScaler")
 """The class of gradient scalers. It stands beside the optimizers, as it has a ``step`` too."""
 _SGD = Ref("torch.optim.SGD")
+_STATE = frozenset({"state"})
+_MOMENTS = ("exp_avg", "exp_avg_sq")
+KEPT = {
+    **dict.fromkeys(("Adam", "AdamW", "NAdam", "RAdam"), _MOMENTS),
+    "Adamax": ("exp_avg", "exp_inf"),
+    "SGD": ("momentum_buffer",),
+    "RMSprop": ("square_avg",),
+    "Adagrad": ("sum",),
+    "Adadelta": ("square_avg", "acc_delta"),
+}
+"""The tensors that an optimizer keeps for each parameter and overwrites in each step."""
+_SLOTS = frozenset(slot for slots in KEPT.values() for slot in slots)
 _LBFGS = Ref("torch.optim.LBFGS")
 
 
@@ -29,7 +41,24 @@ def optimizer(m: Trace, name: str, params: Value, options: dict[str, Value]) -> 
     groups = list(given) if given and isinstance(m.see(given[0]), Dict) else [Dict({"params": params, **options})]
     attributes: dict[str, Value] = {"params": params, "fused": options.get("fused", NONE)}
     attributes["init.momentum"] = options.get("momentum", NONE)
-    return Object(Ref(name), {**attributes, "param_groups": List(groups), "state": Unknown()})
+    return Object(Ref(name), {**attributes, "param_groups": List(groups), "state": _states(m, name, params)})
+
+
+def _states(m: Trace, name: str, params: Value) -> Dict:
+    """Make ``optimizer.state``: what it keeps for each parameter, if the program asks for it."""
+    kept = KEPT.get(name.rpartition(".")[2], ()) if m.text.file.mentions(_STATE) else ()
+    owners = holdings.parameters(m, params) if kept else ()
+    states = Dict({owner: Dict({slot: Tensor() for slot in kept}, open=True) for owner in owners}, open=True)
+    states.factory = Ref("builtins.dict")
+    return states
+
+
+def _kept(m: Trace, states: Value) -> Iterator[Tensor]:
+    """Yield the tensors of ``optimizer.state`` that a step overwrites."""
+    states = m.see(states)
+    for state in map(m.see, m.state.get(states).items.values()) if isinstance(states, Dict) else ():
+        slots = m.state.get(state).items if isinstance(state, Dict) else {}
+        yield from (kept for slot in _SLOTS.intersection(slots) if isinstance(kept := m.see(slots[slot]), Tensor))
 
 
 @method(OPTIMIZER, "step")
@@ -90,6 +119,8 @@ def _optimizer_step(m: Trace, optimizer: Object, args: list[Value], site: Site) 
         events.update(m, site, frozenset(tensor.storage for tensor in stepped))
         for tensor in stepped:
             _update(m, tensor, form, site)
+        for tensor in _kept(m, contents.get("state", NONE)):
+            events.accumulate(m, tensor, "step", site)
     if isinstance(closure, (Function, Bound)) and optimizer.cls == _LBFGS:
         m.call(closure, [], {}, site)  # once more, with the parameters that it has moved to
 

@@ -30,6 +30,8 @@ def dictionary(m: Trace, args: list[Value], kwargs: dict[str, Value]) -> Dict:
     given = entries(m, args[0]) if args else Attributes({})
     made = Dict({**given.items, **kwargs}, given.open)
     events.pass_on(m, args[0] if args else NONE, made, given.items.values())
+    if args and isinstance(source := m.see(args[0]), Dict):
+        events.copied(m, source, made, False)
     return made
 
 
@@ -82,7 +84,9 @@ def as_list(m: Trace, value: Value) -> Value:
     value = m.see(value)
     lazy.read(m, value)
     if isinstance(value, List):
-        return List(m.state.get(value).items, m.state.get(value).open, m.clock)
+        made = List(m.state.get(value).items, m.state.get(value).open, m.clock)
+        events.copied(m, value, made, False)
+        return made
     if isinstance(value, Tuple):
         return List(value.items, time=m.clock)
     if isinstance(value, Dict):
@@ -124,11 +128,13 @@ def shallow(m: Trace, value: Value) -> Value:
         contents = m.state.get(value)
         made = List(contents.items, contents.open)
         events.pass_on(m, value, made, contents.items)
+        events.copied(m, value, made, True)
         return made
     if isinstance(value, (Dict, Object)):
         twin = Dict(time=value.time) if isinstance(value, Dict) else Object(value.cls)
         twin.initial = m.state.get(value)
         if isinstance(twin, Dict):
             events.pass_on(m, value, twin, twin.initial.items.values())
+        events.copied(m, value, twin, True)
         return twin
     return value if isinstance(value, (Tuple, Const)) else tensors.unknown_call(m, value)

@@ -12,10 +12,8 @@ from ..heap.values import (
     Const,
     Dimension,
     DType,
-    Grad,
     List,
     Origin,
-    Ref,
     Region,
     Slice,
     Source,
@@ -30,12 +28,16 @@ from ..heap.values import (
 from ..torchfacts import kinds
 from ..torchfacts import ops as facts
 from ..trace.trace import Trace
-from . import dtypes
+from . import conversions, dtypes
 from .parts import take
 from .tensors import detached, fresh, view
 
 _TRANSPOSING = frozenset("transpose t permute T mT H mH movedim adjoint".split())
 _RESHAPING = frozenset({"unsqueeze", "view", "view_as", "expand", "expand_as", "squeeze", "unflatten"})
+_PICKING = frozenset({"diagonal", "diag", "real", "imag", "unfold", "as_strided"})
+"""Operators that take elements which no index takes."""
+PARTS = 8
+"""The most parts of a tensor that are told apart."""
 _ALL: Final = (Const(...),)
 _COPYING_STRIDED = frozenset("reshape contiguous flatten reshape_as view_as_real".split())
 _BLANK = frozenset(f"{name}{like}" for name in ("zeros", "ones", "empty", "full") for like in ("", "_like"))
@@ -43,7 +45,6 @@ _BLANK |= {f"new_{name}" for name in _BLANK}
 """Operators that make memory for values that are still to come."""
 _KINDS = {"views": View.MULTI_OUTPUT, "expand": View.EXPANDED}
 """Kinds of outputs in the facts that are views of another kind than the ordinary."""
-_FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.get_default_dtype"})
 
 
 def make_result(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Value:
@@ -52,7 +53,32 @@ def make_result(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list
     given = operands.get(out.of or "", [])
     if len(given) > 1:  # one for each
         return List([_single(m, op, out, {out.of or "": [tensor]}, bound) for tensor in given], open=True)
+    if out.kind == "views" and given:
+        return List(_parts(m, op, out, operands, bound), open=True)
     return List([_single(m, op, out, operands, bound), _single(m, op, out, operands, bound)], open=True)
+
+
+def _parts(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> list[Value]:
+    """The parts that a tensor is divided into: all if their number is known, else two."""
+    base, dim = operands[out.of or ""][0], constant(m.see(bound.get("dim", Const(0))))
+    count = constant(m.see(bound.get("chunks", NONE)))
+    known = isinstance(count, int) and 2 < count <= PARTS and type(count) is int
+    found: list[Value] = []
+    for number in range(count if known else 2):
+        part = _single(m, op, out, operands, bound)
+        if isinstance(dim, int):
+            part.region = Region(base, along(dim, _piece(m, op, bound, number)), m.clock)
+        found.append(part)
+    return found
+
+
+def _piece(m: Trace, op: facts.Op, bound: Bindings, number: int) -> Value:
+    """The index of one of the parts of a dimension. Where the first one ends, and others begin, is a symbol."""
+    if op.name == "unbind":
+        return Const(number)
+    given = m.see(bound.get("split_size", bound.get("split_size_or_sections", bound.get("chunks", NONE))))
+    bounds = [m.symbol("part", op.name, given, place, scalar=True) for place in (number, number + 1)]
+    return Slice(bounds[0] if number else NONE, bounds[1], NONE)
 
 
 def _single(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
@@ -87,18 +113,18 @@ def _view_or_copy(m: Trace, op: facts.Op, out: facts.Out, base: Tensor, bound: B
     """The result of ``reshape``, ``to`` and their like: a copy where that is sure."""
     wanted = DType.INTEGRAL if out.integral else dtypes.asked(m, op, bound)
     dtype = base.dtype if wanted is None else wanted
-    if (op.name in _COPYING_STRIDED and not base.contiguous) or _converts(m, op, base, wanted, bound):
+    if (op.name in _COPYING_STRIDED and not base.contiguous) or conversions.copies(m, op, base, wanted, bound):
         copy = fresh()
         copy.dtype = dtype
         return copy
-    if _changes_nothing(m, op, base, bound):
+    if conversions.changes_nothing(m, op, base, bound):
         return base
     same = view(m, base, base.view)
     same.dtype = dtype
     if dtype is DType.INTEGRAL:
         same.cell = Cell()
     same.origin = Source.MAYBE_CAST if op.name in ("to", "type", "type_as", "float") else Source.MAYBE_ALIAS
-    if op.name == "contiguous" and base.view is View.NONE:  # of a view, it is likely to make a copy
+    if base.view is View.NONE and conversions.may_change_nothing(m, op, base):
         same.origin = Source.MAYBE_SAME
     same.dims = base.dims if op.name not in _COPYING_STRIDED else None
     sized = _lead(m, None, bound) if op.name == "reshape" else base.lead
@@ -136,12 +162,20 @@ def _region(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> Region | N
         return base.region or Region(base, _ALL, m.clock)
     if op.name in _RESHAPING:
         return Region(base, _ALL, m.clock, reshaped=True)
+    if op.name in _PICKING:
+        others = [m.see(value) for name, value in bound.items() if name != "self"]
+        return Region(base, (Const(op.name), *(value for value in others if isinstance(value, Const))), m.clock)
     dim = constant(m.see(bound.get("dim", NONE)))
     if op.name not in ("narrow", "select") or not isinstance(dim, int):
         return None
     taken = m.see(bound["index"]) if op.name == "select" else span(m.see(bound["start"]), m.see(bound["length"]))
+    return Region(base, along(dim, taken), m.clock)
+
+
+def along(dim: int, taken: Value) -> tuple[Value, ...]:
+    """The index that takes ``taken`` of one dimension, and all of the others."""
     rest = [Slice(NONE, NONE, NONE)]
-    return Region(base, (*rest * dim, taken) if dim >= 0 else (*_ALL, taken, *rest * (-1 - dim)), m.clock)
+    return (*rest * dim, taken) if dim >= 0 else (*_ALL, taken, *rest * (-1 - dim))
 
 
 def _overlap(m: Trace, bound: Bindings) -> bool:
@@ -201,67 +235,3 @@ def _depth(m: Trace, value: Value) -> int | None:
         inner = _depth(m, items[0]) if items else None
         return None if inner is None else inner + 1
     return None
-
-
-def _converts(m: Trace, op: facts.Op, base: Tensor, wanted: DType | None, bound: Bindings) -> bool:
-    """Whether a conversion is to a type that its tensor surely does not have, and so copies."""
-    if op.name in ("double", "half", "bfloat16"):
-        return op.name == "double" or base.dtype is not DType.LOWER
-    if bound.get("copy", NONE) == Const(True):
-        return True
-    if wanted is DType.INTEGRAL:
-        return m.grad(base) is Grad.YES or base.dtype is DType.LOWER or _by_name(m, bound)
-    if base.dtype is DType.LOWER and (op.name == "float" or (wanted is DType.UNKNOWN and _by_name(m, bound))):
-        return True
-    return base.dtype is not wanted and _by_name(m, bound)
-
-
-def _by_name(m: Trace, bound: Bindings) -> bool:
-    """Whether a conversion names another type than the one that tensors have from the start."""
-    names = [value.name if isinstance(value, Ref) else constant(value) for value in map(m.see, bound.values())]
-    return any(isinstance(name, str) and name.startswith("torch.") and name not in _FLOAT for name in names)
-
-
-def _changes_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> bool:
-    """Whether a conversion surely returns the tensor itself: ``contiguous()`` or ``float()`` of what is so already."""
-    if op.name == "contiguous":
-        return _is_plain(m, base) and len([value for value in bound.values() if m.see(value) != NONE]) == 1
-    if op.name not in ("to", "type", "float", "cpu"):
-        return False
-    given = [m.see(value) for name, value in bound.items() if name != "self"]
-    asked = [value.name if isinstance(value, Ref) else constant(value) for value in given if value != NONE]
-    sure = bool(asked) or op.name in ("float", "cpu")
-    return sure and _is_plain(m, base) and all(isinstance(name, str) and name in _FLOAT | {"cpu"} for name in asked)
-
-
-def _is_plain(m: Trace, tensor: Tensor, depth: int = 4) -> bool:
-    """Whether a tensor surely is contiguous, of the default type and on the CPU: made here, or computed from such."""
-    made = tensor.made
-    if made is None or tensor.view is not View.NONE or not depth:
-        return False
-    if made.op in _MAKING:
-        options = [m.see(value) for value in made.values[1:]]
-        return all(isinstance(value, (Const, Tuple)) and type(constant(value)) is not str for value in options)
-    if made.op == "tensor":
-        return len(made.values) == 1 and _has_fraction(m, made.values[0])
-    operands = [operand for operand in map(m.see, made.values) if not isinstance(operand, (Const, List, Tuple, Slice))]
-    tensors = [operand for operand in operands if isinstance(operand, Tensor)]
-    return (
-        made.op in _ELEMENTWISE
-        and bool(tensors)
-        and all(isinstance(operand, Tensor) and _is_plain(m, operand, depth - 1) for operand in operands)
-    )
-
-
-def _has_fraction(m: Trace, value: Value) -> bool:
-    """Whether a list of lists of numbers holds one with a fraction."""
-    value = m.see(value)
-    if isinstance(value, List):
-        value = Tuple(m.state.get(value).items)
-    if isinstance(value, Tuple):
-        return any(_has_fraction(m, item) for item in value.items)
-    return isinstance(value, Const) and type(value.value) is float
-
-
-_MAKING = frozenset({"rand", "randn", "linspace", "zeros", "ones"})
-_ELEMENTWISE = frozenset("clone add sub mul div sigmoid tanh relu exp softmax log_softmax sqrt neg pow".split())

@@ -8,8 +8,10 @@ from ..heap.values import (
     Bindings,
     Cell,
     CellState,
+    Const,
     Grad,
     Node,
+    Region,
     Source,
     Storage,
     Tensor,
@@ -128,8 +130,9 @@ def output(value: Tuple, name: str) -> Value:
     return value.items[index] if index is not None and index < len(value.items) else Unknown()
 
 
-def element(m: Trace, tensor: Tensor) -> Tensor:
-    """What iteration over a tensor yields: one of several views, which may not be written."""
+def element(m: Trace, tensor: Tensor, index: int | None = None) -> Tensor:
+    """What iteration over a tensor yields: one of several views, which may not be written. ``index`` tells which."""
     part = view(m, tensor, View.MULTI_OUTPUT)
+    part.region = Region(tensor, (Const(index),), m.clock) if index is not None else None
     part.dims = tensor.dims - 1 if tensor.dims else None
     return part

@@ -62,6 +62,27 @@ def written_name(node: cst.CSTNode, is_module: Callable[[str], bool]) -> str:
     return node.value if type(node) is cst.Name else ""
 
 
+def written_by(line: cst.CSTNode | None) -> frozenset[str]:
+    """The variables that a statement may be a write to: ``x`` of ``x += 1``, of ``x[0] = y`` and of ``x.add_(y)``.
+
+    A function that is called as a statement may write to any argument.
+    """
+    if isinstance(line, cst.AugAssign):
+        return frozenset({_root(line.target)})
+    if isinstance(line, cst.Assign):
+        return frozenset(_root(target.target) for target in line.targets if isinstance(target.target, cst.Subscript))
+    if isinstance(line, cst.Expr) and isinstance(line.value, cst.Call):
+        return frozenset(map(_root, (line.value.func, *(arg.value for arg in line.value.args))))
+    return frozenset()
+
+
+def _root(node: cst.CSTNode) -> str:
+    """The variable that an expression begins with."""
+    while isinstance(node, (cst.Attribute, cst.Subscript, cst.Call)):
+        node = node.func if isinstance(node, cst.Call) else node.value
+    return node.value if isinstance(node, cst.Name) else ""
+
+
 def _is_function(called: cst.Attribute, is_module: Callable[[str], bool]) -> bool:
     owner = called.value
     while isinstance(owner, cst.Attribute):
@@ -157,9 +178,9 @@ def called_name(node: cst.CSTNode) -> str:
 
 def written_attribute(node: cst.CSTNode) -> str:
     """The attribute that a write is spelled with: ``h`` in ``self.h[0] = 0`` and ``self.h.add_(1)``, or nothing."""
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value.endswith("_"):
-        node = node.func.value
-    elif isinstance(node, cst.AugAssign):
+    while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value.endswith("_"):
+        node = node.func.value  # of a chain, the first: ``self.h.mul_(2).add_(1)``
+    if isinstance(node, cst.AugAssign):
         node = node.target
     while isinstance(node, cst.Subscript):
         node = node.value

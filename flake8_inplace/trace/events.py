@@ -108,6 +108,8 @@ remove: Event[[List | Dict, Value]] = Event()
 """An element is removed from a container."""
 pass_on: Event[[Value, List | Dict, Iterable[Value]]] = Event()
 """Values are copied from one container to another: source, target, values."""
+copied: Event[[Value, Value, bool]] = Event()
+"""A container or an instance is copied, not what it holds: source, copy, whether by a copy and not by a conversion."""
 
 # Calls
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ..heap.state import Exit, Table, moments
-from ..heap.values import Callable_, List, Value
+from ..heap.autograd import compatible
+from ..heap.state import Exit, Moments, Table, moments, spread
+from ..heap.values import ALWAYS, Callable_, Guard, List, Value
 from ..program.pieces import Piece
 from ..program.sealed import sealed
 
@@ -32,7 +33,8 @@ class Frame:
     tries: list[Loop] = field(default_factory=list)
     outer: frozenset[str] = frozenset()  # names declared global or nonlocal
     mark: int = 0
-    times: Table[str, int] = field(default_factory=moments)  # when each variable was last bound
+    times: Table[str, Moments] = field(default_factory=moments)  # when each variable was last bound
+    reads: dict[str, int] = field(default_factory=dict)  # when each variable with a tensor was last read, on any path
     born: int = 0  # when it began
     line: cst.CSTNode | None = None  # the running simple statement
     at: cst.CSTNode | None = None  # the innermost expression that is being evaluated
@@ -41,12 +43,24 @@ class Frame:
     ended: bool = False  # whether control reached it
     elements: frozenset[str] = frozenset()  # the targets of its loops
 
+    def bound(self, name: str) -> int:
+        """Return when a variable was last bound on any path; when the frame began, if it is a parameter."""
+        return max((time for _, time in spread(self.times[name])), default=0) if name in self.times else self.born
+
+    def held(self, name: str, guard: Guard = ALWAYS) -> int:
+        """Return since when a variable may have the value that it has under ``guard``."""
+        if name not in self.times:
+            return self.born
+        times = [time for when, time in spread(self.times[name]) if compatible(when, guard)]
+        return min(times, default=self.bound(name))
+
 
 @dataclass(slots=True, eq=False)
 class Loop:
-    """The early exits of a loop body or a ``try``."""
+    """The early exits of a loop body or a ``try``, and when a loop has begun."""
 
     mark: int
+    begun: int = 0
     breaks: list[Exit] = field(default_factory=list)
     continues: list[Exit] = field(default_factory=list)
 

@@ -7,7 +7,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from ..heap.autograd import compatible
-from ..heap.regions import origins, same_tensor, takes_whole
+from ..heap.regions import origins, same_tensor, share, takes_whole
 from ..heap.state import Declared, in_order, latest, same_or_none
 from ..heap.values import UNCERTAIN, Array, Choice, Dict, Guard, List, Object, Storage, Tensor, Tuple, Value, View
 from ..program.sealed import sealed
@@ -132,15 +132,20 @@ def reads(tensor: Tensor, written: Written) -> bool:
 def again(m: Trace, event: Overwrite, time: int) -> bool:
     """Return whether the same write ran before ``time`` too, in another call: the function reuses an output buffer.
 
-    A buffer that is an argument of the function belongs to its caller, and doesn't count.
+    A buffer that is an argument of the function belongs to its caller, and doesn't count. A generator that goes on is
+    like another call.
     """
     frame, storage = event.frames[-1], event.tensor.storage
     given = [tensor.storage for value in frame.given for tensor in direct_tensors(m, value)]
     return (frame.function is not None and storage not in given) and any(
         before.time <= time and before.site.expression is event.site.expression
         for before in m.state[WRITES].get(storage, ())
-        if before.frames[-1] is not frame
+        if before.frames[-1] is not frame or _is_generator(frame)
     )
+
+
+def _is_generator(frame: Frame) -> bool:
+    return frame.yields is not None or (frame.function is not None and frame.function.resume is not None)
 
 
 def whole(value: Tensor, event: Overwrite) -> bool:
@@ -160,7 +165,7 @@ def lies_in(part: Tensor, event: Overwrite) -> bool:
             return True
     if region is None or region.reshaped or index is None or not same_tensor(region.base, event.tensor):
         return False
-    return bool(region.index) and index[: len(region.index)] == region.index
+    return bool(region.index) and share(region.index, index)
 
 
 def array_backing(value: Value) -> Value:

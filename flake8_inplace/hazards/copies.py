@@ -1,0 +1,72 @@
+"""Shallow copies: a copy of a container or an instance holds the same tensors, and shows what is written to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..heap.state import Declared, latest
+from ..heap.values import Choice, Dict, Grad, List, Object, Tensor, Tuple, Value
+from ..trace import events
+from ..trace.log import array_backing, lies_in, since, whole
+from ..trace.trace import Trace
+
+COPIED: Declared[tuple[Value, Tensor], int] = Declared(latest)
+"""When a shallow copy was made, by the copy and a tensor in it; 0 once the copy has been read."""
+
+
+@events.copied.listen
+def on_copied(m: Trace, source: Value, copy: Value, explicit: bool) -> None:
+    """Note a copy that was made for the values of that time.
+
+    ``list(tensors)`` of an argument only makes a list of whatever a caller gives. Parameters are updated in all of
+    their holders.
+    """
+    given = m.stack.frames[-1].given if m.stack.frames else ()
+    if not explicit and any(m.see(value) is source for value in given):
+        return
+    now = m.tick()
+    for tensor in _tensors(m, copy):
+        state = m.cell(tensor)
+        if state.grad is not Grad.YES or not state.leaf:
+            m.state.set(m.state[COPIED], (copy, tensor), now)
+
+
+def _tensors(m: Trace, copy: Value) -> Iterable[Tensor]:
+    held: Iterable[Value] = ()
+    if isinstance(copy, List):
+        held = m.state.get(copy).items
+    elif isinstance(copy, (Dict, Object)):
+        held = m.state.get(copy).items.values()
+    return [tensor for value in held if isinstance(tensor := array_backing(m.see(value)), Tensor)]
+
+
+@events.load.listen
+def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None:
+    """Judge an element that is read in a copy of a list or dictionary."""
+    _judge(m, container, value)
+
+
+@events.read_attribute.listen
+def on_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
+    """Judge an attribute that is read in a copy of an instance."""
+    if not m.unread:
+        _judge(m, instance, value)
+
+
+def _judge(m: Trace, copy: Value, value: Value) -> None:
+    """Report the first read of a tensor in a copy if it was overwritten since, by a name for something else.
+
+    Code that has read the copy before has a name for the tensor, and may write to it on purpose.
+    """
+    if not m.state[COPIED]:
+        return
+    options = [option for _, option in value.options] if isinstance(value, Choice) else [value]
+    for tensor in [array_backing(m.see(option)) for option in options]:
+        time = m.state[COPIED].get((copy, tensor), 0) if isinstance(tensor, Tensor) else 0
+        if not time or not isinstance(tensor, Tensor):
+            continue
+        m.state.set(m.state[COPIED], (copy, tensor), 0)
+        for event in since(m, tensor, time):
+            own = m.see(event.frames[-1].vars.get(event.name, Tuple(()))) is copy
+            if not own and (whole(tensor, event) or lies_in(tensor, event)):
+                m.refuse("read", event.site, event.calls, guard=event.guard)

@@ -1,0 +1,102 @@
+"""The first read of a variable that took a view, or an attribute's tensor, before the memory was overwritten.
+
+A view that is bound before a write and read only after it was to keep the old values: for the new ones it could have
+been taken afterwards. A view that is read before the write too, or bound outside the loop, may be a window on memory
+that changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..heap.autograd import compatible
+from ..heap.regions import plain, same_tensor, share, whole_of
+from ..heap.values import (
+    ALWAYS,
+    UNCERTAIN,
+    Choice,
+    Grad,
+    Guard,
+    Source,
+    Tensor,
+    Value,
+    View,
+    is_number,
+)
+from ..trace import events
+from ..trace.frames import Frame
+from ..trace.log import WRITES, Overwrite, array_backing, direct_tensors, fills, since, whole
+from ..trace.trace import Trace
+from .intent import attribute_written, is_told_apart, writes_through
+from .overlap import written_region
+
+
+@events.read_variable.listen
+def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...]) -> None:
+    """Report the first read of a variable if its memory was overwritten since it was bound in the same function."""
+    taken = frame.bound(name) if name in frame.times else 0
+    if not taken or frame.reads.get(name, 0) >= taken or frame is not m.stack.frames[-1]:
+        return
+    if (frame.loops and frame.loops[-1].begun > taken) or name in frame.elements or writes_through(frame.line, name):
+        return
+    for guard, tensor in _tensors(m, value):
+        for event in since(m, tensor, taken):
+            if event.frames[-1] is not frame or not compatible(event.guard, guard) or event.form == "out":
+                continue
+            lost = _has_content(m, tensor, event, taken) and _loses(m, tensor, event)
+            if lost and not is_told_apart(m, event, name, frame):
+                m.refuse("read", event.site, event.calls, guard=event.guard)
+
+
+def _tensors(m: Trace, value: Value) -> Iterator[tuple[Guard, Tensor]]:
+    for guard, option in value.options if isinstance(value, Choice) else ((ALWAYS, value),):
+        tensor = array_backing(m.see(option))
+        if isinstance(tensor, Tensor):
+            yield guard, tensor
+
+
+def _has_content(m: Trace, tensor: Tensor, event: Overwrite, time: int) -> bool:
+    """Whether something was in a memory: it was not only made to be filled."""
+    if not fills(event.tensor, event.written) and event.written.op != "setitem":
+        return True
+    while tensor.region is not None:
+        tensor = tensor.region.base
+    written = any(event.time < time for event in m.state[WRITES].get(tensor.storage, ()))
+    return written or tensor.origin is not Source.BLANK
+
+
+def _loses(m: Trace, value: Tensor, event: Overwrite) -> bool:
+    """Whether a write by another name surely replaced the values that a variable took."""
+    state = m.cell(value)
+    if value.origin in UNCERTAIN or event.tensor is value or (state.grad is Grad.YES and state.leaf):
+        return False
+    by_attribute = not event.name and bool(attribute_written(event.site))
+    if not event.name and not by_attribute:
+        return False
+    if any(option is value for new in event.written.values for option in direct_tensors(m, new)):
+        return False
+    if value.region is None or value.view is View.EXPANDED:
+        return by_attribute and value.view is View.NONE and event.written.index is None and whole(value, event)
+    if value.region.reshaped or not plain(value.region.index):
+        return _is_constant(event) and _covers(value, event)  # a name for the whole mostly means the whole
+    return _covers(value, event)
+
+
+def _is_constant(event: Overwrite) -> bool:
+    """Whether a write left numbers: nothing is in them that somebody could want to read."""
+    written = event.written
+    return written.op == "zero_" or (written.op in ("fill_", "setitem") and all(map(is_number, written.values)))
+
+
+def _covers(value: Tensor, event: Overwrite) -> bool:
+    """Whether a write to a base surely changed a view of it: to the whole, or to a part that it shares."""
+    target, index = event.tensor, plain(event.written.index or ())
+    view = value
+    while view.region is not None:
+        if not index and (view.region.base is target or same_tensor(view.region.base, whole_of(target))):
+            return True
+        view = view.region.base
+    over = written_region(event)
+    if value.region is None or over is None or not same_tensor(value.region.base, over[0]):
+        return False
+    return bool(plain(over[1])) and share(value.region.index, over[1])

@@ -1,0 +1,116 @@
+"""Conversions: whether ``to``, ``float``, ``cpu`` and ``contiguous`` make a copy, or return the tensor itself."""
+
+from __future__ import annotations
+
+from ..heap.values import (
+    NONE,
+    Bindings,
+    Const,
+    DType,
+    Grad,
+    List,
+    Ref,
+    Slice,
+    Tensor,
+    Tuple,
+    Value,
+    View,
+    constant,
+)
+from ..torchfacts import ops as facts
+from ..trace.trace import Trace
+
+_FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.get_default_dtype"})
+DEPTH = 4
+"""How many operators back it is asked what a tensor was computed from."""
+
+
+def copies(m: Trace, op: facts.Op, base: Tensor, wanted: DType | None, bound: Bindings) -> bool:
+    """Whether a conversion is to a type that its tensor surely does not have, and so copies."""
+    if op.name in ("double", "half", "bfloat16"):
+        return op.name == "double" or base.dtype is not DType.LOWER
+    if bound.get("copy", NONE) == Const(True):
+        return True
+    if wanted is DType.INTEGRAL:
+        return m.grad(base) is Grad.YES or base.dtype is DType.LOWER or _by_name(m, bound)
+    if base.dtype is DType.LOWER and (op.name == "float" or (wanted is DType.UNKNOWN and _by_name(m, bound))):
+        return True
+    return base.dtype is not wanted and _by_name(m, bound)
+
+
+def _by_name(m: Trace, bound: Bindings) -> bool:
+    """Whether a conversion names another type than the one that tensors have from the start."""
+    names = [value.name if isinstance(value, Ref) else constant(value) for value in map(m.see, bound.values())]
+    return any(isinstance(name, str) and name.startswith("torch.") and name not in _FLOAT for name in names)
+
+
+def changes_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> bool:
+    """Whether a conversion surely returns the tensor itself: ``contiguous()`` or ``float()`` of what is so already."""
+    if op.name == "contiguous":
+        return _is_plain(m, base) and len([value for value in bound.values() if m.see(value) != NONE]) == 1
+    if op.name not in ("to", "type", "float", "cpu"):
+        return False
+    given = [m.see(value) for name, value in bound.items() if name != "self"]
+    asked = [value.name if isinstance(value, Ref) else constant(value) for value in given if value != NONE]
+    sure = bool(asked) or op.name in ("float", "cpu")
+    return sure and _is_plain(m, base) and all(isinstance(name, str) and name in _FLOAT | {"cpu"} for name in asked)
+
+
+def may_change_nothing(m: Trace, op: facts.Op, base: Tensor) -> bool:
+    """Whether a conversion most likely returns the tensor itself: to another device, say, where there may be one."""
+    if op.name == "contiguous":  # of a view, it is likely to make a copy
+        return True
+    return op.name in ("to", "type", "type_as", "float") and _is_float(m, base)
+
+
+def _is_float(m: Trace, tensor: Tensor, depth: int = DEPTH) -> bool:
+    """Whether a tensor has the type that tensors have from the start, as far as its operators tell."""
+    if tensor.region is not None:
+        return _is_float(m, tensor.region.base, depth)
+    if tensor.dtype is not DType.UNKNOWN or not depth:
+        return False
+    made = tensor.made
+    if m.grad(tensor) is Grad.YES or made is None:
+        return m.grad(tensor) is Grad.YES
+    if made.op in _FLOATING or _is_plain(m, tensor):
+        return True
+    operands = [operand for operand in map(m.see, made.values) if isinstance(operand, Tensor)]
+    return made.op in _ELEMENTWISE and any(_is_float(m, operand, depth - 1) for operand in operands)
+
+
+def _is_plain(m: Trace, tensor: Tensor, depth: int = 4) -> bool:
+    """Whether a tensor surely is contiguous, of the default type and on the CPU: made here, or computed from such."""
+    made = tensor.made
+    if made is None or tensor.view is not View.NONE or not depth:
+        return False
+    if made.op in _MAKING:
+        options = [m.see(value) for value in made.values[1:]]
+        return all(isinstance(value, (Const, Tuple)) and type(constant(value)) is not str for value in options)
+    if made.op == "tensor":
+        return len(made.values) == 1 and _has_fraction(m, made.values[0])
+    if made.op in ("arange", "full"):
+        return any(_has_fraction(m, value) for value in made.values)
+    operands = [operand for operand in map(m.see, made.values) if not isinstance(operand, (Const, List, Tuple, Slice))]
+    tensors = [operand for operand in operands if isinstance(operand, Tensor)]
+    return (
+        made.op in _ELEMENTWISE
+        and bool(tensors)
+        and all(isinstance(operand, Tensor) and _is_plain(m, operand, depth - 1) for operand in operands)
+    )
+
+
+def _has_fraction(m: Trace, value: Value) -> bool:
+    """Whether a list of lists of numbers holds one with a fraction."""
+    value = m.see(value)
+    if isinstance(value, List):
+        value = Tuple(m.state.get(value).items)
+    if isinstance(value, Tuple):
+        return any(_has_fraction(m, item) for item in value.items)
+    return isinstance(value, Const) and type(value.value) is float
+
+
+_MAKING = frozenset({"rand", "randn", "linspace", "zeros", "ones"})
+_FLOATING = frozenset("rand randn rand_like randn_like linspace normal linear matmul mm bmm mv conv1d conv2d".split())
+_FLOATING |= frozenset("sigmoid tanh softmax log_softmax exp log sqrt mean std var norm layer_norm softplus".split())
+"""Operators whose result is of a floating-point type."""
+_ELEMENTWISE = frozenset("clone add sub mul div sigmoid tanh relu exp softmax log_softmax sqrt neg pow".split())
