@@ -236,6 +236,17 @@ def test_d5_an_interrupt_ends_the_run(tmp_path: Path, wait: float) -> None:
     assert output == b"" or b"TIP103" in output
 
 
+def test_d5_an_interrupt_after_the_report_changes_nothing(tmp_path: Path) -> None:
+    project(tmp_path, net=HAZARD)
+    code = (
+        "import os, signal, sys; from flake8_inplace.cli import main; sys.argv[1:] = ['check', '--isolated', '.']; "
+        "status = main(); os.kill(os.getpid(), signal.SIGINT); sys.exit(status)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
 def test_d6_operators_are_looked_up_beside_the_configuration(tmp_path: Path) -> None:
     facts = {"format": 1, "rows": ["gate|x:T|result<x||fresh"], "names": {"own.gate": [0]}}
     (tmp_path / "my.json").write_text(json.dumps(facts))
