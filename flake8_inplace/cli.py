@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -40,6 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. The status is 0 (nothing found), 1 (something found), 2 (it cannot run) or 130 (Ctrl-C)."""
     try:
         status = run(*chosen(sys.argv[1:] if arguments is None else arguments))
+        if arguments is None:  # all is said: Ctrl-C while Python shuts down would only spoil the status
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
     except KeyboardInterrupt:
         print("flake8-inplace: stopped", file=sys.stderr)
         status = INTERRUPTED

@@ -49,7 +49,6 @@ class Finding:
     - ``words``: the headline: what happens, where, and what goes wrong.
     - ``saved_at``: where the operator that needs the old values was called, if that is in the same file.
     - ``remedy``: what to write instead.
-    - ``others``: more places that take part.
     - ``conditions``: what must hold besides a backward through the code; nothing if the finding is certain.
     """
 
@@ -58,7 +57,6 @@ class Finding:
     words: Words
     saved_at: Place | None = None
     remedy: Words = ()
-    others: tuple[Related, ...] = ()
     conditions: tuple[str, ...] = ()
 
     @property
@@ -87,7 +85,7 @@ class Finding:
     @property
     def related(self) -> tuple[Related, ...]:
         """Every other place that takes part, each once."""
-        parts = (*self.words, *self.remedy, *self.others)
+        parts = (*self.words, *self.remedy)
         return tuple(dict.fromkeys(part for part in parts if isinstance(part, Related)))
 
 

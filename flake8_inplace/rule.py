@@ -20,6 +20,7 @@ class Rule:
     kind: str = ""  # the form of writing, or the kind of misuse, that it reports
     message: str = ""  # what a misuse does: "`x.add_(1)` <message>"
     other: str = ""  # what happens at the other place: "expanded", or "read as {name}"
+    head: str = ""  # the same, if the other place is the head of a function or class
     effect: str = ""  # what goes wrong: "PyTorch raises"
     advice: str = ""  # what to write instead
     carrying: str = ""  # what to write instead where the values that are written have a gradient, if something else

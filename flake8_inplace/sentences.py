@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from .finding import Finding, Place, Related, Words
+from .finding import Finding, Place, Related, Words, said
 from .hazards.saved import RENORM, UPDATES
 from .rule import Rule
 from .torchfacts import ops as facts
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from .program.site import Site
     from .trace.reports import Hazard, Need, Refusal
 
-LONGEST = 30
-"""The most characters of the program that a headline quotes."""
+WIDTH = 100
+"""How many characters a headline should have at most."""
+LONGEST, SHORTEST = 30, 16
+"""The most characters of an expression that a headline quotes, and those that it quotes even if it gets longer."""
 _RAISES = "backward raises"
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 """Statements that hold no others."""
@@ -55,30 +57,39 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
     """Return the finding for a stale save. ``form`` is the rule for its form of writing, ``site`` where it stands."""
     saved = hazard.saved
     origin = files.related(saved.place, f"saved by {saved.op} here", site)
-    subject, others = _subject(hazard, rule, write, site, files)
-    said = rule.message.format(op=saved.op) if rule.message else f"{_verb(hazard)} {_operand(hazard)}"
-    words = (*subject, f" {said} (", origin)
+    call = hazard.callee() if rule.kind == "callee" else None
+    calling: Words = ()
+    if call is not None and site is write:
+        calling = (", called on ", files.related(call, "called here", site), ",")
+    happens = rule.message.format(op=saved.op) if rule.message else f"{_verb(hazard)} {_operand(hazard)}"
     effect = rule.effect or form.effect or _RAISES
     device = f", on {saved.device.upper()}" if saved.device else ""
-    words = (*words, f"{', in the previous iteration' if _earlier(hazard) else ''}{device}): {effect}")
+    end = f"{', in the previous iteration' if _earlier(hazard) else ''}{device}): {effect}"
+
+    def headline(room: int) -> Words:
+        return (*_subject(write, site, files, room), *calling, f" {happens} (", origin, end)
+
     at = place_of(saved.place) if not origin.path else None
     advice = rule.advice or form.advice
     remedy = (RENORM,) if hazard.write.form == "renorm" else _remedy(advice, write)
     if form.kind == "inplace" and remedy and hazard.write.module is not None:
         remedy = _dropping(remedy, hazard.write.module, write, site, files)
     needed = conditions_of(hazard.needs, site, files)
-    return Finding(rule.code, place_of(site), words, at, remedy, others, needed)
+    return Finding(rule.code, place_of(site), _fitting(headline), at, remedy, needed)
 
 
-def _subject(hazard: Hazard, rule: Rule, write: Site, site: Site, files: Files) -> tuple[Words, tuple[Related, ...]]:
-    """Return who overwrites, and more places that belong to it: the write itself, or the call that leads to it."""
-    call = hazard.callee()
-    if site is not write:
-        there = files.related(write, "overwritten here", site)
-        return (f"`{excerpt(site)}` runs `{excerpt(write)}` (", there, "), which"), ()
-    if rule.kind == "callee" and call is not None:
-        return (f"`{excerpt(write)}`, called on ", files.related(call, "called here", site), ","), ()
-    return (f"`{excerpt(write)}`",), ()
+def _fitting(headline: Callable[[int], Words]) -> Words:
+    """Return a headline that quotes as much of the program as fits. It is made for a number of characters to quote."""
+    made = (headline(room) for room in range(LONGEST, SHORTEST, -1))
+    return next((words for words in made if len(said(words)) <= WIDTH), headline(SHORTEST))
+
+
+def _subject(write: Site, site: Site, files: Files, room: int) -> Words:
+    """Return who overwrites: the write itself, or the call at ``site`` that leads to it."""
+    if site is write:
+        return (f"`{excerpt(write, room)}`",)
+    there = files.related(write, "overwritten here", site)
+    return (f"`{excerpt(site, room)}` runs `{excerpt(write, room)}` (", there, "), which")
 
 
 def _verb(hazard: Hazard) -> str:
@@ -153,24 +164,27 @@ def _dropping(remedy: Words, module: Site, write: Site, site: Site, files: Files
 def of_refusal(refusal: Refusal, rule: Rule, site: Site, files: Files) -> Finding:
     """Return the finding for a write that is wrong in itself. ``site`` is where it stands."""
     write, other = refusal.write, refusal.other
-    words: Words = (f"`{excerpt(write)}` {rule.message}",)
-    if site is not write:
-        there = files.related(write, "overwritten here", site)
-        words = (f"`{excerpt(site)}` runs `{excerpt(write)}` (", there, f"), which {rule.message}")
+    about: Words = ()
     if other is not None and rule.other and not _is_same(other, site):
-        said = _named(rule.other, other)
-        words = (*words, f" ({said} on ", files.related(other, f"{said} here", site), ")")
-    effect = f": {rule.effect}" if rule.effect else ""
+        what = _named(rule, other)
+        about = (f" ({what} on ", files.related(other, f"{what} here", site), ")")
+    end = f": {rule.effect}" if rule.effect else ""
+
+    def headline(room: int) -> Words:
+        return (*_subject(write, site, files, room), f" {rule.message}", *about, end)
+
     advice = rule.carrying if refusal.carries and rule.carrying else rule.advice
     needed = conditions_of(refusal.needs, site, files)
-    return Finding(rule.code, place_of(site), (*words, effect), None, _remedy(advice, write), (), needed)
+    return Finding(rule.code, place_of(site), _fitting(headline), None, _remedy(advice, write), needed)
 
 
-def _named(text: str, other: Site) -> str:
+def _named(rule: Rule, other: Site) -> str:
     """Return what happens at the other place, with the name under which a value is read, if it has one."""
+    if isinstance(other.expression, (cst.FunctionDef, cst.ClassDef)) and rule.head:
+        return rule.head
     named = isinstance(other.expression, (cst.Name, cst.Attribute, cst.Subscript))
     name = excerpt(other, LONGEST // 2) if named else ""
-    return text.replace("{name}", f"`{name}`") if name else text.removesuffix(" as {name}")
+    return rule.other.replace("{name}", f"`{name}`") if name else rule.other.removesuffix(" as {name}")
 
 
 def _is_same(one: Site, other: Site) -> bool:
@@ -182,8 +196,8 @@ def _is_same(one: Site, other: Site) -> bool:
 
 def conditions_of(needs: Iterable[Need], site: Site, files: Files) -> tuple[str, ...]:
     """Return in words what a finding at ``site`` needs besides a backward, in the order of the text."""
-    said = {_condition(need, site, files): place_of(need.site) if need.site else Place(0, 0) for need in needs}
-    return tuple(sorted(said, key=lambda words: (said[words], words)))
+    places = {_condition(need, site, files): place_of(need.site) if need.site else Place(0, 0) for need in needs}
+    return tuple(sorted(places, key=lambda words: (places[words], words)))
 
 
 def _condition(need: Need, site: Site, files: Files) -> str:
@@ -219,7 +233,7 @@ def place_of(site: Site) -> Place:
     return site.piece.tree.place(site.node)
 
 
-def excerpt(site: Site, longest: int = LONGEST) -> str:
+def excerpt(site: Site, longest: int) -> str:
     """Return an expression on one short line, and an assignment to a part of a tensor as one."""
     text = code(site, site.expression)
     end = " = ..." if isinstance(site.expression, cst.Subscript) and site.node is site.expression.lbracket else ""

@@ -57,7 +57,6 @@ def written_finding(finding: Finding) -> Any:
         _words(finding.words),
         finding.saved_at and _place(finding.saved_at),
         _words(finding.remedy),
-        _words(finding.others),
         finding.conditions,
     ]
 
@@ -85,14 +84,13 @@ def _read_edit(start: Any, end: Any, text: Any) -> Edit:
 
 
 def _read_finding(stored: Any) -> Finding:
-    code, place, words, saved_at, remedy, others, conditions = stored
+    code, place, words, saved_at, remedy, conditions = stored
     return Finding(
         str(code),
         _read_place(place),
         _read_words(words),
         saved_at and _read_place(saved_at),
         _read_words(remedy),
-        tuple(_read_related(each) for each in others),
         tuple(map(str, conditions)),
     )
 

@@ -1,7 +1,7 @@
 """What the documentation says is what happens: examples are executed and linted, console excerpts are run again.
 
-`python tests/test_docs.py` writes what can be written by a machine: the console excerpts and the table of rules in the
-README, and the titles of the rule pages.
+`python tests/test_docs.py` writes what can be written by a machine: the console excerpts, the tables of rules, and the
+titles of the rule pages.
 """
 
 import json
@@ -245,6 +245,35 @@ def table_of_rules() -> str:
     return "".join(rows)
 
 
+INDEX = ROOT / "docs" / "rules.md"
+TABLES = re.compile(r"^### (TIP\d).*\n\n((?:\|.*\n)+)", re.MULTILINE)
+
+
+def test_index_of_rules() -> None:
+    """A table a family; what stands in it is said by the rules and shown by their pages."""
+    tables = dict(TABLES.findall(INDEX.read_text()))
+    families = {code[:4] for code in RULES if code != "TIP000"}
+    assert tables == {family: index_of(family) for family in sorted(families)}
+
+
+def index_of(family: str) -> str:
+    """The rows of a family. The example is the line that is reported in the bad program of the page."""
+    head = "| rule | what it reports | example | default | fix |\n|---|---|---|---|---|\n"
+    rows = [
+        f"| [{rule.code}](rules/{rule.code}.md) | {rule.summary} | `{reported(rule.code)}` "
+        f"| {'off' if rule.family else 'on'} | {'none' if rule.fix == 'never' else rule.fix} |\n"
+        for rule in RULES.values()
+        if rule.code.startswith(family)
+    ]
+    return head + "".join(rows)
+
+
+def reported(code: str) -> str:
+    bad = conformance.read_page(page(code)).bad
+    [found] = analyze(bad, extra=family(code)).findings
+    return bad.split("\n")[found.line - 1].strip()
+
+
 def title(code: str) -> str:
     return f"# {code}: {RULES[code].summary}"
 
@@ -305,6 +334,8 @@ def all_between(family: str, first: str, last: str) -> str:
 
 def main() -> None:
     README.write_text(ROWS.sub(lambda _: table_of_rules(), README.read_text()))
+    text = INDEX.read_text()
+    INDEX.write_text(TABLES.sub(lambda m: m[0].replace(m[2], index_of(m[1])), text))
     for page in PAGES:
         page.write_text(CONSOLE.sub(lambda m: f"```console\n$ python {m[1]}\n{output(m[1])}```", page.read_text()))
     for path in (ROOT / "docs" / "rules").glob("*.md"):

@@ -34,10 +34,8 @@ def test_headlines_are_short_and_name_their_places() -> None:
     found = [finding for path in sorted(CASES.glob("*.py")) for finding in analyze(path.read_text()).findings]
     lengths = sorted(len(finding.message) for finding in found)
     assert lengths[len(lengths) // 2] <= 95
-    assert lengths[len(lengths) * 9 // 10] <= 115
-    placed = [finding for finding in found if finding.related]
-    assert len(placed) >= 0.98 * len(found)
-    for finding in placed:
+    assert lengths[len(lengths) * 9 // 10] <= 100 and lengths[-1] <= 105
+    for finding in found:
         assert any(f"line {other.place.line}" in finding.text for other in finding.related)
         assert "torch refuses" not in finding.text and " above" not in finding.text
 
@@ -71,11 +69,24 @@ def test_d2_one_caret_where_the_places_are_one(tmp_path: Path) -> None:
         ("eagle_no_grad_shift_view", 22, "made here"),
         ("perturbation_rescaled_through_data", 45, "used here"),
         ("early_stopping_best_state_reference", 36, "used here"),
+        ("dqn_gradient_clamp_result_discarded", 32, "tensor made here"),
     ],
 )
 def test_d3_the_other_place(name: str, line: int, note: str) -> None:
     other = findings(name)[0].related[0]
     assert (other.place.line, other.note) == (line, note)
+
+
+def test_the_other_place_of_a_discarded_result() -> None:
+    [found] = analyze("import torch\n\nw = torch.ones(3)\nw.grad.clamp(0, 1)\n").findings
+    assert [other.place.line for other in found.related] == [3]
+    assert "(tensor made on line 3)" in found.message
+
+
+def test_the_other_place_of_a_default_is_where_it_is_defined() -> None:
+    text = "import torch\n\n\ndef add(x: torch.Tensor, total=torch.zeros(3)):\n    total += x\n    return total\n\n\n"
+    [found] = analyze(f"{text}add(torch.ones(3))\n").findings
+    assert "overwrites a value in use (defined once, on line 4)" in found.message
 
 
 def test_d3_the_other_place_in_every_format(tmp_path: Path) -> None:
@@ -219,6 +230,17 @@ def test_d5_an_interrupt_ends_the_run(tmp_path: Path, wait: float) -> None:
             os.killpg(process.pid, 0)
             time.sleep(0.1)
     assert output == b"" or b"TIP103" in output
+
+
+def test_d5_an_interrupt_after_the_report_changes_nothing(tmp_path: Path) -> None:
+    project(tmp_path, net=HAZARD)
+    code = (
+        "import os, signal, sys; from flake8_inplace.cli import main; sys.argv[1:] = ['check', '--isolated', '.']; "
+        "status = main(); os.kill(os.getpid(), signal.SIGINT); sys.exit(status)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_d6_operators_are_looked_up_beside_the_configuration(tmp_path: Path) -> None:
@@ -381,13 +403,21 @@ def test_the_lines_of_a_diff() -> None:
 # Pages
 
 
-FORMS = re.findall(r"^### (.+)\n((?:.*\n)+?)(?=^##)", (ROOT / "docs/rules/TIP303.md").read_text(), re.MULTILINE)
+RULE_PAGES = {path.stem: path.read_text() for path in sorted((ROOT / "docs" / "rules").glob("*.md"))}
+FORMS = [
+    (code, title, text)
+    for code, page in RULE_PAGES.items()
+    for title, text in re.findall(r"^### (.+)\n((?:.*\n)+?)(?=^##)", page, re.MULTILINE)
+]
 
 
-@pytest.mark.parametrize(("title", "text"), FORMS, ids=[title for title, _ in FORMS])
-def test_the_forms_of_a_stale_read(title: str, text: str) -> None:
+@pytest.mark.filterwarnings("ignore:Use of .* on expanded tensors is deprecated")
+@pytest.mark.parametrize(("code", "title", "text"), FORMS, ids=[f"{code} {title}" for code, title, _ in FORMS])
+def test_each_form_of_a_hazard(code: str, title: str, text: str) -> None:
+    """The page lists it; of its two programs the first is reported, and torch computes something else."""
+    assert f"- {title[0].lower()}{title[1:]}\n" in RULE_PAGES[code]
     bad, good = fenced(text, "python")
-    assert {found.code for found in analyze(bad).findings} == {"TIP303"}
+    assert {found.code for found in analyze(bad).findings} == {code}
     assert analyze(good).findings == ()
     results = []
     for program in (bad, good):
@@ -397,10 +427,19 @@ def test_the_forms_of_a_stale_read(title: str, text: str) -> None:
     assert not torch.equal(*results)
 
 
-def test_every_form_of_a_stale_read_is_listed() -> None:
-    text = (ROOT / "docs/rules/TIP303.md").read_text()
-    assert len(FORMS) == 10
-    assert all(f"- {title[0].lower()}{title[1:]}\n" in text for title, _ in FORMS)
+def test_pages_with_forms() -> None:
+    """Every listed form has its programs."""
+    for code in {code for code, _, _ in FORMS}:
+        listed = re.findall(r"^- .+$", RULE_PAGES[code].partition("\n### ")[0], re.MULTILINE)
+        assert len(listed) == sum(code == other for other, _, _ in FORMS) >= 4
+
+
+@pytest.mark.parametrize("code", RULE_PAGES)
+def test_what_a_rule_does_is_said_in_short_sentences(code: str) -> None:
+    text = RULE_PAGES[code].partition("## What it does\n")[2].partition("\n## ")[0]
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    parts = [" ".join(part.split()) for part in re.split(r"\n\n|\n- ", prose)]
+    assert [said for part in parts for said in re.split(r"(?<=[.:]) (?=[A-Z`])", part) if len(said) > 160] == []
 
 
 SAFE = ROOT / "docs" / "safe.md"

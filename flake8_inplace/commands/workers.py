@@ -5,16 +5,20 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, TypeVar
 
 SEVERAL = 8
 """Below this many files, starting processes costs more than it gains."""
 PATIENCE = 0.1
 """How long, in seconds, Ctrl-C waits at most to be noticed."""
+AHEAD = 32
+"""How many tasks a process has waiting. Ctrl-C is not noticed while tasks are handed over."""
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -60,11 +64,12 @@ def _pooled(
     pool = ProcessPoolExecutor(jobs, initializer=_begin, initargs=(start, given))
     finished = False
     try:
-        with _no_interrupts():  # the processes inherit this: Ctrl-C is for this process to answer
-            futures = [pool.submit(work, task) for task in tasks]
-        for future in futures:
-            _await(future, interrupted)
-            yield future.result()
+        left = iter(tasks)
+        futures = deque(_submitted(pool, work, islice(left, jobs * AHEAD)))
+        while futures:
+            _await(futures[0], interrupted)
+            yield futures.popleft().result()
+            futures += _submitted(pool, work, islice(left, 1))
         finished = True
     finally:
         if finished:
@@ -73,6 +78,14 @@ def _pooled(
             for process in list((pool._processes or {}).values()):
                 process.kill()
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _submitted(
+    pool: ProcessPoolExecutor, work: Callable[[Task], Result], tasks: Iterable[Task]
+) -> list[Future[Result]]:
+    """Hand over tasks. This may start processes; they inherit that Ctrl-C is for this process to answer."""
+    with _no_interrupts():
+        return [pool.submit(work, task) for task in tasks]
 
 
 def _begin(start: Callable[..., None], given: tuple[Any, ...]) -> None:

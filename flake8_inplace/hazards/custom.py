@@ -28,7 +28,7 @@ RULES = (
         "grad-output",
         "a custom backward, or a hook, overwrites the gradient that it was given",
         "grad_output",
-        "overwrites a gradient that others may use",
+        "overwrites a shared gradient",
         other="received",
         effect="gradient silently wrong",
         advice="compute a new tensor",

@@ -31,7 +31,7 @@ RULES = (
         "rescaled-data",
         "a computed tensor is changed through `.data`, and its gradient misses that",
         "rescaled",
-        "changes, unseen by autograd, a tensor of the loss",
+        "changes a tensor unseen by autograd",
         other="used",
         effect="gradient silently wrong",
         advice="use the out-of-place form",

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from ..heap.values import Choice, Tensor, Value
+from typing import TYPE_CHECKING
+
+from ..heap.values import Choice, Object, Tensor, Value
 from ..program.site import Site
 from ..rule import Rule
 from ..torchfacts import ops as facts
 from ..trace import events
 from ..trace.trace import Trace
+
+if TYPE_CHECKING:
+    import libcst as cst
 
 RULES = (
     Rule(
@@ -16,7 +21,8 @@ RULES = (
         "the result of an out-of-place method is thrown away",
         "discarded",
         "changes nothing, and its result is thrown away",
-        other="made",
+        other="tensor made",
+        head="in the function",
         advice="use the in-place method, or the result",
         silent=True,
         at_run_time=False,
@@ -33,4 +39,24 @@ def judge(m: Trace, receiver: Value, name: str, site: Site) -> None:
     if expecting or len(tensors) < len(options):
         return
     if name != "requires_grad" and f"{name}_" in facts.inplace_methods() and name in facts.tensor_methods():
-        m.refuse("discarded", site, other=tensors[0].place)
+        m.refuse("discarded", site, other=_elsewhere(m, tensors[0], site))
+
+
+def _elsewhere(m: Trace, tensor: Tensor, call: Site) -> Site | None:
+    """Return where a tensor was made, or what the call names to get it (`w` in `w.grad`); else the function around."""
+    from ..program.wording import mentioned
+
+    frame = m.stack.frames[-1]
+    named = [m.see(frame.vars[name]) for name in mentioned(call.expression) if name in frame.vars]
+    for value in (tensor, *named):
+        place = value.place if isinstance(value, (Tensor, Object)) else None
+        if place is not None and not _within(place.expression, call.expression):
+            return place
+    function = frame.function
+    return Site(function.piece, function.node, function.node) if function is not None else None
+
+
+def _within(node: cst.CSTNode, outer: cst.CSTNode) -> bool:
+    from ..program.nodes import parts
+
+    return node is outer or any(_within(node, part) for part in parts(outer))

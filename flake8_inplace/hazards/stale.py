@@ -55,6 +55,7 @@ RULES = (
         "read",
         "overwrites a value in use",
         other="read as {name}",
+        head="defined once,",
         effect="silently wrong",
         advice="keep a `clone()`",
         silent=True,

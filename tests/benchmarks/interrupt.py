@@ -51,7 +51,7 @@ def tree(folder: Path, number: int) -> None:
 
 def started(folder: Path, jobs: int, output: IO[str]) -> "subprocess.Popen[str]":
     """Begin a run. It writes to a file, since nobody empties a pipe while the script waits."""
-    command = [sys.executable, "-m", "flake8_inplace", "check", "--isolated", f"--jobs={jobs}", "."]
+    command = [sys.executable, "-m", "flake8_inplace", "check", "--isolated", "--no-cache", f"--jobs={jobs}", "."]
     return subprocess.Popen(
         command,
         cwd=folder,
@@ -100,6 +100,8 @@ def interrupted(folder: Path, jobs: int, wait: float) -> Outcome | None:
             process.kill()
             _, errors = process.communicate()
         seconds = time.monotonic() - begin
+        if process.returncode in (0, 1):
+            return None
         output.seek(0)
         right = complete(output.read(), errors)
     return Outcome(seconds, process.returncode, right, orphans(process.pid), errors)
