@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 from . import __version__
-from .finding import Finding, Fix, Place, Related, said
+from .finding import Finding, Fix, Place, Related, needed, said
 from .rules import RULES, UNREADABLE
 
 TOOL = "flake8-inplace"
@@ -72,7 +72,7 @@ class Entry:
 
     @property
     def note(self) -> str:
-        return f"only {', '.join(self.conditions)}" if self.conditions else ""
+        return needed(self.conditions)
 
 
 def entries(
