@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from ..heap.regions import span
@@ -48,10 +49,21 @@ _FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.
 def make_result(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Value:
     if not out.many:
         return _single(m, op, out, operands, bound)
+    if out.kind == "expand" and _is_one(m, bound.get(out.of or "", NONE)):
+        out = replace(out, kind="view")  # there is no other that it could be expanded to
     given = operands.get(out.of or "", [])
     if len(given) > 1:  # one for each
         return List([_single(m, op, out, {out.of or "": [tensor]}, bound) for tensor in given], open=True)
     return List([_single(m, op, out, operands, bound), _single(m, op, out, operands, bound)], open=True)
+
+
+def _is_one(m: Trace, value: Value) -> bool:
+    """Whether a sequence surely holds one tensor, and nothing else."""
+    value = m.see(value)
+    items, more = (value.items, False) if isinstance(value, Tuple) else ((), True)
+    if isinstance(value, List):
+        items, more = m.state.get(value).items, m.state.get(value).open
+    return len(items) == 1 and not more and isinstance(m.see(items[0]), Tensor)
 
 
 def _single(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
