@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 
@@ -105,3 +105,14 @@ class Fix:
     title: str
     safe: bool
     edits: tuple[Edit, ...]
+
+
+SHOWN = 3
+"""So many conditions people are told at most."""
+
+
+def needed(conditions: Sequence[str]) -> str:
+    """The conditions of a finding in words, of many the first ones. Machine-readable formats list them all."""
+    shown = conditions if len(conditions) <= SHOWN else conditions[: SHOWN - 1]
+    rest = [f"and {len(conditions) - len(shown)} more"] if len(shown) < len(conditions) else []
+    return f"only {', '.join((*shown, *rest))}" if shown else ""

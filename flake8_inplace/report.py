@@ -14,7 +14,7 @@ from functools import cache, partial
 from itertools import zip_longest
 from pathlib import Path, PurePath
 
-from .finding import Finding, Fix, Place, Related, said
+from .finding import Finding, Fix, Place, Related, needed, said
 from .rules import RULES, UNREADABLE
 
 
@@ -66,7 +66,7 @@ class Entry:
 
     @property
     def note(self) -> str:
-        return f"only {', '.join(self.conditions)}" if self.conditions else ""
+        return needed(self.conditions)
 
 
 def entries(

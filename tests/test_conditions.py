@@ -145,6 +145,20 @@ def test_outputs() -> None:
     assert "note:" not in text(sure)
 
 
+FOUR = (
+    "def f(x: torch.Tensor, a, b, c):\n    y = (x * 2).exp()\n    if a:\n        if b:\n            if c:\n"
+    "                y.mul_(2)\n    return y\n"
+)
+
+
+def test_many_conditions() -> None:
+    """People read the first ones, tools all of them."""
+    found = entries("net.py", HEAD + FOUR, analyze(HEAD + FOUR).findings)
+    assert "\nnote: only if the argument `x` requires grad, where `a`, and 2 more\n" in text(found)
+    [row] = json.loads(as_json(found))["findings"]
+    assert row["conditions"] == ["if the argument `x` requires grad", "where `a`", "where `b`", "where `c`"]
+
+
 @pytest.mark.parametrize("command", [["flake8"], ["flake8_inplace", "check", "-q"]])
 def test_only_the_certain_ones(tmp_path: Path, command: list[str]) -> None:
     (tmp_path / "net.py").write_text(HEAD + CERTAIN + "\n\n" + ARM.replace("def f", "def g"))

@@ -19,8 +19,11 @@ FUTURE = Ref("concurrent.futures.Future")
 RESULT = Ref("multiprocessing.pool.AsyncResult")
 TIMER = Ref("timeit.Timer")
 STACK = Ref("contextlib.ExitStack")
-CLASSES = frozenset({THREAD, POOL, EXECUTOR, FUTURE, RESULT, TIMER, STACK})
+LOOP = Ref("asyncio.AbstractEventLoop")
+CLASSES = frozenset({THREAD, POOL, EXECUTOR, FUTURE, RESULT, TIMER, STACK, LOOP})
 """The classes of this module, whose methods are models."""
+_MADE = "what was made"
+"""What a future holds. No attribute has this name: ``future.result`` is a method."""
 
 
 def may_call(call: Call) -> None:
@@ -110,9 +113,33 @@ def _run_thread(call: Call, thread: Object) -> Value:
     return NONE
 
 
+# -- event loops. A coroutine is what it returns: its function runs where it is called
+
+
 @model("asyncio.to_thread")
 def _to_thread(call: Call) -> Value | None:
     return call.m.call(call.args[0], call.args[1:], call.kwargs, call.site) if call.args else None
+
+
+@model("asyncio.run", "asyncio.create_task", "asyncio.ensure_future", "asyncio.wait_for", "asyncio.shield")
+@method(LOOP.name, "run_until_complete", "create_task")
+def _awaited(call: Call, loop: Object | None = None) -> Value | None:
+    return call.args[0] if call.args else None
+
+
+@model("asyncio.gather")
+def _gather(call: Call) -> Value:
+    return List(call.args)
+
+
+@model("asyncio.get_running_loop", "asyncio.get_event_loop", "asyncio.new_event_loop")
+def _loop(call: Call) -> Value:
+    return Object(LOOP)
+
+
+@method(LOOP.name, "run_in_executor")
+def _run_in_executor(call: Call, loop: Object) -> Value | None:
+    return call.m.call(call.args[1], call.args[2:], {}, call.site) if len(call.args) > 1 else None
 
 
 # -- pools
@@ -132,13 +159,18 @@ def _pool(call: Call) -> Value:
 def _submit(call: Call, pool: Object) -> Value | None:
     if not call.args:
         return None
-    return Object(FUTURE, {"result": call.m.call(call.args[0], call.args[1:], call.kwargs, call.site)})
+    return Object(FUTURE, {_MADE: call.m.call(call.args[0], call.args[1:], call.kwargs, call.site)})
 
 
 @method(FUTURE.name, "result")
 @method(RESULT.name, "get")
 def _result(call: Call, future: Object) -> Value:
-    return call.m.state.get(future).items["result"]
+    return call.m.state.get(future).items[_MADE]
+
+
+@method(FUTURE.name, "add_done_callback")
+def _when_done(call: Call, future: Object) -> Value | None:
+    return call.m.call(call.args[0], [future], {}, call.site) if call.args else None
 
 
 @method(EXECUTOR.name, "map")
@@ -174,13 +206,13 @@ def _apply(call: Call, pool: Object) -> Value | None:
         return None
     m, given = call.m, (call.argument(1, "args"), call.argument(2, "kwds"))
     result = m.call(call.args[0], _arguments(m, given[0]), _named(m, given[1]), call.site)
-    return result if call.name == "apply" else Object(RESULT, {"result": result})
+    return result if call.name == "apply" else Object(RESULT, {_MADE: result})
 
 
 @method(POOL.name, "map_async", "starmap_async")
 def _map_async(call: Call, pool: Object) -> Value | None:
     mapped = (_map if call.name == "map_async" else _starmap)(call, pool)
-    return Object(RESULT, {"result": mapped}) if mapped is not None else None
+    return Object(RESULT, {_MADE: mapped}) if mapped is not None else None
 
 
 # -- timers

@@ -160,5 +160,11 @@ def _fits(m: Trace, param: facts.Param, value: Value) -> bool:
     if isinstance(value, Tensor):
         return param.kind != "other"
     if isinstance(value, (List, Tuple)):
-        return param.kind != "tensor"
+        return param.kind == "other" or (param.kind == "tensors" and not _holds_numbers(m, value))
     return True
+
+
+def _holds_numbers(m: Trace, value: List | Tuple) -> bool:
+    """Whether a sequence surely holds no tensors: ``torch._foreach_lerp(xs, ys, (0.1, 0.2))``."""
+    items = value.items if isinstance(value, Tuple) else m.state.get(value).items
+    return bool(items) and all(isinstance(item, Const) and item.value is not None for item in items)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from ..heap.regions import span
@@ -50,6 +51,8 @@ _KINDS = {"views": View.MULTI_OUTPUT, "expand": View.EXPANDED}
 def make_result(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Value:
     if not out.many:
         return _single(m, op, out, operands, bound)
+    if out.kind == "expand" and _is_one(m, bound.get(out.of or "", NONE)):
+        out = replace(out, kind="view")  # there is no other that it could be expanded to
     given = operands.get(out.of or "", [])
     if len(given) > 1:  # one for each
         return List([_single(m, op, out, {out.of or "": [tensor]}, bound) for tensor in given], open=True)
@@ -79,6 +82,15 @@ def _piece(m: Trace, op: facts.Op, bound: Bindings, number: int) -> Value:
     given = m.see(bound.get("split_size", bound.get("split_size_or_sections", bound.get("chunks", NONE))))
     bounds = [m.symbol("part", op.name, given, place, scalar=True) for place in (number, number + 1)]
     return Slice(bounds[0] if number else NONE, bounds[1], NONE)
+
+
+def _is_one(m: Trace, value: Value) -> bool:
+    """Whether a sequence surely holds one tensor, and nothing else."""
+    value = m.see(value)
+    items, more = (value.items, False) if isinstance(value, Tuple) else ((), True)
+    if isinstance(value, List):
+        items, more = m.state.get(value).items, m.state.get(value).open
+    return len(items) == 1 and not more and isinstance(m.see(items[0]), Tensor)
 
 
 def _single(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:

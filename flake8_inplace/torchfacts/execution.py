@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -218,6 +219,13 @@ def slot_of(index: int) -> str:
     return f"result{index}" if index else "result"
 
 
+class _Packed:
+    """A saved tensor as a node of the graph holds it: it goes with the node, unless it refers to the graph itself."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.tensor = tensor
+
+
 def execute(
     function: Callable[..., Any],
     args: Sequence[Any],
@@ -247,16 +255,17 @@ def execute(
     def swap(value: Any) -> Any:
         return tree_map(lambda leaf: copies[id(leaf)] if isinstance(leaf, torch.Tensor) else leaf, value)
 
-    packed: list[torch.Tensor] = []
+    packed: list[weakref.ref[_Packed]] = []
 
-    def pack(t: torch.Tensor) -> torch.Tensor:
-        packed.append(t.detach())
-        return t
+    def pack(t: torch.Tensor) -> _Packed:
+        held_by_graph = _Packed(t.detach())
+        packed.append(weakref.ref(held_by_graph))
+        return held_by_graph
 
     versions = {name: [t._version for t in tensors] for name, tensors in held.items()}
     torch.manual_seed(0)
     try:
-        with saved_tensors_hooks(pack, lambda t: t):
+        with saved_tensors_hooks(pack, lambda kept: kept.tensor):
             result = function(*swap(list(args)), **swap(dict(kwargs)))
     except Exception:  # of any kind: this input has no gradient, or the sample asks for what this device lacks
         return None
@@ -267,11 +276,12 @@ def execute(
     slots = {storage(t): slot_of(i) for i, output in reversed([*enumerate(outputs)]) for t in tensors_in(output)}
     # What an op overwrites it also returns; the old value it saves as a copy.
     slots |= {place: "result" if name in written else name for place, name in owner.items()}
+    kept = [one.tensor for ref in packed if (one := ref()) is not None]  # by the graph of what is returned or written
     return Run(
         requires,
         frozenset(held),
         any(t.numel() == 0 for t in copies.values()),
-        frozenset(slots[place] for t in packed if (place := storage(t)) in slots),
+        frozenset(slots[place] for t in kept if (place := storage(t)) in slots),
         frozenset(written),
         tuple(classify(output, held) for output in outputs),
     )

@@ -34,16 +34,17 @@ class Observations:
     """What calls did, by the kind of observation and the operator, or the operator and an operand."""
 
     seen: dict[str, dict[str, list[str]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
-    tried: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    tried: dict[tuple[int, Callable[..., Any]], int] = field(default_factory=lambda: defaultdict(int))
+    """Calls of an overload, by the function that was called: a method takes no ``out=`` where the function does."""
 
     def observe(self, overloads: Sequence[Overload], function: Callable[..., Any], args: Any, kwargs: Any) -> None:
         """Try a call, if it overwrites its first operand, or may be given ``out=``."""
         found = ((o, bound) for o in overloads if (bound := bind(o.op, args, kwargs)) is not None)
         overload, bound = next(found, (None, {}))
-        if overload is None or not overload.op.params or self.tried[id(overload)] >= ENOUGH:
+        if overload is None or not overload.op.params or self.tried[id(overload), function] >= ENOUGH:
             return
         name = overload.op.name
-        self.tried[id(overload)] += 1
+        self.tried[id(overload), function] += 1
         first = bound.get(overload.op.params[0].name)
         if not isinstance(first, torch.Tensor) or first.numel() < 2 or first.layout is not torch.strided:
             return
