@@ -7,9 +7,11 @@ from collections.abc import Iterable
 from ..heap.join import choose
 from ..heap.values import ALWAYS, Ref, Unknown, Value
 from ..program.imports import Definition, External, Import, Result
+from ..program.pieces import Piece
 from ..program.roots import RESERVED, Module
 from ..torchfacts import ops as facts
 from ..trace.callables import Namespace
+from ..trace.frames import Frame
 from ..trace.trace import Trace
 
 CANDIDATES = 3
@@ -39,6 +41,16 @@ def from_star(m: Trace, name: str, path: str) -> Value | None:
     """Return what a star import of the file at ``path`` binds a name to."""
     others = m.text.others
     return _value(m, others.project.find(name, path)) if others is not None else None
+
+
+def registered_elsewhere(m: Trace, path: str, name: str) -> list[tuple[Piece, Frame]]:
+    """Return the statements of other files that register by a name of a file, each with the frame of its module."""
+    others, found = m.text.others, list[tuple[Piece, Frame]]()
+    for file in others.registering(path, name) if others is not None and path else ():
+        module = m.text.module(file)
+        if module is not None:
+            found += [(piece, module.frame) for piece in module.file.registered.get(name, ())]
+    return found
 
 
 def _value(m: Trace, results: Iterable[Result]) -> Value | None:

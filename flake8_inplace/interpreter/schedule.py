@@ -40,7 +40,7 @@ from .binding import bind
 from .dispatch import suite
 from .entries import call_class, call_entry, worth
 from .functions import run
-from .modules import imported
+from .modules import imported, registered_elsewhere
 
 HANDLERS = (
     assignment,
@@ -76,6 +76,8 @@ def load(m: Trace, piece: Piece, module: Frame) -> None:
             m.work.module_state.update(m.state.store)  # what is registered finds the table
             for other in found.file.registered.get(name, ()) if found is not None else ():
                 load(m, other, module)
+            for other, around in registered_elsewhere(m, piece.path, name):
+                load(m, other, around)
     finally:
         m.work.module_state.update(m.state.store)
         m.state, m.stack = state, stack
@@ -181,6 +183,9 @@ def _module_code(m: Trace, module: Frame) -> None:
                 if other not in m.text.loaded:
                     m.text.loaded.add(other)
                     suite(m, m.text.read(other), Frame(module.vars, other))
+            for name in piece.binds:
+                for other, around in registered_elsewhere(m, piece.path, name):
+                    load(m, other, around)
     filled = {thing: what for thing, what in m.state.store.items() if isinstance(thing, (List, Dict, Object))}
     m.work.module_state.update(filled)  # entry points see the tables and registries that module-level code filled
 

@@ -230,11 +230,9 @@ def instance_of(m: Trace, value: Value, cls: Value) -> Value:
         known = lineage.lineage(value.cls)
         if any(option in known for option in options):
             return Const(True)
-        if all(isinstance(base, (Class, Ref)) for base in known) and all(
-            isinstance(option, Class) or (_of_torch(option) and not any(isinstance(base, Ref) for base in known))
-            for option in options
-        ):
-            return Const(False)  # what others define inherits from no class of the program
+        shown = all(isinstance(base, (Class, Ref)) for base in known)
+        if shown and all(_is_apart(option, known) for option in options):
+            return Const(False)
         if isinstance(value.cls, Ref) and all(
             name.startswith("torch.nn.") and name != "torch.nn.Module" for name in names
         ):
@@ -242,8 +240,20 @@ def instance_of(m: Trace, value: Value, cls: Value) -> Value:
     return m.symbol("isinstance", value, cls, scalar=True)
 
 
-def _of_torch(cls: Value) -> bool:
-    return isinstance(cls, Ref) and cls.name.startswith("torch.")
+_TENSORS = frozenset({"torch.Tensor", "torch.nn.Parameter"})
+
+
+def _is_apart(cls: Value, known: list[Value]) -> bool:
+    """Whether none of the classes of an instance can inherit from a class that isn't among them.
+
+    What others define inherits from no class of the program, and no module is a tensor, or a builtin of Python.
+    """
+    outside = [base.name for base in known if isinstance(base, Ref)]
+    if isinstance(cls, Class):
+        return True
+    if isinstance(cls, Ref) and (cls.name in _TENSORS or cls.name.startswith("builtins.")):
+        return all(name.startswith("torch.nn.") and name not in _TENSORS for name in outside)
+    return isinstance(cls, Ref) and cls.name.startswith("torch.") and not outside
 
 
 @package("builtins")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..heap.values import (
     NONE,
     Bindings,
@@ -35,13 +37,32 @@ def copies(m: Trace, op: facts.Op, base: Tensor, wanted: DType | None, bound: Bi
         return m.grad(base) is Grad.YES or base.dtype is DType.LOWER or _by_name(m, bound)
     if base.dtype is DType.LOWER and (op.name == "float" or (wanted is DType.UNKNOWN and _by_name(m, bound))):
         return True
+    if wanted is DType.UNKNOWN and base.dtype is DType.UNKNOWN:  # float64, which is not told from float32
+        return _by_name(m, bound) and not _is_made_as(m, base, _types(m, bound.values()))
     return base.dtype is not wanted and _by_name(m, bound)
 
 
 def _by_name(m: Trace, bound: Bindings) -> bool:
     """Whether a conversion names another type than the one that tensors have from the start."""
-    names = [value.name if isinstance(value, Ref) else constant(value) for value in map(m.see, bound.values())]
-    return any(isinstance(name, str) and name.startswith("torch.") and name not in _FLOAT for name in names)
+    return not _types(m, bound.values()) <= _FLOAT
+
+
+def _types(m: Trace, values: Iterable[Value]) -> set[str]:
+    """The names of PyTorch among these values: ``torch.float64``."""
+    names = (value.name if isinstance(value, Ref) else constant(value) for value in map(m.see, values))
+    return {name for name in names if isinstance(name, str) and name.startswith("torch.")}
+
+
+def _is_made_as(m: Trace, tensor: Tensor, types: set[str], depth: int = DEPTH) -> bool:
+    """Whether a tensor was made with one of these types, or computed from one that was."""
+    base = tensor.region.base if tensor.region is not None else tensor
+    made = base.made
+    if made is None or not depth:
+        return False
+    operands = [operand for operand in map(m.see, made.values) if isinstance(operand, Tensor)]
+    return not types.isdisjoint(_types(m, made.values)) or any(
+        _is_made_as(m, operand, types, depth - 1) for operand in operands
+    )
 
 
 def changes_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> bool:

@@ -17,6 +17,8 @@ _MAX_BYTES = 1_000_000
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t][^\n]*?[ \t.]import\b|import\b)(?:[^\n(\\]|\\\n)*(?:\([^)]*\))?", re.MULTILINE
 )
+_REGISTERS = re.compile(r"^@?(\w+)\.\w+\b", re.MULTILINE)
+"""A top-level decorator or statement that looks something up on a name: ``@LAYERS.register("act")``."""
 _LITERAL = re.compile(r"import_module\([ \t]*[\"']([\w.]+)")
 _KEYWORD = re.compile(r"\bimport\b")
 _COMMENT = re.compile(r"#[^\n]*")
@@ -27,11 +29,15 @@ _SKIPPED = frozenset({"__pycache__", "node_modules", "site-packages", "dist-pack
 
 @dataclass(slots=True)
 class Index:
-    """The files below a folder, by the words of their import statements."""
+    """The files below a folder, by the words of their import statements.
+
+    ``registering`` are those that may register something by a name, ``@LAYERS.register("act")``, by that name.
+    """
 
     files: dict[str, list[str]] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     statements: dict[str, list[str]] = field(default_factory=dict)  # the import statements of each file
+    registering: dict[str, list[str]] = field(default_factory=dict)
     sight: list[tuple[str, str, str]] = field(default_factory=list)  # each file with digests of it and of them
 
     def with_word(self, word: str) -> list[str]:
@@ -59,7 +65,9 @@ def read_index(top: str) -> Index:
         text = _decoded(data)
         found.sizes[path] = len(text)
         found.statements[path] = statements = _statements(text)
-        found.sight.append((path, digest(data), _told(statements)))
+        found.sight.append((path, digest(data), _told(statements, text)))
+        for name in dict.fromkeys(_REGISTERS.findall(text)):
+            found.registering.setdefault(name, []).append(path)
         for word in sorted({word for statement in statements for word in _WORD.findall(statement)}):
             found.files.setdefault(word, []).append(path)
     return found
@@ -75,12 +83,13 @@ def head(path: str) -> bytes | None:
 
 
 def imports_digest(data: bytes) -> str:
-    """What tells the import statements of such a text from others."""
-    return _told(_statements(_decoded(data)))
+    """What tells the import statements of such a text, and the names that it registers by, from others."""
+    text = _decoded(data)
+    return _told(_statements(text), text)
 
 
-def _told(statements: list[str]) -> str:
-    return digest("\0".join(statements))
+def _told(statements: list[str], text: str) -> str:
+    return digest("\0".join([*statements, *dict.fromkeys(_REGISTERS.findall(text))]))
 
 
 def _decoded(data: bytes) -> str:

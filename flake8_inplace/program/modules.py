@@ -28,6 +28,10 @@ MAX_IMPORTERS = 150_000
 """Characters of the files that import a file, at some distance, that are read for what they show of it."""
 
 
+MAX_REGISTERED = 32
+"""Files that register something by one name, beyond which none of them is read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outside:
     """What a file imports from others: which names may overwrite something, and all variables bound so.
@@ -111,11 +115,27 @@ class Modules:
     def _direct(self, index: Index, path: str) -> Iterator[str]:
         word = self.project.module_of(path).rpartition(".")[2]
         for importer in index.with_word(word):
-            if importer not in self._uses:
-                found = (self.project.resolve(name, importer) for name in index.modules(importer))
-                self._uses[importer] = {each.path for each in found if isinstance(each, Module) and each.path}
-            if path in self._uses[importer]:
+            if path in self._used_by(index, importer):
                 yield importer
+
+    def _used_by(self, index: Index, importer: str) -> set[str]:
+        """The files that a file imports from."""
+        if importer not in self._uses:
+            found = (self.project.resolve(name, importer) for name in index.modules(importer))
+            self._uses[importer] = {each.path for each in found if isinstance(each, Module) and each.path}
+        return self._uses[importer]
+
+    def registering(self, path: str, name: str) -> list[str]:
+        """Return the files that register something by a name of a module: ``@LAYERS.register("act")``.
+
+        Nobody asks whether such a file is imported: if it weren't, the program would miss what it looks up.
+        """
+        if self.project.is_installed(path):
+            return []
+        index = self._index(path)
+        users = [file for file in index.registering.get(name, ()) if file != path]
+        found = [file for file in users if path in self._used_by(index, file)]
+        return found if len(found) <= MAX_REGISTERED else []
 
     def _index(self, path: str) -> Index:
         top = self.project.top(path)
@@ -148,11 +168,15 @@ class Modules:
         if path not in self._rows:
             source = self.project.source(path)
             try:
-                known = None if isinstance(source, Unknown) else Outline(source.tree, self._triggers).rows(source.tree)
+                known = None if isinstance(source, Unknown) else self._outline(source.tree, path).rows(source.tree)
             except RecursionError:
                 known = None
             self._rows[path] = known
         return self._rows[path]
+
+    def _outline(self, tree: ast.Module, path: str) -> Outline:
+        followed = frozenset(variable for variable, _, _ in self._targets(tree, path))
+        return Outline(tree, self._triggers, followed)
 
     def _summary(self, path: str) -> _Summary | None:
         if path not in self._summaries:
@@ -194,6 +218,8 @@ class Modules:
         if isinstance(known, Exports):
             for name in sorted(_looked_up(tree).difference(known.names)):
                 yield from _files(name, self.project.find(name, path))
+        for name in _tables(tree):
+            yield from ((name, file, name) for file in self.registering(path, name))
 
     def _of(self, targets: list[tuple[str, str, str | None]]) -> Ways:
         """What these imports bring, as far as the modules are settled."""
@@ -251,6 +277,17 @@ def _files(variable: str, results: Iterable[Result]) -> Iterator[tuple[str, str,
 def _looked_up(tree: ast.Module) -> set[str]:
     """The variables that a file reads."""
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+
+
+def _tables(tree: ast.Module) -> Iterator[str]:
+    """The variables of a module, and its decorated functions: what definitions may be registered in."""
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign):
+            yield from (target.id for target in statement.targets if isinstance(target, ast.Name))
+        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            yield statement.target.id
+        elif isinstance(statement, ast.FunctionDef) and statement.decorator_list:
+            yield statement.name
 
 
 def _imports(tree: ast.Module) -> Iterator[tuple[str, Import]]:

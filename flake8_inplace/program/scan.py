@@ -56,7 +56,7 @@ class Outline:
     def __init__(self, tree: ast.Module, triggers: Triggers, followed: frozenset[str] = frozenset()) -> None:
         self.parts = summary.read(tree, triggers)
         self.names = [frozenset(_binds(statement)) for statement in tree.body]
-        self.tables = list(_registers(tree.body, self.parts, self.names))
+        self.tables = list(_registers(tree.body, self.parts, self.names, followed))
         found = [names | others for names, others in zip(self.names, self.tables, strict=True)]
         self.reach = Reach(zip(found, self.parts, strict=True), triggers, followed)
 
@@ -193,15 +193,15 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def _registers(
-    body: list[ast.stmt], parts: list[Unit | Group], names: list[frozenset[str]]
+    body: list[ast.stmt], parts: list[Unit | Group], names: list[frozenset[str]], followed: frozenset[str]
 ) -> Iterator[frozenset[str]]:
     """For each statement the variables of the file that its decorators are, or mention in what they do.
 
-    So are functions that they look something up in: ``@f.register``.
+    So are functions, and names of other files, that they look something up in: ``@f.register``.
     """
     units: dict[str, list[Unit]] = {}
     variables: set[str] = set()
-    functions = {statement.name for statement in body if isinstance(statement, _FUNCTIONS)}
+    others = followed.union(statement.name for statement in body if isinstance(statement, _FUNCTIONS))
     for statement, part, bound in zip(body, parts, names, strict=True):
         for name in bound:
             units.setdefault(name, []).extend(part.units())
@@ -210,13 +210,19 @@ def _registers(
     for statement in body:
         roots = _decorators(statement).intersection(units)
         mentioned = (unit.mentions for root in roots for unit in units[root])
-        asked = functions.intersection(_decorators(statement, ast.Attribute)) if roots else ()
+        asked = others.intersection(_decorators(statement, ast.Attribute)) if roots else ()
         yield frozenset(variables & roots.union(*mentioned)).union(asked) if roots else frozenset()
 
 
 def _decorators(statement: ast.stmt, *kinds: type[ast.expr]) -> frozenset[str]:
-    """The variables that the decorators of a statement begin with: of all, or of those of some kinds."""
+    """The variables that the decorators of a statement begin with: of all, or of those of some kinds.
+
+    ``LAYERS.register("tanh")(nn.Tanh)`` is a decorator without its function.
+    """
     found = statement.decorator_list if isinstance(statement, _DEFINITIONS) else []
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        inner = statement.value.func
+        found = [inner] if isinstance(inner, ast.Call) else []
     called = (each.func if isinstance(each, ast.Call) else each for each in found)
     return frozenset(_root(each) for each in called if not kinds or isinstance(each, kinds))
 

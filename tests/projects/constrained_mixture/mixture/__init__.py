@@ -1,0 +1,4 @@
+from .fitting import fit
+from .model import Mixture
+
+__all__ = ["Mixture", "fit"]
