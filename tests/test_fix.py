@@ -51,6 +51,8 @@ OTHER_PROGRAM = {
     "recurrent_table_beside_masks_and_counters.py": "doubles the table",
     "relu_in_place_of_a_softmax.py": "subtracts a constant",
     "shortcut_added_after_in_place_relu.py": "adds before the activation",
+    "rmsnorm_inplace_rsqrt.py": "leaves the caller's tensor as it was",
+    "vit_decoder_adds_pos_to_callers_tokens.py": "leaves the caller's tensor as it was",
     "squared_then_bias_added_in_place.py": "adds where it squares",
 }
 
@@ -710,6 +712,34 @@ def test_what_is_no_state_is_not_cut(before: str) -> None:
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         gradients(before, "bad")
     assert mend(before, every, unsafe=True).text == before
+
+
+# Constructors
+
+FLAGS = {
+    "by position": ("nn.ReLU(True)", "nn.ReLU()"),
+    "behind another": ("nn.ELU(0.5, True)", "nn.ELU(0.5)"),
+    "by a name": ("nn.SiLU(inplace=FAST)", "nn.SiLU()"),
+    "before another": ("nn.LeakyReLU(inplace=True, negative_slope=0.5)", "nn.LeakyReLU(negative_slope=0.5)"),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), FLAGS.values(), ids=FLAGS)
+def test_flag_of_a_constructor(before: str, after: str) -> None:
+    text = f"""\
+import torch
+from torch import nn
+
+FAST = True
+act = {before}
+w = torch.linspace(-1, 1, 4, requires_grad=True)
+act(torch.sigmoid(w)).sum().backward()
+"""
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        runs(text)
+    done = mend(text, every, unsafe=True)
+    assert done.text == text.replace(before, after)
+    runs(done.text)
 
 
 # Edits

@@ -653,6 +653,7 @@ LEFT = {
     "feature kept on self": UNSEEN,
     "rescaled through data": "under no_grad the gradient would stay as wrong as it is",
     "no_grad relu flag": "the caller reads the tensor under its old name: a copy would hide that",
+    "inplace module-level activation under another name": "the input is read afterwards, as the module left it",
     "tuple of chunks": "an element of a tuple",
     "rows with a state beside": "not found: the values of the loop are not saved where they are written",
     "iteration over a list of rows": "the rows were made before, all at once",
@@ -695,3 +696,29 @@ def test_generated_programs_keep_their_meaning(number: int) -> None:
     source = make_program(random.Random(f"meaning:{number}"))
     what, text = fixes.judge(source, unsafe=False)
     assert what in ("nothing", "right", "partly"), text
+
+
+READ_ON = {
+    "a helper": "h = torch.sigmoid(self.fc1(x))\ny = half(h)\nreturn self.fc2(h) + y.sum()",
+    "a helper that binds it": "h = torch.sigmoid(self.fc1(x))\ny = rounded(h)\nreturn self.fc2(h) + y.sum()",
+    "a module": "h = torch.exp(self.fc1(x))\ny = self.act(h)\nreturn self.fc2(h) + y.sum()",
+    "in one branch": "h = torch.exp(self.fc1(x))\nif len(x) > 9:\n    h = h + 1\ny = self.act(h)\nreturn h + y",
+}
+HELPERS = """
+def half(t):
+    t *= 0.5
+    return t * t
+
+def rounded(t):
+    t = torch.round_(t)
+    return t * 2
+
+"""
+
+
+@pytest.mark.parametrize("body", READ_ON.values(), ids=READ_ON)
+def test_whoever_reads_on_reads_what_was_written(body: str) -> None:
+    """The values stay those of the program with copies of what it saves, or there is no fix."""
+    text = net(body, init="self.act = nn.ReLU6(inplace=True)", extra=HELPERS) + "\n\ndef program():\n    run()\n"
+    assert analyze(text).findings
+    assert fixes.judge(text, unsafe=True)[0] in ("nothing", "right")

@@ -22,6 +22,7 @@ from .copies import RAISING, Copies
 from .forms import Form
 from .heap import observed
 from .iteration import iteration
+from .kept import kept
 from .syntax import Module, moved
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -121,9 +122,12 @@ class Repair:
             yield from bound.remade()
         if form == "read":
             yield from bound.kept()
+        if form in ("read", "snapshot"):
+            yield from kept(self._module, finding, self._after)
         if form == "argument" or (form == "callee" and usual.heard()):
             yield from bound.given()
-        yield from usual.last_resort()
+        if form == "argument" and usual.fact is not None:
+            yield from bound.entered(usual.fact.kinds)
 
     def _holds(self, finding: Finding, fix: Fix) -> bool:
         """Whether the fix removes its finding, brings none, and leaves a program that can be read."""

@@ -6,7 +6,7 @@ overwrites its argument is given ``h.clone()``. The write stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -14,6 +14,7 @@ import libcst as cst
 
 from ..finding import Edit, Finding, Fix, Place
 from ..torchfacts import ops
+from .kept import follows
 from .scope import scope_around
 from .statements import statement_around
 from .syntax import (
@@ -23,6 +24,7 @@ from .syntax import (
     is_path,
     last_name,
     mentions,
+    moved,
     overwrites,
     root_of,
     stripped,
@@ -53,7 +55,8 @@ class Bound:
         for reader in readers:
             name = reader.attr if isinstance(reader, cst.Attribute) else reader
             if not {self.module.start(reader), self.module.start(name)}.isdisjoint(self.related):
-                yield from self._copies(self._sources(reader), "copy it where it is kept")
+                sources = (node for node in self._sources(reader) if not follows(self.module, node, self.finding))
+                yield from self._copies(sources, "copy it where it is kept")
 
     def given(self) -> Iterator[Fix]:
         """A copy as the argument of the call that overwrites it."""
@@ -70,6 +73,21 @@ class Bound:
         ]
         arguments = [argument.value for call in calls for argument in call.args if not argument.star]
         yield from self._copies((value for value in arguments if self._names_a_tensor(value)), "hand over a copy")
+
+    def entered(self, kinds: Mapping[str, set[str]]) -> Iterator[Fix]:
+        """A copy of a parameter at the head of the function that overwrites parts of it."""
+        function = self.module.around(self._written(), cst.FunctionDef)
+        if function is None or not isinstance(function.body, cst.IndentedBlock):
+            return
+        lines = [line for line in function.body.body if not _is_docstring(line)]
+        names = [parameter.name.value for parameter in function.params.params]
+        for name in [name for name in names if kinds.get(name) == {"tensor"}] if lines else ():
+            start = self.module.start(lines[0])
+            edit, alias = (
+                Edit(start, start, f"{name} = {name}{suffix}\n{' ' * start.column}") for suffix in (_COPY, _ALIASES[0])
+            )
+            if self._found((alias,)):
+                yield Fix(f"work on a copy: `{name} = {name}{_COPY}`", False, (edit,))
 
     def remade(self) -> Iterator[Fix]:
         """The views of a base once more, on the line below the write to it."""
@@ -174,10 +192,15 @@ class Bound:
 
     def _found(self, edits: Sequence[Edit]) -> bool:
         """Whether the finding is still there after some edits."""
-        after = self.after(edits)
+        after, line = self.after(edits), moved(self.finding.place, edits).line
         return after is not None and any(
-            other.code == self.finding.code and other.place.line == self.finding.place.line for other in after
+            other.code == self.finding.code and other.place.line == line for other in after
         )
+
+
+def _is_docstring(line: cst.BaseStatement) -> bool:
+    first = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
+    return isinstance(first, cst.Expr) and isinstance(first.value, (cst.SimpleString, cst.ConcatenatedString))
 
 
 def _is_one_statement(node: cst.CSTNode) -> TypeGuard[cst.SimpleStatementLine]:

@@ -11,6 +11,7 @@ import libcst as cst
 from ..finding import Edit, Finding, Fix, Place
 from ..hazards.refused import LEAF_KINDS
 from ..rules import RULES
+from .constructors import constructors
 from .heap import ELSEWHERE, LEAF, Facts
 from .rows import rows
 from .scope import scope_around
@@ -42,9 +43,6 @@ from .syntax import (
     viewed_root,
 )
 
-_CONSTRUCTORS_TRIED = 8
-"""How many constructors with ``inplace=True`` are tried, one after the other, for a module that overwrites."""
-
 #: In-place arithmetic keeps the type of the tensor; out of place, a wider operand widens the result.
 _PROMOTING = frozenset(
     "add sub subtract mul multiply div divide true_divide floor_divide pow addcmul addcdiv remainder fmod atan2 "
@@ -69,9 +67,8 @@ class Form:
         yield from (replace(fix, safe=fix.safe and allowed) for fix in self.forms())
 
     def forms(self) -> Iterator[Fix]:
-        if self.form == "snapshot":
+        if self.form in ("read", "snapshot"):
             yield from self.snapshots()
-            return
         place = self.finding.place
         for statement in self.module.of(cst.AugAssign):
             if self.module.start(statement.operator) == place:
@@ -86,13 +83,6 @@ class Form:
             if self.module.start(name) == place:
                 yield from self.call(call)
                 return
-
-    def last_resort(self) -> Iterator[Fix]:
-        """What changes a value that the program may have been meant to read."""
-        for call in self.module.of(cst.Call):
-            name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
-            if self.module.start(name) == self.finding.place and not keyword(call, "inplace"):
-                yield from self.constructors(last=True)
 
     def alone(self) -> bool:
         """Whether nobody else holds what is written: then it does not matter who was meant to see the write."""
@@ -143,6 +133,10 @@ class Form:
             value = statement.value
             if isinstance(value, cst.Subscript) and root_of(value).deep_equals(root_of(part)):
                 yield Fix("copy the source first", True, (self.module.replaced(value, cloned(self.module, value)),))
+            for index in [element.slice for element in part.slice] if self.form == "overlap" else ():
+                if isinstance(index, cst.Index) and index.value.deep_equals(part.value):
+                    edit = self.module.replaced(index.value, cloned(self.module, index.value))
+                    yield Fix("copy the index first", True, (edit,))
             yield from rows(self.module, part, statement)
             if self.initialises(part, statement.value):
                 yield from self.under_no_grad(root_of(part), statement)
@@ -161,10 +155,10 @@ class Form:
             yield from self.without_out(call, out, statement)
         if flag is None and out is None and last_name(call.func).endswith("_"):
             yield from self.method(call, statement)
-        elif flag is None and out is None and isinstance(call.func, cst.Attribute):
+        elif self.form == "discarded" and isinstance(call.func, cst.Attribute):
             yield from self.discarded(call, statement)
         if flag is None and out is None:
-            yield from self.constructors()
+            yield from constructors(self.module, self.finding, self.facts)
 
     # Calls
 
@@ -206,7 +200,8 @@ class Form:
         title = f"use the out-of-place method and assign to `{path}`"
         whole = is_statement(outer, statement) or (isinstance(statement, cst.Assign) and statement.value is outer)
         if whole and rebinds(statement, root):
-            yield self.fix(title, root, statement, edits, doubt)
+            if self.heard_by(root):
+                yield self.fix(title, root, statement, edits, doubt)
         elif whole:
             if self.can_rebind(root, statement) or (self.subscripted_list(root) and self.heard_by(root)):
                 yield self.fix(title, root, statement, [Edit(start, start, f"{path} = "), *edits], doubt)
@@ -217,7 +212,7 @@ class Form:
         edits = [without(self.module, call, flag)]
         first = call.args[0].value if call.args and call.args[0] is not flag else None
         if first is None:
-            yield from self.constructors()
+            yield from constructors(self.module, self.finding, self.facts)
         elif is_statement(call, statement):
             yield from self.reassigned(first, call, statement, edits, False)
         else:
@@ -257,30 +252,6 @@ class Form:
                 edit = self.module.replaced(call, f"copy.deepcopy({self.module.code(call)})")
                 yield Fix(f"keep a deep copy on line {edit.start.line}", True, (*needed, edit))
 
-    def constructors(self, last: bool = False) -> Iterator[Fix]:
-        """``inplace=True`` dropped where a module that overwrites is built: one constructor, or all.
-
-        Not where a call is made for what it does to its input alone. Where the input is read afterwards, what is read
-        is another value; that is tried ``last``, since people mostly mean the input.
-        """
-        calls = [fact for fact in self.facts.values() if fact.form == "inplace"]
-        heard = any(fact.ways for fact in calls) and not RULES[self.finding.code].silent
-        if heard is not last or any(fact.discarded or fact.cuts for fact in calls):
-            return
-        edits = [
-            without(self.module, call, flag)
-            for call in self.module.of(cst.Call)
-            if (flag := keyword(call, "inplace")) is not None
-            and last_name(call.func)[:1].isupper()
-            and self.module.code(flag.value) == "True"
-        ]
-        if len(edits) > _CONSTRUCTORS_TRIED:
-            edits = []
-        choices = [(edit,) for edit in edits] + ([tuple(edits)] if len(edits) > 1 else [])
-        for choice in choices:
-            where = f"on line {choice[0].start.line}" if len(choice) == 1 else "wherever this file says so"
-            yield Fix(f"drop `inplace=True` {where}", False, choice)
-
     # What is done to a place of its own
 
     def clone_first(self, target: cst.BaseExpression, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
@@ -291,10 +262,8 @@ class Form:
                 continue  # the assignment itself binds it
             if not ((self.subscripted_list(root) and self.heard_by(root)) or self.can_rebind(root, statement)):
                 continue
-            if self.form == "dataset" and not isinstance(root, cst.Name):
-                continue  # the container belongs to the dataset as well
             path, start = self.module.code(root), self.module.start(statement)
-            array = self.is_array(root, statement)
+            array = self.is_array(root, target, statement)
             copy = f"{path} = {path}.{'copy' if array else 'clone'}()"
             title = f"write to a copy: `{copy}`"
             safe = self.private(root, statement) and not detours(target)
@@ -308,8 +277,8 @@ class Form:
 
     def cloned_argument(self, call: cst.Call) -> Iterator[Fix]:
         """``x[1:].copy_(x[:-1])``."""
-        for argument in call.args[:1]:
-            if isinstance(argument.value, cst.Subscript) and is_method(call):
+        for argument in call.args[:1] if is_method(call) else ():
+            if isinstance(argument.value, cst.Subscript) and root_of(argument.value).deep_equals(root_of(call.func)):
                 new = cloned(self.module, argument.value)
                 yield Fix("copy the source first", True, (self.module.replaced(argument.value, new),))
 
@@ -353,7 +322,7 @@ class Form:
 
     def can_rebind(self, root: cst.BaseExpression, statement: cst.CSTNode) -> bool:
         """Whether binding the name to a new tensor does for the rest of the program what the write did."""
-        if not self.heard_by(root) or self.holds(root, "tuple") or self.holds(root, "list"):
+        if not self.heard_by(root) or any(self.holds(root, kind) for kind in ("tuple", "list", "dict")):
             return False
         if isinstance(root, cst.Attribute):
             leaf = self.fact is not None and self.fact.leaf
@@ -411,12 +380,13 @@ class Form:
         """Whether the analysis saw a variable hold something of a kind."""
         return self.fact is not None and kind in self.fact.kinds.get(dotted(root), ())
 
-    def is_array(self, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> bool:
-        """Whether a name stands for a numpy array, which has no `clone`."""
+    def is_array(self, root: cst.BaseExpression, target: cst.BaseExpression, statement: cst.BaseSmallStatement) -> bool:
+        """Whether the root of what is written is a numpy array, which has no `clone`."""
         kinds = self.fact.kinds.get(dotted(root), set()) if self.fact is not None else set()
         if kinds and "" not in kinds:
             return kinds == {"array"}
-        return self.form == "numpy" or scope_around(self.module, statement).numpy()
+        written = self.fact is not None and self.fact.form == "numpy" and not detours(target)
+        return written or self.form == "numpy" or scope_around(self.module, statement).numpy()
 
     def is_parameter(self, name: str) -> bool:
         """Whether an attribute of that name is an ``nn.Parameter``, which refuses to be replaced by a tensor."""
@@ -429,6 +399,8 @@ class Form:
         """``rows[i]`` or ``cache["h"]``: if the container is a tensor after all, the second analysis says so."""
         if not isinstance(root, cst.Subscript) or not is_path(root.value) or self.cuts:
             return False
+        if self.form in ("argument", "dataset"):
+            return False  # the container belongs to the caller, or the dataset, as well
         if self.holds(root.value, "tuple"):
             return False
         return not (isinstance(root.value, cst.Name) and scope_around(self.module, root).several(root.value.value))

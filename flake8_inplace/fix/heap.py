@@ -127,22 +127,8 @@ def note_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
     """Note that a variable is read, which was bound before the writes that it shows."""
     if _facts.get() is not None:
         for event in _shown(m, value, frame.bound(name)):
-            own, caller = event.frames[-1] is frame, frame in event.frames[:-1]
-            if not caller or _was_meant(m, event, frame):
-                _note(event, name if own else ELSEWHERE)
-
-
-def _was_meant(m: Trace, event: Overwrite, caller: Frame) -> bool:
-    """Whether a caller threw away the result, or bound what was overwritten again, so that two names mean one tensor.
-
-    Otherwise a person has to judge whether the caller was meant to see the write.
-    """
-    fact = _fact_of(event)
-    if fact is not None and caller in fact.ordered:
-        return True
-    later = [name for name in caller.times if caller.bound(name) > event.time]
-    bound = [m.see(caller.vars[name]) for name in later if name in caller.vars]
-    return any(isinstance(value, Tensor) and value.storage is event.tensor.storage for value in bound)
+            own = event.frames[-1] is frame
+            _note(event, name if own else ELSEWHERE)
 
 
 @events.read_attribute.listen
@@ -174,11 +160,12 @@ def _note(event: Overwrite, way: str) -> None:
 
 def _shown(m: Trace, value: Value, bound: int) -> Iterator[Overwrite]:
     """The writes since a moment to the memory of a value, other than to a part that it certainly has not."""
-    if not isinstance(value, Tensor):
-        return
-    for event in m.state[WRITES].get(value.storage, ()):
-        if event.time > bound and not _apart(m, value, event.tensor):
-            yield event
+    for _, option in value.options if isinstance(value, Choice) else [((), value)]:
+        found = m.see(option)
+        if isinstance(found, Tensor):
+            for event in m.state[WRITES].get(found.storage, ()):
+                if event.time > bound and not _apart(m, found, event.tensor):
+                    yield event
 
 
 def _apart(m: Trace, one: Tensor, other: Tensor) -> bool:

@@ -218,7 +218,7 @@ def root_of(node: cst.BaseExpression) -> cst.BaseExpression:
 def viewed_root(node: cst.BaseExpression) -> cst.BaseExpression:
     """What an expression is surely a part or a view of."""
     while True:
-        if isinstance(node, cst.Subscript):
+        if isinstance(node, cst.Subscript) and not is_key(node):
             node = node.value
         elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and is_method(node):
             found = ops.lookup(f"Tensor.{node.func.attr.value}")

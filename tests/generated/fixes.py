@@ -23,6 +23,7 @@ if __name__ == "__main__":
 
 from flake8_inplace.finding import Finding
 from flake8_inplace.fix import Mended, mend
+from flake8_inplace.hazards.saved import UPDATES
 from flake8_inplace.rules import RULES
 from generated import oracle
 from generated.programs import make_program
@@ -81,10 +82,22 @@ def leaves_of(roots: list[torch.Tensor]) -> Iterator[torch.Tensor]:
 
 
 def same(one: Run, other: Run) -> bool:
-    if [len(each) for each in one] != [len(each) for each in other]:
-        return False
-    pairs = [pair for a, b in zip(one, other, strict=True) for pair in zip(a, b, strict=True)]
-    return all(a.shape == b.shape and torch.allclose(a, b, rtol=1e-3, atol=1e-5, equal_nan=True) for a, b in pairs)
+    return len(one) == len(other) and all(map(alike, one, other))
+
+
+def alike(one: tuple[torch.Tensor, ...], other: tuple[torch.Tensor, ...]) -> bool:
+    """Whether two backward passes agree. A leaf may be overwritten later, so its value does not say which it is."""
+    left = list(other)
+    for a in one:
+        at = next((i for i, b in enumerate(left) if close(a, b)), None)
+        if at is None:
+            return False
+        del left[at]
+    return not left
+
+
+def close(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return a.shape == b.shape and torch.allclose(a, b, rtol=1e-3, atol=1e-5, equal_nan=True)
 
 
 def judge(source: str, unsafe: bool) -> tuple[str, str]:
@@ -99,6 +112,7 @@ def effect(source: str, mended: Mended) -> str:
         return "nothing"
     worst = "right"
     silent = any(RULES[finding.code].silent for finding, _ in mended.done)
+    cut = any(RULES[finding.code].kind in UPDATES for finding, _ in mended.done)
     for arguments in oracle.settings(source):
         meant, after = run(source, arguments, copying=True), run(mended.text, arguments, copying=False)
         if isinstance(meant, str):
@@ -109,6 +123,8 @@ def effect(source: str, mended: Mended) -> str:
         elif not same(meant, after):
             if silent:
                 return "another value"  # which was read too late, as the finding says
+            if cut:
+                return "cut"  # a state that is carried on has no graph below the update, as the title says
             if not mended.left:
                 return "harmed"
             worst = "partly"
