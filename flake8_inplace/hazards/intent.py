@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..heap.values import Choice, Ref
+from ..heap.values import Array, Choice, Ref, Value
 from ..program.scan import GRADIENTS
 from ..program.site import Site
 from ..trace.callables import Method, Namespace
@@ -45,6 +45,16 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
         return body is not None and tells_apart(body, event.name, name)
     bound = targets(event.line)
     return event.form != "inplace" or not bound or name in bound
+
+
+def is_window(reader: Value, event: Overwrite, name: str, frame: Frame) -> bool:
+    """Return whether a loop that overwrites an array reads a tensor over it, or the other way round, bound before it.
+
+    Without a copy, such a tensor shows each iteration what the loop has written: that is what it was made for.
+    """
+    bound = frame.times.get(name, frame.born)
+    begun = any(bound < loop.began < event.time for loop in frame.loops)
+    return begun and isinstance(reader, Array) is not event.written.array
 
 
 def attribute_written(site: Site) -> str:

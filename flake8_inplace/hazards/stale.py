@@ -43,7 +43,7 @@ from ..trace.log import (
 )
 from ..trace.reports import Need
 from ..trace.trace import Trace
-from .intent import attribute_written, is_meant
+from .intent import attribute_written, is_meant, is_window
 from .overlap import untouched, written_region
 from .snapshots import UPDATES
 
@@ -81,7 +81,9 @@ def _read_name(
         if not compatible(event.guard, guard):
             continue
         if frame is event.frames[-1]:
-            if _is_filled_through(reader, value, event) or (index and untouched(m, value, index, event)):
+            if _is_filled_through(reader, value, event) or is_window(reader, event, name, frame):
+                continue
+            if index and untouched(m, value, index, event):
                 continue
             wrote = whole(value, event) or (event.name != name and is_part(m, value, event, frame))
             wrote = wrote or (_is_of_part(value) and takes_what_was_written(m, value, event))

@@ -44,9 +44,10 @@ class Frame:
 
 @dataclass(slots=True, eq=False)
 class Loop:
-    """The early exits of a loop body or a ``try``."""
+    """The early exits of a loop body or a ``try``, and when it began."""
 
     mark: int
+    began: int
     breaks: list[Exit] = field(default_factory=list)
     continues: list[Exit] = field(default_factory=list)
 
