@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ..heap.regions import unshaped
 from ..heap.values import NONE, Array, Const, Dict, List, Object, Slice, Source, Tensor, Unknown, Value, View
 from ..rule import Rule
 from ..trace import events
-from ..trace.log import ENTRIES, PLACES, RETURNED, WRITES, Change, Overwrite, direct_tensors, given_tensors, since
+from ..trace.log import (
+    ENTRIES,
+    PLACES,
+    RETURNED,
+    USED,
+    WRITES,
+    Change,
+    Overwrite,
+    array_backing,
+    direct_tensors,
+    given_tensors,
+    since,
+)
 from ..trace.trace import Trace
 
 RULES = (
@@ -48,13 +61,15 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
     inside = given_tensors(m, outcome, NONE, 1) if whole is NONE and isinstance(outcome, (List, Dict)) else []
     results = [*direct_tensors(m, result), *inside]
     answers = bool(results) or isinstance(m.see(result), (Object, Dict, List, Unknown, Array))
-    given = {tensor.storage: tensor for arg in args for tensor in given_tensors(m, arg, whole)}
+    every = [tensor for arg in args for tensor in given_tensors(m, arg, whole)]
+    given = {tensor.storage: tensor for tensor in every}
     returned = {tensor.storage.hidden or tensor.storage for tensor in results}
     direct = {tensor.storage for arg in args for tensor in direct_tensors(m, arg)}
     for storage, tensor in given.items() if answers else ():
         writes = since(m, tensor, born)
         if tensor.view is not View.NONE:
-            writes = [event for event in writes if event.tensor is tensor]
+            alone = all(found is tensor for found in every if found.storage is storage)
+            writes = [event for event in writes if event.tensor is tensor or (alone and _is_by_variable(m, event))]
         if tensor.origin is not Source.MAYBE_CAST:  # a cast of the function's own may have copied
             writes = [event for event in writes if event.tensor.origin is not Source.MAYBE_CAST]
         changes, back = {event.change for event in writes}, (storage.hidden or storage) in returned
@@ -62,7 +77,7 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
         for event in writes:
             if _is_packed(event):
                 continue
-            aside = (event.form == "augmented" or event.written.array) and _is_by_alias(m, event, tensor, born)
+            aside = (event.form == "augmented" or event.written.array) and _is_by_alias(m, event, tensor, args, born)
             if ((back or converted) and not event.filled) or aside:
                 m.state.set(m.state[RETURNED], event, tensor)
             apart = storage not in direct and is_in_copy(m, event, args)
@@ -70,6 +85,12 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
                 m.state.set(m.state[RETURNED], (Change.OTHER, event), tensor)
             if converted or (changes == {Change.MARKED} and not back):
                 m.state.set(m.state[RETURNED], (event.change, event), tensor)
+
+
+def _is_by_variable(m: Trace, event: Overwrite) -> bool:
+    """Whether a write was through a variable: of what the function got of that memory, if it was one argument."""
+    by = event.frames[-1].vars.get(event.name, NONE)
+    return any(tensor.storage is event.tensor.storage for tensor in direct_tensors(m, by))
 
 
 def _is_packed(event: Overwrite) -> bool:
@@ -102,22 +123,25 @@ def _note_overwritten_by_alias(m: Trace, args: Sequence[Value], born: int) -> No
     """Note the arguments that a call as a statement overwrites through a detached alias, such as ``v = x.detach()``.
 
     A call used as a statement may intend to change its argument, but not through such an alias, which it takes for a
-    copy.
+    copy. If it writes other values, it may be asked to put them there, and has no use for the alias afterwards.
     """
     for tensor in [found for arg in args for found in direct_tensors(m, arg)] if m.state[WRITES] else ():
         for event in since(m, tensor, born):
-            if event.change is not Change.OTHER and _is_by_alias(m, event, tensor, born):
+            own = event.change is not Change.OTHER or event in m.state[USED]
+            if own and _is_by_alias(m, event, tensor, args, born):
                 m.state.set(m.state[RETURNED], event, tensor)
 
 
-def _is_by_alias(m: Trace, event: Overwrite, tensor: Tensor, born: int) -> bool:
-    """Whether a call overwrote an argument by a variable for its ``detach()``, made in the call.
+def _is_by_alias(m: Trace, event: Overwrite, tensor: Tensor, args: Sequence[Value], born: int) -> bool:
+    """Whether a call overwrote an argument by a variable for its ``detach()``, or for an array over it, made in the call.
 
     Parameters are left out: they are updated like this on purpose.
     """
-    state, by, inner = m.cell(tensor), event.tensor, event.frames[-1]
-    named = bool(event.name) and m.see(inner.vars.get(event.name, NONE)) is by
-    apart = by.time > born and by.cell is not tensor.cell and by.view is tensor.view
+    state, by, inner = m.cell(tensor), unshaped(event.tensor), event.frames[-1]
+    named = bool(event.name) and array_backing(m.see(inner.vars.get(event.name, NONE))) is event.tensor
+    apart = by.time > born and by.cell is not tensor.cell and by.view is unshaped(tensor).view
+    if event.written.array:
+        apart = apart or all(not isinstance(each, Array) or each.tensor is not tensor for each in map(m.see, args))
     return named and apart and (state.node is not None or not state.grad)
 
 
