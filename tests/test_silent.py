@@ -93,7 +93,7 @@ def test_every_program_is_a_test() -> None:
 
 
 #: Programs with a finding that no form is known for: writes that a checkpoint repeats, containers of the caller,
-#: ``list(parameters())``, an array that is meant to be another.
+#: ``list(parameters())``, an array that is meant to be another; records that are handed back, shallow copies, integers.
 NO_FORM = {
     "fifth: expanded prior is shared",
     "first: list parameters delta",
@@ -108,6 +108,18 @@ NO_FORM = {
     "second: checkpointed counter",
     "sixth: average begins with a shallow copy of the first client",
     "third: checkpoint rng counter",
+    "seventh: batch prepared for the model",
+    "seventh: copy method of a dictionary of fields",
+    "seventh: history of a list of layers' states",
+    "seventh: list of boxes converted by a helper",
+    "seventh: list of hidden states copied shallowly",
+    "seventh: observation dictionary wrapped",
+    "seventh: particles advanced by a function that returns them",
+    "seventh: sample transformed under another name",
+    "sixth: copy into zeros like the labels",
+    "sixth: dataclass that is returned under another name",
+    "sixth: rescaled by another name",
+    "sixth: scores in a tensor of integers",
 }
 
 

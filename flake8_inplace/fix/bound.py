@@ -22,6 +22,7 @@ from .syntax import (
     is_library,
     is_method,
     is_path,
+    keyed,
     last_name,
     mentions,
     moved,
@@ -137,7 +138,7 @@ class Bound:
                     yield assign.value
             return
         scope = scope_around(self.module, reader)
-        if any(self._overwritten(use) for use in scope.uses(reader.value)):
+        if reader.value in keyed(self.module) or any(self._overwritten(use) for use in scope.uses(reader.value)):
             return
         yield from (v for _, v in scope.bindings(reader.value) if v is not None and self._is_alias(v))
         for use in scope.uses(reader.value):

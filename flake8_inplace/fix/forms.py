@@ -325,6 +325,8 @@ class Form:
         if not self.heard_by(root) or any(self.holds(root, kind) for kind in ("tuple", "list", "dict")):
             return False
         if isinstance(root, cst.Attribute):
+            if self.form in ("argument", "dataset"):
+                return False  # the object belongs to the caller, or the dataset, as well
             leaf = self.fact is not None and self.fact.leaf
             return is_path(root) and not leaf and not self.is_parameter(root.attr.value)
         if not isinstance(root, cst.Name):

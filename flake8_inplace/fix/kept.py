@@ -12,7 +12,7 @@ import libcst as cst
 
 from ..finding import Edit, Finding, Fix, Place
 from ..torchfacts import ops
-from .syntax import Module, is_method, is_path, last_name, stripped, walk
+from .syntax import Module, is_method, is_path, keyed, last_name, stripped, walk
 
 _TRIED = 12
 """How many places are copied at once, at most. Each of them may cost two analyses."""
@@ -56,7 +56,9 @@ def _choices(module: Module, finding: Finding) -> Iterator[Sequence[cst.BaseExpr
     read = {related.place.line for related in finding.related}
     names = {_word(node) for node in module.of(cst.Name) if module.start(node).line in read}
     written = {_word(node) for node in module.of(cst.Name) if module.start(node).line == finding.line}
+    tables = keyed(module)
     places = [node for node in _kept(module) if _is_alias(node) and not follows(module, node, finding)]
+    places = [node for node in places if not isinstance(node, cst.Subscript) or not tables & _targets(module, node)]
     yield [node for node in places if names & _targets(module, node)]
     yield [node for node in places if not written & _targets(module, node)]
 

@@ -212,7 +212,7 @@ def stripped(node: cst.BaseExpression) -> tuple[cst.BaseExpression, bool]:
 
 def root_of(node: cst.BaseExpression) -> cst.BaseExpression:
     """What a part or a view is a part of in the end: ``x`` of ``x[0].view(-1)``."""
-    return layers_of(node)[-1]
+    return next(reversed(layers_of(node)), node)
 
 
 def viewed_root(node: cst.BaseExpression) -> cst.BaseExpression:
@@ -255,6 +255,12 @@ def layers_of(node: cst.BaseExpression) -> list[cst.BaseExpression]:
 def is_key(node: cst.Subscript) -> bool:
     index = node.slice[0].slice
     return isinstance(index, cst.Index) and isinstance(index.value, cst.SimpleString)
+
+
+def keyed(module: Module) -> set[str]:
+    """The variables of a file that something is looked up in by a text: dictionaries, and no tensors."""
+    found = (node.value for node in module.of(cst.Subscript) if is_key(node))
+    return {value.value for value in found if isinstance(value, cst.Name)}
 
 
 def is_slot(node: cst.Subscript) -> bool:

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..heap.regions import is_base
+from ..heap.regions import is_base, unshaped
 from ..heap.state import Declared, latest
 from ..heap.values import NONE, Array, Const, Dict, List, Object, Slice, Source, Tensor, Unknown, Value
 from ..rule import Rule
 from ..trace import events
-from ..trace.log import ENTRIES, PLACES, RETURNED, WRITES, Change, Overwrite, direct_tensors, given_tensors, since
+from ..trace.log import (
+    ENTRIES,
+    PLACES,
+    RETURNED,
+    USED,
+    WRITES,
+    Change,
+    Overwrite,
+    array_backing,
+    direct_tensors,
+    given_tensors,
+    since,
+)
 from ..trace.trace import Trace
 from .intent import spelled_with
 
@@ -58,26 +70,29 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
         results += given_tensors(m, outcome, NONE, 1)
     if not results and not isinstance(outcome, (Object, Dict, List, Unknown, Array)):
         return
-    given = {tensor.storage: tensor for arg in args for tensor in given_tensors(m, arg, whole)}
+    every = [tensor for arg in args for tensor in given_tensors(m, arg, whole)]
+    given = {tensor.storage: tensor for tensor in every}
     returned = {tensor.storage.hidden or tensor.storage for tensor in results}
     direct = {tensor.storage for arg in args for tensor in direct_tensors(m, arg)}
     for storage, tensor in given.items():
         back, inner = (storage.hidden or storage) in returned, storage not in direct
-        _note_writes(m, tensor, args, born, back, inner)
+        alone = all(found is tensor for found in every if found.storage is storage)
+        _note_writes(m, tensor, _writes_since(m, tensor, born, alone), args, born, back, inner)
 
 
-def _note_writes(m: Trace, tensor: Tensor, args: Sequence[Value], born: int, back: bool, inner: bool) -> None:
+def _note_writes(
+    m: Trace, tensor: Tensor, writes: list[Overwrite], args: Sequence[Value], born: int, back: bool, inner: bool
+) -> None:
     """Note the writes of a call to one tensor that it was given.
 
     ``back``: the call returns the tensor. ``inner``: the tensor came inside a container or instance.
     """
-    writes = _writes_since(m, tensor, born)
     changes = {event.change for event in writes}
     converted = Change.CONVERTED in changes <= {Change.CONVERTED, Change.SHIFTED}
     for event in writes:
         if _is_packed(event):
             continue
-        if ((back or converted) and not event.filled) or _is_aside(m, event, tensor, born):
+        if ((back or converted) and not event.filled) or _is_aside(m, event, tensor, args, born):
             m.state.set(m.state[RETURNED], event, tensor)
         if inner and (back or is_in_copy(m, event, args)):
             m.state.set(m.state[RETURNED], (Change.OTHER, event), tensor)
@@ -85,19 +100,19 @@ def _note_writes(m: Trace, tensor: Tensor, args: Sequence[Value], born: int, bac
             m.state.set(m.state[RETURNED], (event.change, event), tensor)
 
 
-def _writes_since(m: Trace, tensor: Tensor, born: int) -> list[Overwrite]:
-    """Return the writes of a call to a tensor that it was given."""
+def _writes_since(m: Trace, tensor: Tensor, born: int, alone: bool) -> list[Overwrite]:
+    """Return the writes of a call to a tensor that it was given. ``alone``: it was given no other of that memory."""
     writes = since(m, tensor, born)
     if not is_base(tensor):
-        writes = [event for event in writes if event.tensor is tensor]
+        writes = [event for event in writes if event.tensor is tensor or (alone and _is_by_variable(m, event))]
     if tensor.origin is not Source.MAYBE_CAST:  # a cast of the function's own may have copied
         writes = [event for event in writes if event.tensor.origin is not Source.MAYBE_CAST]
     return writes
 
 
-def _is_aside(m: Trace, event: Overwrite, tensor: Tensor, born: int) -> bool:
+def _is_aside(m: Trace, event: Overwrite, tensor: Tensor, args: Sequence[Value], born: int) -> bool:
     """Return whether a write went through a detached alias or an array, in a form that may look like a new value."""
-    return (event.form == "augmented" or event.written.array) and _is_by_alias(m, event, tensor, born)
+    return (event.form == "augmented" or event.written.array) and _is_by_alias(m, event, tensor, args, born)
 
 
 def _note_handed_back(m: Trace, args: Sequence[Value], result: Value, born: int) -> None:
@@ -122,6 +137,12 @@ def judge_handed_back(m: Trace, value: Tensor, holder: Value, event: Overwrite) 
     newer, here = [name for name in names if name not in older], m.here()
     if newer and spelled_with(here, older) and not spelled_with(here, newer):
         m.refuse("argument", event.site, event.calls, guard=event.guard)
+
+
+def _is_by_variable(m: Trace, event: Overwrite) -> bool:
+    """Whether a write was through a variable: of what the function got of that memory, if it was one argument."""
+    by = event.frames[-1].vars.get(event.name, NONE)
+    return any(tensor.storage is event.tensor.storage for tensor in direct_tensors(m, by))
 
 
 def _is_packed(event: Overwrite) -> bool:
@@ -154,22 +175,26 @@ def _note_overwritten_by_alias(m: Trace, args: Sequence[Value], born: int) -> No
     """Note the arguments that a call as a statement overwrites through a detached alias, such as ``v = x.detach()``.
 
     A call used as a statement may intend to change its argument, but not through such an alias, which it takes for a
-    copy.
+    copy. If it writes other values, it may be asked to put them there, and has no use for the alias afterwards.
     """
     for tensor in [found for arg in args for found in direct_tensors(m, arg)] if m.state[WRITES] else ():
         for event in since(m, tensor, born):
-            if event.change is not Change.OTHER and _is_by_alias(m, event, tensor, born):
+            filled = event.written.array and event.form == "subscript" and event.change is not Change.CONVERTED
+            own = event.change is not Change.OTHER and not filled  # an array may be made to fill what it shows
+            if (own or event in m.state[USED]) and _is_by_alias(m, event, tensor, args, born):
                 m.state.set(m.state[RETURNED], event, tensor)
 
 
-def _is_by_alias(m: Trace, event: Overwrite, tensor: Tensor, born: int) -> bool:
-    """Whether a call overwrote an argument by a variable for its ``detach()``, made in the call.
+def _is_by_alias(m: Trace, event: Overwrite, tensor: Tensor, args: Sequence[Value], born: int) -> bool:
+    """Whether a call overwrote an argument by a name for its ``detach()``, or for an array over it, made in the call.
 
     Parameters are left out: they are updated like this on purpose.
     """
-    state, by, inner = m.cell(tensor), event.tensor, event.frames[-1]
-    named = bool(event.name) and m.see(inner.vars.get(event.name, NONE)) is by
-    apart = by.time > born and by.cell is not tensor.cell and by.view is tensor.view
+    state, by, inner = m.cell(tensor), unshaped(event.tensor), event.frames[-1]
+    named = bool(event.name) and array_backing(m.see(inner.vars.get(event.name, NONE))) is event.tensor
+    apart = by.time > born and by.cell is not tensor.cell and by.view is unshaped(tensor).view
+    if event.written.array:
+        apart = apart or all(not isinstance(each, Array) or each.tensor is not tensor for each in map(m.see, args))
     return named and apart and (state.node is not None or not state.grad)
 
 

@@ -37,7 +37,7 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
     taken = frame.bound(name) if name in frame.times else 0
     if not taken or frame.reads.get(name, 0) >= taken or frame is not m.stack.frames[-1]:
         return
-    if (frame.loops and frame.loops[-1].begun > taken) or name in frame.elements or writes_through(frame.line, name):
+    if (frame.loops and frame.loops[-1].began > taken) or name in frame.elements or writes_through(frame.line, name):
         return
     for guard, tensor in _tensors(m, value):
         for event in since(m, tensor, taken):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..heap.values import Choice, Ref
+from ..heap.values import Array, Choice, Ref, Value
 from ..program.scan import GRADIENTS
 from ..program.site import Site
 from ..trace.callables import Method, Namespace
@@ -73,6 +73,16 @@ def spelled_with(site: Site | None, names: Iterable[str]) -> bool:
     from ..program.wording import mentioned
 
     return site is not None and not frozenset(names).isdisjoint(mentioned(site.expression))
+
+
+def is_window(reader: Value, event: Overwrite, name: str, frame: Frame) -> bool:
+    """Return whether a loop that overwrites an array reads a tensor over it, or the other way round, bound before it.
+
+    Without a copy, such a tensor shows each iteration what the loop has written: that is what it was made for.
+    """
+    bound = frame.bound(name)
+    begun = any(bound < loop.began < event.time for loop in frame.loops)
+    return begun and isinstance(reader, Array) is not event.written.array
 
 
 def attribute_written(site: Site) -> str:

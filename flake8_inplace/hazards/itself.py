@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..heap.regions import same_tensor
+from ..heap.regions import same_tensor, unshaped
 from ..heap.values import NONE, UNCERTAIN, Grad, Object, Tensor, View
 from ..program.site import Site
 from ..program.units import Triggers
@@ -86,15 +86,8 @@ def _alike(one: Tensor, other: Tensor, made_here: Sequence[bool]) -> bool:
     """Whether two tensors surely have the same values. What may be a copy counts only if it was made here."""
     if any(each.origin in UNCERTAIN and not here for each, here in zip((one, other), made_here, strict=True)):
         return False
-    one, other = _unshaped(one), _unshaped(other)
+    one, other = unshaped(one), unshaped(other)
     return one is other or same_tensor(one, other) or (one.view is other.view is View.NONE and one.contiguous)
-
-
-def _unshaped(tensor: Tensor) -> Tensor:
-    """The tensor that a view takes every element of: ``x`` of ``x.view(-1)``."""
-    while tensor.region is not None and tensor.region.reshaped:
-        tensor = tensor.region.base
-    return tensor
 
 
 def _is_trained(m: Trace, tensor: Tensor) -> bool:

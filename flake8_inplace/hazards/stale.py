@@ -30,6 +30,7 @@ from ..trace.log import (
     ATTRIBUTE_WRITERS,
     RETURNED,
     STORED,
+    USED,
     WRITES,
     Change,
     Overwrite,
@@ -43,7 +44,7 @@ from ..trace.log import (
 from ..trace.reports import Need
 from ..trace.trace import Trace
 from .arguments import judge_handed_back
-from .intent import attribute_written, is_meant
+from .intent import attribute_written, is_meant, is_window
 from .overlap import untouched, written_region
 from .snapshots import UPDATES
 
@@ -82,7 +83,11 @@ def _read_name(
         if not compatible(event.guard, guard) or event.time < (bound := frame.held(name, guard | event.guard)):
             continue
         if frame is event.frames[-1]:
-            if _is_filled_through(reader, value, event) or (index and untouched(m, value, index, event)):
+            if event.written.array and isinstance(reader, Array):
+                m.state.set(m.state[USED], event, m.tick())
+            if _is_filled_through(reader, value, event) or is_window(reader, event, name, frame):
+                continue
+            if index and untouched(m, value, index, event):
                 continue
             wrote = whole(value, event) or (event.name != name and is_part(m, value, event, frame))
             wrote = wrote or (_is_of_part(value) and takes_what_was_written(m, value, event))
@@ -90,7 +95,7 @@ def _read_name(
             if event.name and (wrote or needs) and not is_meant(m, event, name, frame):
                 m.refuse("read", event.site, event.calls, guard=event.guard, needs=needs)
         elif frame in event.frames and m.stack.frames[-1] is frame:
-            if was_given(m, value, event):
+            if was_given(m, value, event) or (not index and _has_part(m, value, event)):
                 m.refuse("argument", event.site, event.calls, guard=event.guard, needs=_to_be_given(value, event))
             elif _is_detached(m, value, event, frame) or (
                 name in frame.times and _overlaps(value, event.tensor) and again(m, event, bound)
@@ -185,14 +190,22 @@ def read_part_of(m: Trace, value: Value, holder: Value | None) -> None:
         frame = m.stack.frames[-1]
         held = m.state[STORED].get((holder, value.storage), 0)
         made = holder.time if isinstance(holder, List) else 0
-        for event in since(m, value, max(frame.born, held, made)):
+        for event in since(m, value, max(held, made)):
             if holder is not None:
                 judge_handed_back(m, value, holder, event)
             converted = event.change is Change.CONVERTED and (was_given(m, value, event) or _has_part(m, value, event))
             meant = event.change is Change.MARKED and isinstance(holder, List)
             changed = value is m.state[RETURNED].get((event.change, event)) and not meant
-            if frame in event.frames[:-1] and (converted or changed) and not _is_newer(m, frame, holder, event):
+            here = frame in event.frames[:-1] and not _is_newer(m, frame, holder, event)
+            if ((converted or changed) and here) or (converted and _had(frame, holder, event)):
                 m.refuse("argument", event.site, event.calls, guard=event.guard)
+
+
+def _had(frame: Frame, holder: Value | None, event: Overwrite) -> bool:
+    """Whether a function got a record or dictionary as an argument that it overwrote a value of in an earlier call."""
+    earlier = [other for other in event.frames[:-1] if other.function is frame.function and other is not frame]
+    both = (frame, *earlier[-1:])
+    return bool(earlier) and all(holder in each.given and holder is not each.receiver for each in both)
 
 
 def _is_newer(m: Trace, frame: Frame, holder: Value | None, event: Overwrite) -> bool:
@@ -227,16 +240,21 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
         by_attribute = here and event.form == "augmented" and other not in ("", name)
         if (by_name or by_attribute) and whole(value, event):
             m.refuse("read", event.site, event.calls, guard=event.guard)
+        elif was_given(m, value, event) and m.stack.frames[-1] not in event.frames:
+            m.refuse("argument", event.site, event.calls, guard=event.guard)
     if time:
         m.state.set(m.state[STORED], (instance, name), 0)
 
 
 def _has_part(m: Trace, value: Tensor, event: Overwrite) -> bool:
-    """Return whether a function got a view of a tensor, and all later writes to its memory are in that call."""
+    """Return whether a function got a view of a tensor, and all later writes to its memory are in such calls.
+
+    ``x[i] = f(x[i])`` is meant to change ``x``.
+    """
     given = m.state[RETURNED].get(event)
     if given is None or value.view is not View.NONE or given.view is View.NONE or given.storage is not value.storage:
         return False
-    return all(later.frames[-1] is event.frames[-1] for later in since(m, value, event.time))
+    return all(m.state[RETURNED].get(later) is not None for later in since(m, value, event.time))
 
 
 def was_given(m: Trace, value: Tensor, event: Overwrite) -> bool:

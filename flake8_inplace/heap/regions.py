@@ -49,6 +49,13 @@ def whole_of(tensor: Tensor) -> Tensor:
     return tensor
 
 
+def unshaped(tensor: Tensor) -> Tensor:
+    """The tensor that a view takes every element of: ``x`` of ``x.view(-1)``."""
+    while tensor.region is not None and tensor.region.reshaped:
+        tensor = tensor.region.base
+    return tensor
+
+
 def takes_whole(tensor: Tensor) -> bool:
     """Whether no part of something is known to be all that a view takes: of ``x``, ``x[:]``, ``x.view(-1)``."""
     region = tensor.region

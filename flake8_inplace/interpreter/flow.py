@@ -159,7 +159,7 @@ def _finally(m: Trace, body: cst.BaseSuite, frame: Frame, returned: int) -> None
 def _try(m: Trace, node: cst.Try | cst.TryStar, frame: Frame) -> bool:
     """Run the body, then each handler from the join of the states at which the body may raise."""
     state, failed = m.state, Unknown(scalar=True)
-    this, returned = Loop(state.mark()), len(frame.exits)
+    this, returned = Loop(state.mark(), m.tick()), len(frame.exits)
     frame.tries.append(this)
     alive = suite(m, node.body, frame)
     frame.tries.pop()

@@ -144,7 +144,7 @@ def loop(
     it, and one that overwrites what was saved. They also follow one that takes a snapshot of a module.
     """
     state = m.state
-    this = Loop(state.mark(), m.clock)
+    this = Loop(state.mark(), m.tick())
     frame.loops.append(this)
     alive, grown = True, -ROUNDS
     for number, start in enumerate(rounds):

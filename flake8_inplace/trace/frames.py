@@ -57,10 +57,10 @@ class Frame:
 
 @dataclass(slots=True, eq=False)
 class Loop:
-    """The early exits of a loop body or a ``try``, and when a loop has begun."""
+    """The early exits of a loop body or a ``try``, and when it began."""
 
     mark: int
-    begun: int = 0
+    began: int
     breaks: list[Exit] = field(default_factory=list)
     continues: list[Exit] = field(default_factory=list)
 

@@ -103,6 +103,8 @@ ATTRIBUTE_WRITERS: Declared[tuple[Object, str], tuple[Frame, int] | None] = Decl
 """The frame that last bound an attribute, and when, by instance and name."""
 RETURNED: Declared[Overwrite | tuple[Change, Overwrite], Tensor | None] = Declared(same_or_none)
 """The arguments that a function overwrote, and that its caller may still read as if it had not: by the write."""
+USED: Declared[Overwrite, int] = Declared(latest)
+"""When the function that wrote to an array read it afterwards."""
 YIELDS: Declared[Value, tuple[Yielded, ...]] = Declared(in_order)
 """The values that a generator yielded, by the list of its values."""
 
