@@ -23,6 +23,7 @@ from ..trace import events, holdings
 from ..trace.frames import Frame
 from ..trace.log import (
     ENTRIES,
+    GRADIENTS,
     PLACES,
     RETURNED,
     STORED,
@@ -78,6 +79,7 @@ def on_append(m: Trace, container: List, value: Value) -> None:
                 for event in writes:
                     m.refuse("read", event.site, event.calls, guard=event.guard)
         _judge_snapshots(m, container, key, part)
+        _judge_gradients(m, container, key, part)
         on_store(m, container, part)
 
 
@@ -105,6 +107,17 @@ def _judge_snapshots(m: Trace, container: List, key: tuple[Hashable, ...], part:
             for change in [*changes, *since(m, Tensor(memory), before.time)]:
                 if change.site is not None and change.time < part.time:
                     m.refuse("read", change.site)
+
+
+def _judge_gradients(m: Trace, container: List, key: tuple[Hashable, ...], part: Value) -> None:
+    """Report ``history.append(w.grad)``, appended for the same ``w`` again, of a gradient overwritten in between."""
+    of = m.state[GRADIENTS].get(part) if isinstance(part, Tensor) and m.state[GRADIENTS] else None
+    for other in m.state.get(container).items if of is not None else ():
+        before = _entries(m, m.see(other)).get(key, NONE)
+        if isinstance(before, Tensor) and before is not part and m.state[GRADIENTS].get(before) is of:
+            for event in since(m, before, m.state[STORED].get((container, before.storage), m.clock)):
+                if whole(before, event):
+                    m.refuse("read", event.site, event.calls, guard=event.guard)
 
 
 def _entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[tuple[Hashable, ...], Value]:

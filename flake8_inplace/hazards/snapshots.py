@@ -57,6 +57,14 @@ DEVICES = frozenset({"cuda", "device", "to", "mps", "xpu", "map_location"})
 TRIGGERS = Triggers(names=frozenset({"load_state_dict"}))
 SNAPSHOTS: Declared[Tensor, Snapshot | None] = Declared(same_or_none)
 """The snapshots, by the tensors in the state dict: it may be copied, or its values put into another dictionary."""
+LOADED: Declared[Value, Snapshot | None] = Declared(same_or_none)
+"""When a module was last given a state that is not its own, and where."""
+SHARERS: Declared[Value, Value | None] = Declared(same_or_none)
+"""The optimizer that one shares its state with."""
+STEPPED: Declared[Value, bool | None] = Declared(same_or_none)
+"""The optimizers that have made a step."""
+STEPPED_ON: Declared[Value, Site | None] = Declared(same_or_none)
+"""Where a step of another optimizer overwrote the state that it shares with this one."""
 STALE_SNAPSHOTS: Declared[tuple[Frame | Object, str], Site | None] = Declared(same_or_none)
 """Variables and attributes that should be a snapshot of a module and are the module: the update since then."""
 
@@ -80,6 +88,7 @@ def updates_of(m: Trace, memory: Storage, time: int) -> list[Update]:
 @events.state_dict.listen
 def on_state_dict(m: Trace, module: Value, states: Sequence[Tensor], site: Site) -> None:
     """Note ``module.state_dict()``, which returns the parameters themselves, not copies."""
+    _judge_sharer(m, module)
     taken = Snapshot(module, site, m.tick())
     for tensor in states:
         m.state.set(m.state[SNAPSHOTS], tensor, taken)
@@ -160,6 +169,8 @@ def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
 @events.read_attribute.listen
 def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     """Judge the read of an attribute."""
+    if name == "state":
+        _judge_sharer(m, instance)
     if not m.unread:
         _judge_read(m, instance, name)
         _judge_choice(m, value)
@@ -173,18 +184,53 @@ def _judge_read(m: Trace, owner: Frame | Object, name: str) -> None:
 
 
 @events.load_state_dict.listen
-def on_load_state_dict(m: Trace, module: Value, states: Value, parameters: Sequence[Tensor]) -> None:
-    """Report ``module.load_state_dict(states)`` if the states alias the parameters: nothing is restored."""
+def on_load_state_dict(m: Trace, module: Value, states: Value, parameters: Sequence[Tensor], site: Site) -> None:
+    """Report ``module.load_state_dict(states)`` if the states alias the parameters: nothing is restored.
+
+    Neither does it give the module what another one had before that was given a state of its own.
+    """
     memory = {tensor.storage for tensor in parameters}
-    for tensor in holdings.held(m, states, set()):
-        taken = m.state[SNAPSHOTS].get(tensor)
-        stands_for_all = taken is not None and taken.module is module and tensor.storage not in memory
-        if taken is None or not (stands_for_all or tensor.storage in memory):
-            continue
-        every = updates(m) if stands_for_all else updates_of(m, tensor.storage, taken.time)
-        since_then = [update for update in every if update.time > taken.time]
-        written = [event.site for event in since(m, tensor, taken.time) if event.tensor is not tensor]
+    taken = {tensor: m.state[SNAPSHOTS].get(tensor) for tensor in holdings.held(m, states, set())}
+    known = [(tensor, snapshot) for tensor, snapshot in taken.items() if snapshot is not None]
+    own = [(tensor, each) for tensor, each in known if each.module is module or tensor.storage in memory]
+    for tensor, snapshot in own:
+        stands_for_all = tensor.storage not in memory
+        every = updates(m) if stands_for_all else updates_of(m, tensor.storage, snapshot.time)
+        since_then = [update for update in every if update.time > snapshot.time]
+        written = [event.site for event in since(m, tensor, snapshot.time) if event.tensor is not tensor]
         if since_then or written:
-            known = [update.site for update in since_then if update.site is not None][:1]
-            m.refuse("snapshot", (known or written or [taken.site])[0])
+            sites = [update.site for update in since_then if update.site is not None][:1]
+            m.refuse("snapshot", (sites or written or [snapshot.site])[0])
             return
+    for _, snapshot in known:
+        before = m.state[LOADED].get(snapshot.module)
+        if before is not None and before.time > snapshot.time and snapshot.module is not module:
+            m.refuse("snapshot", before.site)
+            return
+    for _, snapshot in known:
+        if snapshot.module in m.state[STEPPED] and snapshot.module is not module:
+            m.state.set(m.state[SHARERS], module, snapshot.module)
+            m.state.set(m.state[SHARERS], snapshot.module, module)
+    if not own and (parameters or not isinstance(module, Object)):  # what an optimizer had is not overwritten
+        m.state.set(m.state[LOADED], module, Snapshot(module, site, m.tick()))
+
+
+@events.step.listen
+def on_step(m: Trace, optimizer: Object, site: Site) -> None:
+    """Note the step of an optimizer: an optimizer that shares its state sees that.
+
+    Loading a state makes no copy of the averages that another optimizer keeps of its gradients. Before its first step
+    it keeps none.
+    """
+    _judge_sharer(m, optimizer)
+    m.state.set(m.state[STEPPED], optimizer, True)
+    sharer = m.state[SHARERS].get(optimizer)
+    if sharer is not None:
+        m.state.set(m.state[STEPPED_ON], sharer, site)
+
+
+def _judge_sharer(m: Trace, optimizer: Value) -> None:
+    """Report the step of another optimizer that overwrote the state of this one, which goes on with it."""
+    site = m.state[STEPPED_ON].get(optimizer) if m.state[STEPPED_ON] else None
+    if site is not None:
+        m.refuse("snapshot", site)

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from ..heap.state import Declared, latest
 from ..heap.values import NONE, Cell, Tensor, Value
 from ..program.site import Site
-from ..trace import events
+from ..trace import events, holdings
+from ..trace.log import GRADIENTS
 from ..trace.trace import Trace
+from .registry import Call, model
 
 READ: Declared[Cell, int] = Declared(latest)
 """When the program last read the gradient of a tensor, by its cell. One that nobody read needs no record."""
@@ -18,7 +20,10 @@ _SLOT = "gradient"
 def gradient(m: Trace, tensor: Tensor) -> Value:
     """Return ``tensor.grad``."""
     m.state.set(m.state[READ], tensor.cell, m.tick())
-    return _current(m, tensor.cell)
+    found = _current(m, tensor.cell)
+    if isinstance(found, Tensor):
+        m.state.set(m.state[GRADIENTS], found, tensor.cell)
+    return found
 
 
 def _current(m: Trace, cell: Cell) -> Value:
@@ -43,10 +48,26 @@ def forget(m: Trace, cells: Iterable[Cell]) -> None:
 
 def zero(m: Trace, cells: Iterable[Cell], site: Site) -> None:
     """``zero_grad(set_to_none=False)``: who has read a gradient sees zeros."""
+    _overwrite(m, cells, "zero_", site)
+
+
+def _overwrite(m: Trace, cells: Iterable[Cell], op: str, site: Site) -> None:
     for cell in list(cells):
         if cell in m.state[READ] and isinstance(found := _current(m, cell), Tensor):
             events.write(m, found.storage, "op_", site)
-            events.accumulate(m, found, "zero_", site)
+            events.accumulate(m, found, op, site)
+
+
+def unscale(m: Trace, parameters: Value, site: Site) -> None:
+    """Multiply the gradients of these parameters by a number."""
+    _overwrite(m, [tensor.cell for tensor in holdings.held(m, parameters, set())], "mul_", site)
+
+
+@model(*(f"torch.nn.utils.{place}clip_grad_{by}_" for place in ("", "clip_grad.") for by in ("norm", "value")))
+@model("torch.nn.utils.clip_grads_with_norm_", "torch.nn.utils.clip_grad.clip_grads_with_norm_")
+def _clip(call: Call) -> None:
+    if call.args:
+        unscale(call.m, call.args[0], call.site)
 
 
 def accumulate(m: Trace, site: Site) -> None:

@@ -167,7 +167,7 @@ def states_of(m: Trace, module: Value, named: list[tuple[str, Tensor]], site: Si
 @method(MODULE, "load_state_dict")
 def _load_state_dict(call: Call, instance: Object) -> Value:
     m = call.m
-    events.load_state_dict(m, instance, call.argument(0), holdings.parameters(m, instance))
+    events.load_state_dict(m, instance, call.argument(0), holdings.parameters(m, instance), call.site)
     loaded = [tensor.storage for tensor in holdings.held(m, instance, set()) if m.cell(tensor).leaf]
     events.update(m, call.site, frozenset(loaded))
     for storage in loaded:

@@ -82,7 +82,7 @@ def _state_dict(call: Call, instance: Object) -> Value | None:
 def _load_state_dict(call: Call, instance: Object) -> Value | None:
     if not lineage.optimizes(instance.cls):
         return None
-    events.load_state_dict(call.m, instance, call.argument(0), ())
+    events.load_state_dict(call.m, instance, call.argument(0), (), call.site)
     return NONE
 
 
@@ -114,6 +114,7 @@ def _optimizer_step(m: Trace, optimizer: Object, args: list[Value], site: Site) 
         return
     stepping = m.state.modes.get("backward", False)  # without gradients a step leaves every parameter alone
     if stepping and "params" in contents:
+        events.step(m, optimizer, site)
         form = "fused" if constant(contents.get("fused", NONE)) is True else "step"
         stepped = holdings.parameters(m, contents["params"])
         events.update(m, site, frozenset(tensor.storage for tensor in stepped))
@@ -136,6 +137,12 @@ def _update(m: Trace, tensor: Tensor, form: str, site: Site) -> None:
 @model("torch.cpu.amp.grad_scaler.GradScaler", "torch.cuda.amp.GradScaler", "torch.cuda.amp.grad_scaler.GradScaler")
 def _grad_scaler(call: Call) -> Value:
     return Object(SCALER)
+
+
+@method(GRAD_SCALER, "unscale_")
+def _unscale(call: Call, instance: Object) -> None:
+    if isinstance(unscaled := call.seen(0), Object):
+        gradients.unscale(call.m, call.m.state.get(unscaled).items.get("params", NONE), call.site)
 
 
 @method(GRAD_SCALER, "scale")

@@ -56,7 +56,7 @@ def unknown_method(call: Call, receiver: Unknown) -> Value:
         return Dict({"*": stands_for_all}, open=True)
     if name == "load_state_dict":
         if receiver in m.state[MODULES]:
-            events.load_state_dict(m, receiver, call.argument(0), holdings.parameters(m, receiver))
+            events.load_state_dict(m, receiver, call.argument(0), holdings.parameters(m, receiver), call.site)
         events.update(m, call.site, frozenset())
         return Unknown(scalar=True)
     if name == "zero_grad":

@@ -129,8 +129,10 @@ collect: Event[[Value, Sequence[Value]]] = Event()
 """All values of a generator are collected before the first one is used: what was iterated over, the values."""
 state_dict: Event[[Value, Sequence[Tensor], Site]] = Event()
 """``module.state_dict()``, of a module or an optimizer: module, the tensors in the result."""
-load_state_dict: Event[[Value, Value, Sequence[Tensor]]] = Event()
-"""``module.load_state_dict(states)``: module, states, the parameters of the module."""
+load_state_dict: Event[[Value, Value, Sequence[Tensor], Site]] = Event()
+"""``module.load_state_dict(states)``, of a module or an optimizer: it, states, the parameters of a module, place."""
+step: Event[[Object, Site]] = Event()
+"""An optimizer of PyTorch is about to step: optimizer, place."""
 checkpoint: Event[[Sequence[Tensor], int]] = Event()
 """A checkpointed function runs again in backward: the buffers and inputs that it sees then, when it was called."""
 dataset: Event[[Function, Value, Site]] = Event()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..heap.autograd import compatible
 from ..heap.regions import origins, same_tensor, share, takes_whole
 from ..heap.state import Declared, in_order, latest, same_or_none
-from ..heap.values import UNCERTAIN, Array, Choice, Dict, Guard, List, Object, Storage, Tensor, Tuple, Value, View
+from ..heap.values import UNCERTAIN, Array, Cell, Choice, Dict, Guard, List, Object, Storage, Tensor, Tuple, Value, View
 from ..program.sealed import sealed
 from ..program.site import Site
 from .frames import Frame
@@ -105,6 +105,8 @@ RETURNED: Declared[Overwrite | tuple[Change, Overwrite], Tensor | None] = Declar
 """The arguments that a function overwrote, and that its caller may still read as if it had not: by the write."""
 USED: Declared[Overwrite, int] = Declared(latest)
 """When the function that wrote to an array read it afterwards."""
+GRADIENTS: Declared[Tensor, Cell | None] = Declared(same_or_none)
+"""Whose gradient a tensor is, by what ``x.grad`` returned: the cell of ``x``."""
 YIELDS: Declared[Value, tuple[Yielded, ...]] = Declared(in_order)
 """The values that a generator yielded, by the list of its values."""
 
