@@ -234,6 +234,12 @@ LAWS = {
     "STALE_SNAPSHOTS": Law(agreed),
     "COPIED": Law(times),
     "HANDED_BACK": Law(times),
+    "USED": Law(times),
+    "GRADIENTS": Law(agreed),
+    "LOADED": Law(agreed),
+    "STEPPED": Law(agreed),
+    "STEPPED_ON": Law(agreed),
+    "SHARERS": Law(st.frozensets(st.sampled_from(EVENTS))),
 }
 each_table = pytest.mark.parametrize("name", LAWS)
 

@@ -322,7 +322,9 @@ class Form:
 
     def can_rebind(self, root: cst.BaseExpression, statement: cst.CSTNode) -> bool:
         """Whether binding the name to a new tensor does for the rest of the program what the write did."""
-        if not self.heard_by(root) or any(self.holds(root, kind) for kind in ("tuple", "list", "dict")):
+        if not self.heard_by(root) or any(
+            self.holds(root, kind) for kind in ("tuple", "list", "dict", "object")
+        ):
             return False
         if isinstance(root, cst.Attribute):
             if self.form in ("argument", "dataset"):

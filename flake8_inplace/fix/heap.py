@@ -25,7 +25,14 @@ ELSEWHERE = ""
 
 LEAF = "leaf"
 """What a variable is that holds a leaf which requires grad: under its name people ask for the gradient."""
-_KINDS: dict[type, str] = {Tensor: "tensor", Array: "array", Tuple: "tuple", List: "list", Dict: "dict"}
+_KINDS: dict[type, str] = {
+    Tensor: "tensor",
+    Array: "array",
+    Tuple: "tuple",
+    List: "list",
+    Dict: "dict",
+    Object: "object",
+}
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..heap.state import Declared, in_order, same_or_none
+from ..heap.state import Declared, in_order, same_or_none, union
 from ..heap.values import UNCERTAIN, Choice, Grad, Object, Source, Storage, Tensor, Value
 from ..program.sealed import sealed
 from ..program.site import Site
@@ -59,8 +59,8 @@ SNAPSHOTS: Declared[Tensor, Snapshot | None] = Declared(same_or_none)
 """The snapshots, by the tensors in the state dict: it may be copied, or its values put into another dictionary."""
 LOADED: Declared[Value, Snapshot | None] = Declared(same_or_none)
 """When a module was last given a state that is not its own, and where."""
-SHARERS: Declared[Value, Value | None] = Declared(same_or_none)
-"""The optimizer that one shares its state with."""
+SHARERS: Declared[Value, frozenset[Value]] = Declared(union)
+"""The optimizers that one shares its state with."""
 STEPPED: Declared[Value, bool | None] = Declared(same_or_none)
 """The optimizers that have made a step."""
 STEPPED_ON: Declared[Value, Site | None] = Declared(same_or_none)
@@ -209,8 +209,8 @@ def on_load_state_dict(m: Trace, module: Value, states: Value, parameters: Seque
             return
     for _, snapshot in known:
         if snapshot.module in m.state[STEPPED] and snapshot.module is not module:
-            m.state.set(m.state[SHARERS], module, snapshot.module)
-            m.state.set(m.state[SHARERS], snapshot.module, module)
+            for one, other in ((module, snapshot.module), (snapshot.module, module)):
+                m.state.set(m.state[SHARERS], one, m.state[SHARERS].get(one, frozenset()) | {other})
     if not own and (parameters or not isinstance(module, Object)):  # what an optimizer had is not overwritten
         m.state.set(m.state[LOADED], module, Snapshot(module, site, m.tick()))
 
@@ -224,8 +224,7 @@ def on_step(m: Trace, optimizer: Object, site: Site) -> None:
     """
     _judge_sharer(m, optimizer)
     m.state.set(m.state[STEPPED], optimizer, True)
-    sharer = m.state[SHARERS].get(optimizer)
-    if sharer is not None:
+    for sharer in m.state[SHARERS].get(optimizer, frozenset()):
         m.state.set(m.state[STEPPED_ON], sharer, site)
 
 
