@@ -245,11 +245,17 @@ def layers_of(node: cst.BaseExpression) -> list[cst.BaseExpression]:
                 return found  # of a dictionary, which is no tensor
             node = node.value
         elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and is_method(node):
+            if node.func.attr.value in _OF_MODULES:
+                return found
             node = node.func.value
         elif isinstance(node, cst.Attribute) and node.attr.value in _VIEW_ATTRIBUTES:
             node = node.value
         else:
             return [*found, node]
+
+
+_OF_MODULES = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "modules", "state_dict"})
+"""Methods of modules: what they return is part of a module, which is no tensor."""
 
 
 def is_key(node: cst.Subscript) -> bool:
