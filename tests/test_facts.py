@@ -22,7 +22,15 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 import facts_oracle as oracle  # noqa: E402
 
-from flake8_inplace.torchfacts import execution, handwritten, kinds, layer_recipes, layers, recipes, schemas  # noqa: E402
+from flake8_inplace.torchfacts import (  # noqa: E402
+    execution,
+    handwritten,
+    kinds,
+    layer_recipes,
+    layers,
+    recipes,
+    schemas,
+)
 
 PINNED = torch.__version__.partition("+")[0] == ops.torch_version()
 on_the_pinned_torch = pytest.mark.skipif(not PINNED, reason=f"the table is that of torch {ops.torch_version()}")
