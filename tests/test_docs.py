@@ -246,7 +246,7 @@ def table_of_rules() -> str:
 
 
 INDEX = ROOT / "docs" / "rules.md"
-TABLES = re.compile(r"^### (TIP\d).*\n\n((?:\|.*\n)+)", re.MULTILINE)
+TABLES = re.compile(r"^## (TIP\d).*\n\n((?:\|.*\n)+)", re.MULTILINE)
 
 
 def test_index_of_rules() -> None:
@@ -269,7 +269,7 @@ def index_of(family: str) -> str:
 
 
 def reported(code: str) -> str:
-    bad = conformance.read_page(page(code)).bad
+    bad = pages.read_page(page(code)).bad
     [found] = analyze(bad, extra=family(code)).findings
     return bad.split("\n")[found.line - 1].strip()
 
