@@ -470,6 +470,7 @@ REASONS: dict[str, list[str]] = {
     "whether a write fills a part of an argument is read off its spelling": [],
     "names that a caller bound before the call are not compared in the function that it calls": [
         "split: flow/generators: Collected before anybody reads",
+        "split: programs/refusals: views: made in inference mode, base written after",
         "split: flow/generators: The body of a loop runs where the generator yields",
         "split: flow/stale: What a function converts may be an entry of a dictionary",
         "split: flow/stale: What a function was handed is not memory of its own",

@@ -64,7 +64,7 @@ def unscale(m: Trace, parameters: Value, site: Site) -> None:
 
 
 @model(*(f"torch.nn.utils.{place}clip_grad_{by}_" for place in ("", "clip_grad.") for by in ("norm", "value")))
-@model("torch.nn.utils.clip_grads_with_norm_", "torch.nn.utils.clip_grad.clip_grads_with_norm_")
+@model("torch.nn.utils.clip_grads_with_norm_")
 def _clip(call: Call) -> None:
     if call.args:
         unscale(call.m, call.args[0], call.site)
