@@ -33,7 +33,7 @@ class Piece:
     line: int
     end: int
     binds: frozenset[str] = frozenset()
-    mentions: frozenset[str] = frozenset()
+    _mentions: frozenset[str] | None = frozenset()  # None: not counted yet
     definition: bool = True
     passes: frozenset[str] | None = None
     decorators: frozenset[str] = frozenset()
@@ -45,6 +45,15 @@ class Piece:
     path: str = ""  # of the file; empty if it is not known
     _tree: Tree | None = None
     _block: libcst.IndentedBlock | None = None
+
+    @property
+    def mentions(self) -> frozenset[str]:
+        """All names in it."""
+        if self._mentions is None:
+            names = (inner for part in self.body or () for inner in ast.walk(part))
+            found = (each.id if isinstance(each, ast.Name) else each.attr for each in names if isinstance(each, _NAMES))
+            self._mentions = frozenset(found)
+        return self._mentions
 
     @property
     def known(self) -> bool:
@@ -138,10 +147,8 @@ def _functions(statement: ast.stmt) -> Iterator[Definition]:
 
 
 def _body(node: Definition, around: Piece) -> Piece:
-    names = (inner for part in node.body for inner in ast.walk(part))
-    mentions = {each.id if isinstance(each, ast.Name) else each.attr for each in names if isinstance(each, _NAMES)}
     line, end = node.body[0].lineno, node.end_lineno or node.lineno
-    return Piece(node.body, around.lines, line, end, mentions=frozenset(mentions), path=around.path)
+    return Piece(node.body, around.lines, line, end, _mentions=None, path=around.path)
 
 
 @dataclass(slots=True)

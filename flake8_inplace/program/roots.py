@@ -85,6 +85,7 @@ class Roots:
         self._resolved: dict[tuple[str, str], Module | External | Unknown] = {}
         self._found: dict[Sequence[object], Module | None] = {}
         self._scripts: dict[str, bool] = {}
+        self._tops: dict[str, str] = {}
 
     def refresh(self) -> None:
         """Forget all answers: files came or went."""
@@ -93,6 +94,7 @@ class Roots:
         self._resolved.clear()
         self._found.clear()
         self._scripts.clear()
+        self._tops.clear()
 
     def absolute(self, file: str) -> str:
         """The absolute path of a file, which need not exist. Symlinks stay as they are."""
@@ -126,10 +128,15 @@ class Roots:
         It is the marked one, or the one that flake8 runs in, or that above the topmost package; of an installed
         package, its own.
         """
-        site, package = _installed(self.absolute(file))
+        if file not in self._tops:
+            self._tops[file] = self._find_top(self.absolute(file))
+        return self._tops[file]
+
+    def _find_top(self, file: str) -> str:
+        site, package = _installed(file)
         if site:
             return os.path.join(site, package)
-        folder = os.path.dirname(self.absolute(file))
+        folder = os.path.dirname(file)
         above = self._project(folder)
         if above:
             return above[-1]

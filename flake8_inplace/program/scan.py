@@ -271,7 +271,7 @@ def _functions(statement: ast.stmt, part: Unit | Group) -> Iterator[tuple[Defini
 
 def _body(node: Definition, unit: Unit, lines: list[str], path: str) -> Piece:
     end = node.end_lineno or node.lineno
-    piece = Piece(node.body, lines, node.body[0].lineno, end, mentions=unit.mentions | unit.own, path=path)
+    piece = Piece(node.body, lines, node.body[0].lineno, end, _mentions=unit.mentions | unit.own, path=path)
     piece.worth, piece.borrowed = unit.worth, unit.borrowed
     return piece
 
