@@ -429,6 +429,18 @@ COPIED = {
     ),
     "a method's tensor": (BUMP + "h = w + 1\ny = h.pow(3)\ng(h)\nreturn h, y", "h.pow", "h.clone().pow", False),
     "an argument": (BUMP + "h = w + 1\ny = torch.pow(h, 3)\ng(h)\nreturn h, y", "(h, 3)", "(h.clone(), 3)", False),
+    "one tensor twice": (
+        BUMP + "h = w + 1\ny = torch.atan2(h, h)\ng(h)\nreturn h, y",
+        "(h, h)",
+        "(h.clone(), h.clone())",
+        False,
+    ),
+    "what a layer keeps": (
+        BUMP + "layer = torch.nn.ReLU6()\nh = w * 1\ny = layer(h)\ng(h)\nreturn h, y",
+        "layer(h)",
+        "layer(h.clone())",
+        False,
+    ),
     "a power": (BUMP + "h = 2**w\ng(h)\nreturn h", "2**w", "(2**w).clone()", False),
     "two operations": (
         BUMP + "h = w + 1\ny = h.square()\nt = torch.sin(h)\ng(h)\nreturn h, y, t",
@@ -448,7 +460,8 @@ COPIED = {
 NOT_COPIED = {
     "written by a later operand": "h = w + 1\nfor _ in range(2):\n    y = h * h.mul_(2)\nreturn h, y",
     "written by a function": BUMP + "h = w + 1\nfor _ in range(2):\n    y = h * g(h)\nreturn h, y",
-    "one tensor twice": BUMP + "h = w + 1\ny = torch.atan2(h, h)\ng(h)\nreturn h, y",
+    "query and key of an attention": BUMP
+    + "h = w.view(1, 1, 3) + 1\ny = torch.nn.functional.scaled_dot_product_attention(h, h, h)\ng(h)\nreturn h, y",
     "a tuple": "t = torch.max(w * 1, 0)\nt[1].add_(0)\nreturn t[0], t[1]",
     "what is its argument": BUMP + "h = w + 1\ny = h.relu_()\ng(y)\nreturn h, y",
 }

@@ -113,10 +113,13 @@ class Repair:
             yield from carried(self._module, finding, partial(self._holds, finding))
             return
         usual = Form(self._module, finding, self._facts)
+        copies = Copies(self._module, finding, self._after, self._facts.layers)
+        if form in RAISING and usual.unseen():
+            yield from copies.fixes(safe=False)
         yield from usual.fixes()
         yield from iteration(usual)
         if form in RAISING:
-            yield from Copies(self._module, finding, self._after).fixes(safe=usual.alone())
+            yield from copies.fixes(safe=usual.alone())
         bound = Bound(self._module, finding, self._after)
         if form == "base":
             yield from bound.remade()

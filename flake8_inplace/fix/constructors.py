@@ -8,10 +8,9 @@ import libcst as cst
 
 from ..finding import Edit, Finding, Fix
 from ..rules import RULES
-from ..torchfacts import modules
 from .heap import Facts
 from .statements import without
-from .syntax import Module, keyword, last_name
+from .syntax import Module, inplace_flag, last_name
 
 _TRIED = 8
 """How many constructors are changed, one after the other, for a module that overwrites."""
@@ -23,7 +22,7 @@ def constructors(module: Module, finding: Finding, facts: Facts) -> Iterator[Fix
     Not where a call is made for what it does to its input, or where the input is read afterwards: with what was written
     into it, as far as anybody can see.
     """
-    calls = [fact for fact in facts.values() if fact.form == "inplace"]
+    calls = [fact for fact in facts.writes.values() if fact.form == "inplace"]
     heard = any(fact.ways for fact in calls) and not RULES[finding.code].silent
     if heard or any(fact.discarded or fact.cuts for fact in calls):
         return
@@ -38,15 +37,8 @@ def constructors(module: Module, finding: Finding, facts: Facts) -> Iterator[Fix
 
 def _without_flag(module: Module, call: cst.Call) -> Edit | None:
     """A constructor without its flag: ``nn.ReLU(inplace=True)``, ``nn.ReLU(True)``, ``nn.ELU(inplace=FAST)``."""
-    name = last_name(call.func)
-    flag = keyword(call, "inplace")
-    if flag is not None:
-        return without(module, call, flag) if name[:1].isupper() and module.code(flag.value) != "False" else None
-    fact = modules.lookup(f"torch.nn.{name}") if name[:1].isupper() else None
-    if fact is None or "inplace" not in fact.init or any(argument.star for argument in call.args):
+    flag = inplace_flag(call) if last_name(call.func)[:1].isupper() else None
+    if flag is None or module.code(flag.value) == "False":
         return None
-    at = fact.init.index("inplace")
-    given = [argument for argument in call.args if argument.keyword is None]
-    if len(given) <= at or module.code(given[at].value) == "False":
-        return None
-    return without(module, call, given[at]) if at == len(call.args) - 1 else module.replaced(given[at].value, "False")
+    last = flag.keyword is not None or flag is call.args[-1]
+    return without(module, call, flag) if last else module.replaced(flag.value, "False")

@@ -7,7 +7,7 @@ it is safe, and needs no proof of types, as ``h = h + x`` does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import libcst as cst
 
@@ -25,19 +25,29 @@ RAISING = ("op_", "inplace", "augmented", "subscript", "renorm", "callee")
 
 
 class Copies:
-    """One finding, and the operations that keep the tensor."""
+    """One finding, and the operations that keep the tensor. ``layers``: whether the module called makes a new one."""
 
     def __init__(
-        self, module: Module, finding: Finding, after: Callable[[Sequence[Edit]], Sequence[Finding] | None]
+        self,
+        module: Module,
+        finding: Finding,
+        after: Callable[[Sequence[Edit]], Sequence[Finding] | None],
+        layers: Mapping[Place, bool],
     ) -> None:
         self.module = module
         self.finding = finding
         self.after = after
+        self.layers = layers
         nodes: list[cst.BinaryOperation | cst.Call] = [*module.of(cst.BinaryOperation), *module.of(cst.Call)]
         self.operations = {module.start(_name_of(node)): node for node in nodes if self._computes(node)}
 
     def _computes(self, node: cst.BinaryOperation | cst.Call) -> bool:
+        if isinstance(node, cst.Call) and self._is_layer(node):
+            return self.layers[self.module.start(_name_of(node))]
         return self.module.fresh(node) and not (isinstance(node, cst.Call) and overwrites(node))
+
+    def _is_layer(self, call: cst.Call) -> bool:
+        return self.module.start(_name_of(call)) in self.layers
 
     def fixes(self, safe: bool) -> Iterator[Fix]:
         saved, edits, lines = self.finding.saved_at, list[Edit](), list[str]()
@@ -85,8 +95,10 @@ class Copies:
         yield [node]
         parts = self._operands(node)
         again = len({self.module.code(part) for part in parts}) < len(parts)
-        if isinstance(node, cst.Call) and (again or any(argument.star for argument in node.args)):
-            return  # an attention, for one, computes in another way where query and key are one tensor
+        if isinstance(node, cst.Call) and any(argument.star for argument in node.args):
+            return
+        if again and isinstance(node, cst.Call) and (self._is_layer(node) or "attention" in last_name(node.func)):
+            return  # an attention computes in another way where query and key are one tensor
         # A copy is made when the operand is evaluated: no later operand may write to it.
         early = next((at for at, part in reversed(list(enumerate(parts))) if not self._only_reads(part)), 0)
         yield from ([part] for part in parts[early:])
@@ -98,7 +110,8 @@ class Copies:
         if isinstance(node, cst.BinaryOperation):
             return [node.left, node.right]
         receiver = [node.func.value] if isinstance(node.func, cst.Attribute) and is_method(node) else []
-        return [*receiver, *(argument.value for argument in node.args)]
+        given = [argument.value for argument in node.args]
+        return [*receiver, *(value for value in given if not isinstance(value, (cst.BaseString, cst.BaseNumber)))]
 
     def _only_reads(self, part: cst.BaseExpression) -> bool:
         return all(self._reads(node) for node in walk(part) if isinstance(node, (cst.Call, cst.NamedExpr, cst.Await)))
@@ -106,7 +119,7 @@ class Copies:
     def _reads(self, node: cst.CSTNode) -> bool:
         if not isinstance(node, cst.Call) or overwrites(node):
             return False
-        return self.module.fresh(node) or (is_method(node) and last_name(node.func) in ops.tensor_only_methods())
+        return self._computes(node) or (is_method(node) and last_name(node.func) in ops.tensor_only_methods())
 
     def _appended(self, node: cst.BaseExpression, suffix: str) -> list[Edit]:
         start, end = self.module.start(node), self.module.end(node)

@@ -58,7 +58,7 @@ class Form:
         self.module = module
         self.finding = finding
         self.facts = facts
-        self.fact = facts.get(finding.place)
+        self.fact = facts.writes.get(finding.place)
         self.form = RULES[finding.code].kind
 
     def fixes(self) -> Iterator[Fix]:
@@ -86,19 +86,27 @@ class Form:
 
     def alone(self) -> bool:
         """Whether nobody else holds what is written: then it does not matter who was meant to see the write."""
-        module, place = self.module, self.finding.place
-        nodes = [node for node in module.of(cst.AugAssign) if module.start(node.operator) == place]
-        written: list[tuple[cst.CSTNode, cst.BaseExpression | None]] = [(node, node.target) for node in nodes]
-        written += [(node, node) for node in module.of(cst.Subscript) if module.start(node.lbracket) == place]
-        for call in module.of(cst.Call):
-            name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
-            if module.start(name) == place:
-                written.append((call, overwritten(call)))
+        written = list(self.written())
         for node, target in written:
             statement = node if isinstance(node, cst.AugAssign) else statement_around(self.module, node)
             if statement is None or target is None or not self.private(viewed_root(target), statement):
                 return False
         return bool(written)
+
+    def unseen(self) -> bool:
+        """Whether the write goes past autograd, by ``detach()`` or ``.data``: no gradient sees it."""
+        return any(target is not None and detours(target) for _, target in self.written())
+
+    def written(self) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression | None]]:
+        """The nodes that write at the place of the finding, each with what it writes to."""
+        module, place = self.module, self.finding.place
+        nodes = [node for node in module.of(cst.AugAssign) if module.start(node.operator) == place]
+        yield from ((node, node.target) for node in nodes)
+        yield from ((node, node) for node in module.of(cst.Subscript) if module.start(node.lbracket) == place)
+        for call in module.of(cst.Call):
+            name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+            if module.start(name) == place:
+                yield call, overwritten(call)
 
     def heard(self) -> bool:
         """Whether nobody who called for the write reads the tensor by another way."""
@@ -322,9 +330,7 @@ class Form:
 
     def can_rebind(self, root: cst.BaseExpression, statement: cst.CSTNode) -> bool:
         """Whether binding the name to a new tensor does for the rest of the program what the write did."""
-        if not self.heard_by(root) or any(
-            self.holds(root, kind) for kind in ("tuple", "list", "dict", "object")
-        ):
+        if not self.heard_by(root) or any(self.holds(root, kind) for kind in ("tuple", "list", "dict", "object")):
             return False
         if isinstance(root, cst.Attribute):
             if self.form in ("argument", "dataset"):
@@ -359,6 +365,9 @@ class Form:
             return False
         if RULES[self.finding.code].silent or self.form in ("dirty", "saved"):
             return True  # that others see the write is what is wrong
+        scope = scope_around(self.module, root)
+        if any(scope.read_after(name, root) for name in fact.tuples):
+            return False
         way = "[]" if isinstance(root, cst.Subscript) else last_name(root)
         return fact.ways <= {f".{way}" if isinstance(root, cst.Attribute) else way}
 

@@ -6,19 +6,40 @@ what was written, and would not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from ..finding import Place
 from ..heap.regions import Relation, relation
-from ..heap.values import Array, Choice, Dict, Grad, List, Object, Tensor, Tuple, Value, View
+from ..heap.values import (
+    ALWAYS,
+    ITEMS,
+    NONE,
+    Array,
+    Choice,
+    Const,
+    Dict,
+    Grad,
+    Guard,
+    List,
+    Object,
+    Ref,
+    Storage,
+    Tensor,
+    Tuple,
+    Value,
+    View,
+)
+from ..models import iteration, lineage
 from ..program.site import Site
 from ..trace import events
-from ..trace.frames import Frame
+from ..trace.frames import Frame, Function
+from ..trace.holdings import tensors_in
 from ..trace.log import STORED, WRITES, Overwrite, Written
 from ..trace.trace import Trace
+from .syntax import is_fresh_layer
 
 ELSEWHERE = ""
 """The way by which somebody reads who holds the tensor under another name: an alias, a base, a caller, a container."""
@@ -46,6 +67,7 @@ class Fact:
     - ``ordered``: the callers that called for it and threw the result away: they want what it does to the tensor.
     - ``ways``: the names by which the old tensor is read afterwards, `ELSEWHERE` for all but the one that was written.
     - ``kinds``: what the variables of its function held.
+    - ``tuples``: those that held a tuple with a tensor of the memory that is written.
     """
 
     form: str
@@ -57,16 +79,27 @@ class Fact:
     ordered: set[Frame] = field(default_factory=set)
     ways: set[str] = field(default_factory=set)
     kinds: dict[str, set[str]] = field(default_factory=dict)
+    tuples: set[str] = field(default_factory=set)
 
 
-Facts = dict[Place, Fact]
+@dataclass(slots=True)
+class Facts:
+    """What the analysis saw: places that write, and places that call modules.
+
+    ``layers``: whether, each time, it was a layer of PyTorch that returns a new tensor and overwrites nothing.
+    """
+
+    writes: dict[Place, Fact] = field(default_factory=dict)
+    layers: dict[Place, bool] = field(default_factory=dict)
+
+
 _facts: ContextVar[Facts | None] = ContextVar("facts", default=None)
 
 
 @contextmanager
 def observed() -> Iterator[Facts]:
     """Collect what every analysis in the block learns of writes, by their places."""
-    found: Facts = {}
+    found = Facts()
     token = _facts.set(found)
     try:
         yield found
@@ -81,7 +114,7 @@ def note_write(m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad) -> N
     if facts is None or not m.stack.frames:
         return
     frame = m.stack.frames[-1]
-    fact = facts.setdefault(site.piece.tree.place(site.node), Fact(form))
+    fact = facts.writes.setdefault(site.piece.tree.place(site.node), Fact(form))
     base = tensor.cell.base  # of a view made under `no_grad`
     requires = m.grad(tensor) is not Grad.NO or (base is not None and m.state.get(base).grad is not Grad.NO)
     fact.cuts = fact.cuts or (requires and not m.grad_mode and not any(map(_is_custom, m.stack.frames)))
@@ -91,6 +124,9 @@ def note_write(m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad) -> N
     fact.carries = fact.carries or (grad is not Grad.NO and m.grad_mode)
     fact.discarded = fact.discarded or frame.discarded is site.expression
     calls = [call.expression for call in m.stack.calls]
+    for name, value in frame.vars.items():
+        if isinstance(value, Tuple) and any(held.storage is tensor.storage for held in tensors_in(m, value)):
+            fact.tuples.add(name)
     fact.ordered.update(caller for caller in m.stack.frames[:-1] if any(caller.discarded is call for call in calls))
     _note_kinds(m, frame, fact)
 
@@ -100,8 +136,31 @@ def note_array_write(m: Trace, array: Array, form: str, site: Site, written: Wri
     """Note where an array is written to."""
     facts = _facts.get()
     if facts is not None and m.stack.frames:
-        fact = facts.setdefault(site.piece.tree.place(site.node), Fact("numpy"))
+        fact = facts.writes.setdefault(site.piece.tree.place(site.node), Fact("numpy"))
         _note_kinds(m, m.stack.frames[-1], fact)
+
+
+@events.call_instance.listen
+def note_instance(m: Trace, instance: Object, site: Site) -> None:
+    """Note whether a module that is called makes a new tensor."""
+    facts = _facts.get()
+    if facts is not None:
+        place = site.piece.tree.place(site.node)
+        facts.layers[place] = facts.layers.get(place, True) and _makes_new(m, instance)
+
+
+def _makes_new(m: Trace, instance: Object) -> bool:
+    contents = m.state.get(instance).items
+    if any(str(name).startswith("hooks.") for name in contents) or isinstance(
+        lineage.member(instance.cls, "forward"), Function
+    ):
+        return False
+    if lineage.inherits(instance.cls, "torch.nn.Sequential"):  # its layers are called at the same place
+        inner = iteration.elements(m, contents.get(ITEMS, NONE))[0]
+        return bool(inner) and all(isinstance(m.see(layer), Object) for layer in inner)
+    flag = contents.get("inplace", contents.get("init.inplace", NONE))
+    names = [base.name for base in lineage.lineage(instance.cls) if isinstance(base, Ref)]
+    return flag in (NONE, Const(False)) and bool(names) and is_fresh_layer(names[0])
 
 
 def _note_kinds(m: Trace, frame: Frame, fact: Fact) -> None:
@@ -133,7 +192,7 @@ def _kinds(m: Trace, value: Value) -> Iterator[str]:
 def note_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...]) -> None:
     """Note that a variable is read, which was bound before the writes that it shows."""
     if _facts.get() is not None:
-        for event in _shown(m, value, frame.bound(name)):
+        for event in _shown(m, value, lambda guard: frame.held(name, guard)):
             own = event.frames[-1] is frame
             _note(event, name if own else ELSEWHERE)
 
@@ -142,7 +201,7 @@ def note_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
 def note_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     """Note that an attribute is read, which was bound before the writes that it shows."""
     if _facts.get() is not None:
-        for event in _shown(m, value, m.state[STORED].get((instance, name), 0)):
+        for event in _shown(m, value, lambda _: m.state[STORED].get((instance, name), 0)):
             _note(event, f".{name}")
 
 
@@ -150,13 +209,13 @@ def note_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
 def note_element(m: Trace, container: List | Dict, value: Value, named: bool) -> None:
     """Note that an element is read, which was put there before the writes that it shows."""
     if _facts.get() is not None and isinstance(value, Tensor):
-        for event in _shown(m, value, m.state[STORED].get((container, value.storage), 0)):
+        for event in _shown(m, value, lambda _: m.state[STORED].get((container, value.storage), 0)):
             _note(event, "[]")
 
 
 def _fact_of(event: Overwrite) -> Fact | None:
     facts, site = _facts.get(), event.site
-    return facts.get(site.piece.tree.place(site.node)) if facts is not None else None
+    return facts.writes.get(site.piece.tree.place(site.node)) if facts is not None else None
 
 
 def _note(event: Overwrite, way: str) -> None:
@@ -165,14 +224,22 @@ def _note(event: Overwrite, way: str) -> None:
         fact.ways.add(way)
 
 
-def _shown(m: Trace, value: Value, bound: int) -> Iterator[Overwrite]:
-    """The writes since a moment to the memory of a value, other than to a part that it certainly has not."""
-    for _, option in value.options if isinstance(value, Choice) else [((), value)]:
+def _shown(m: Trace, value: Value, since: Callable[[Guard], int]) -> Iterator[Overwrite]:
+    """The writes to the memory of a value since it was bound, other than to a part that it certainly has not."""
+    for guard, option in value.options if isinstance(value, Choice) else [(ALWAYS, value)]:
         found = m.see(option)
         if isinstance(found, Tensor):
-            for event in m.state[WRITES].get(found.storage, ()):
-                if event.time > bound and not _apart(m, found, event.tensor):
+            for event in _writes(m, found.storage):
+                if event.time > since(guard) and not _apart(m, found, event.tensor):
                     yield event
+
+
+def _writes(m: Trace, storage: Storage) -> Iterator[Overwrite]:
+    """The writes to a memory, whichever version counter they went past."""
+    memory = storage.hidden or storage
+    for written, found in m.state[WRITES].items():
+        if (written.hidden or written) is memory:
+            yield from found
 
 
 def _apart(m: Trace, one: Tensor, other: Tensor) -> bool:

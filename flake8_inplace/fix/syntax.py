@@ -197,9 +197,24 @@ def functions_called(path: str) -> tuple[ops.Op, ...]:
 
 def builds_fresh(constructor: cst.Call) -> bool:
     """Whether calls of a layer that is built like this return a new tensor."""
-    name = last_name(constructor.func)
-    fact = modules.lookup(f"torch.nn.{name}")
-    return fact is not None and is_fresh([fact.op]) and "Dropout" not in name and not keyword(constructor, "inplace")
+    return is_fresh_layer(f"torch.nn.{last_name(constructor.func)}") and inplace_flag(constructor) is None
+
+
+def inplace_flag(constructor: cst.Call) -> cst.Arg | None:
+    """The argument that says whether a layer overwrites its input: ``nn.ReLU(True)``, ``nn.ELU(inplace=FAST)``."""
+    flag = keyword(constructor, "inplace")
+    fact = modules.lookup(f"torch.nn.{last_name(constructor.func)}")
+    if flag is not None or fact is None or "inplace" not in fact.init or any(arg.star for arg in constructor.args):
+        return flag
+    given = [argument for argument in constructor.args if argument.keyword is None]
+    at = fact.init.index("inplace")
+    return given[at] if len(given) > at else None
+
+
+def is_fresh_layer(name: str) -> bool:
+    """Whether calls of a class of ``torch.nn`` return a new tensor, in training and in evaluation."""
+    fact = modules.lookup(name)
+    return fact is not None and is_fresh([fact.op]) and "Dropout" not in name
 
 
 def stripped(node: cst.BaseExpression) -> tuple[cst.BaseExpression, bool]:

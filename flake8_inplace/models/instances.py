@@ -8,6 +8,7 @@ from ..heap.join import choose
 from ..heap.values import ITEMS, NONE, Choice, Grad, List, Object, Ref, Tensor, Tuple, Unknown, Value
 from ..program.site import Site
 from ..torchfacts import modules as facts
+from ..trace import events
 from ..trace.callables import Super
 from ..trace.frames import Function
 from ..trace.trace import Trace
@@ -21,6 +22,7 @@ _SEQUENTIAL = "torch.nn.Sequential"
 def call_object(call: Call, instance: Object) -> Value:
     """Call an instance, with the hooks that were registered on it."""
     m, args = call.m, call.args
+    events.call_instance(m, instance, call.site)
     contents = m.state.get(instance).items
     for hook in _hooks(m, contents, "hooks.forward_pre"):
         changed = m.see(m.call(hook, [instance, Tuple(tuple(args))], {}, call.site))
