@@ -68,16 +68,24 @@ def _stale_snapshots(m: Trace, body: cst.BaseSuite, frame: Frame) -> dict[tuple[
     found = {}
     for line in body.body:
         node = line.body[0] if isinstance(line, cst.SimpleStatementLine) else line
-        if not isinstance(node, cst.Assign) or not isinstance(node.value, (cst.Name, cst.Attribute)):
-            continue
-        module = m.see(quietly(m, node.value, frame))
-        if module in m.state[MODULES] or (isinstance(module, Object) and lineage.is_module(module.cls)):
-            owner, name, before, time = _holder(m, node.targets[0].target, frame)
-            update = snapshots.update_since(m, time)
-            options = [option for _, option in before.options] if isinstance(before, Choice) else [before]
-            if update is not None and module in options:
-                found[owner, name] = update
+        for target, value in _bound(node) if isinstance(node, cst.Assign) else ():
+            module = m.see(quietly(m, value, frame)) if isinstance(value, (cst.Name, cst.Attribute)) else NONE
+            if module in m.state[MODULES] or (isinstance(module, Object) and lineage.is_module(module.cls)):
+                owner, name, before, time = _holder(m, target, frame)
+                update = snapshots.update_since(m, time)
+                options = [option for _, option in before.options] if isinstance(before, Choice) else [before]
+                if update is not None and module in options:
+                    found[owner, name] = update
     return found
+
+
+def _bound(node: cst.Assign) -> list[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """Return the targets of an assignment with their values, one by one in ``best, least = model, loss``."""
+    target, value = node.targets[0].target, node.value
+    if isinstance(target, cst.Tuple) and isinstance(value, cst.Tuple) and len(target.elements) == len(value.elements):
+        pairs = zip(target.elements, value.elements, strict=True)
+        return [(one.value, other.value) for one, other in pairs]
+    return [(target, value)]
 
 
 def _holder(m: Trace, target: cst.BaseExpression, frame: Frame) -> tuple[Frame | Object, str, Value, int]:
