@@ -75,6 +75,79 @@ def test_refuted(project: Path) -> None:
     assert why == "the line ran 3 times, backward passed"
 
 
+KEPT = """\
+import torch
+
+
+def f(x, k):
+    y = x
+    x.mul_(k)
+    return x + y
+
+
+def shift(rows: torch.Tensor, k):
+    rows += k
+    return rows
+
+
+def report(rows: torch.Tensor, k):
+    shifted = shift(rows, k)
+    return shifted - rows
+
+
+def trained(x):
+    net = torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    best = net.state_dict()
+    net(x).sum().backward()
+    optimizer.step()
+    net.load_state_dict(best)
+
+
+"""
+READS = {
+    "a variable": ("f(torch.ones(3), 2.0)", ["confirmed"]),
+    "the same value": ("f(torch.ones(3), 1.0)", ["refuted"]),
+    "in the caller": ("report(torch.ones(3), 2.0)", ["confirmed"]),
+    "a state": ("trained(torch.ones(2, 3))", ["confirmed"]),
+}
+
+
+@pytest.mark.parametrize(("run", "expected"), READS.values(), ids=READS)
+def test_what_is_read_too_late(project: Path, run: str, expected: list[str]) -> None:
+    """The value under the name that a finding gives is compared before and after the overwriting line."""
+    _, _, statuses = verify(project, KEPT + run + "\n")
+    assert [status for status in statuses if status != "not reached"] == expected
+
+
+def test_no_property_is_run_to_look_a_value_up(project: Path) -> None:
+    source = """\
+import torch
+
+
+class Net:
+    def __init__(self):
+        self._rows, self.asked = torch.ones(3), 0
+
+    @property
+    def rows(self):
+        self.asked += 1
+        return self._rows
+
+
+def shrink(rows):
+    rows.mul_(0.5)
+    return rows.sum()
+
+
+net = Net()
+print(shrink(net.rows), net.rows)
+assert net.asked == 2
+"""
+    _, _, statuses = verify(project, source)
+    assert "confirmed" not in statuses
+
+
 def test_not_reached(project: Path) -> None:
     status, why, statuses = verify(project, IMPORT + "Net()(torch.ones(2, 3), False).sum().backward()\n", GUARDED)
     assert (status, why, statuses) == (0, "the line did not run", ["not reached"])
@@ -120,7 +193,7 @@ def test_silent_write(project: Path) -> None:
 
 
 def test_what_a_run_cannot_show(project: Path) -> None:
-    source = "import torch\n\n\ndef f(x):\n    y = x\n    x.add_(1)\n    return x + y\n\n\nf(torch.ones(3))\n"
+    source = "import torch\n\n\ndef f(x):\n    return x * x.add_(1)\n\n\nf(torch.ones(3))\n"
     status, why, statuses = verify(project, source)
     assert status == 0
     assert statuses == ["cannot be seen"]

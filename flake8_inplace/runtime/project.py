@@ -23,8 +23,10 @@ from ..checker import in_project
 from ..finding import Finding
 from ..program.disk import Disk
 from ..program.roots import Roots
+from ..rules import RULES
 from .frames import short
 from .outcome import number_of
+from .readers import Reader, reader_of
 
 _PACKAGE = Path(__file__).parent.parent
 _LIBRARIES = {Path(sysconfig.get_paths()[kind]).resolve() for kind in ("stdlib", "platstdlib")}
@@ -58,6 +60,7 @@ class Watched:
     runs: Counter[int] = field(default_factory=Counter)
     passes_before: int = 0
     error: str = ""
+    reader: Reader | None = None
 
 
 class Project:
@@ -69,6 +72,7 @@ class Project:
         self.passes = 0
         self.files: dict[str, list[Watched]] = {}
         self.linted = 0
+        self.writing: dict[FrameType, list[Reader]] = {}
 
     def watched(self) -> Iterator[Watched]:
         for findings in self.files.values():
@@ -84,10 +88,13 @@ class Project:
             return None
         last = max((line or 0 for _, _, line in frame.f_code.co_lines()), default=0)
         here = range(frame.f_code.co_firstlineno, last + 1)
-        return self.step if any(watched.finding.line in here for watched in findings) else None
+        lines = {watched.finding.line for watched in findings}
+        lines |= {watched.reader.line for watched in findings if watched.reader is not None}
+        return self.step if any(line in here for line in lines) else None
 
     def step(self, frame: FrameType, event: str, argument: Any) -> Callable[..., Any]:
         """The trace function of lines."""
+        self._compare(frame, event)
         if event in ("line", "exception"):
             for watched in self.files[frame.f_code.co_filename]:
                 if frame.f_lineno not in watched.lines:
@@ -99,6 +106,21 @@ class Project:
                 elif issubclass(argument[0], RuntimeError):
                     watched.error = " ".join(str(argument[1]).split())
         return self.step
+
+    def _compare(self, frame: FrameType, event: str) -> None:
+        """Look at what the readers of this file go by, where a line has overwritten it, or is about to."""
+        for reader in self.writing.pop(frame, ()):
+            reader.after()
+        if event != "line":
+            return
+        for watched in self.files[frame.f_code.co_filename]:
+            if watched.reader is None:
+                continue
+            if frame.f_lineno == watched.reader.line:
+                watched.reader.read(frame)
+            if frame.f_lineno in watched.lines:
+                watched.reader.before(frame)
+                self.writing.setdefault(frame, []).append(watched.reader)
 
     def lint(self, name: str) -> list[Watched]:
         """The findings of a file, none where it is not one of the project's."""
@@ -113,7 +135,10 @@ class Project:
         if findings:
             self.say(f"{short(name)}: {number_of(len(findings), 'finding')}")
         tree = ast.parse(source)
-        return [Watched(name, finding, _statement(tree, finding.line)) for finding in findings]
+        return [
+            Watched(name, finding, _statement(tree, finding.line), reader=_reader(finding, name, tree))
+            for finding in findings
+        ]
 
     @contextmanager
     def following(self) -> Iterator[None]:
@@ -140,6 +165,10 @@ class Project:
             sys.settrace(before[0])
             threading.settrace(before[1])
             torch.autograd._engine_run_backward = engine
+
+
+def _reader(finding: Finding, file: str, tree: ast.Module) -> Reader | None:
+    return None if RULES[finding.code].at_run_time else reader_of(finding, file, tree)
 
 
 def _statement(tree: ast.Module, line: int) -> range:

@@ -28,6 +28,7 @@ from .device import DeviceMissing, device_of
 from .frames import is_ours, short
 from .outcome import CONFIRMED, NOT_REACHED, REFUTED, UNSEEN, Outcome, Surprise, Verdict, merged, number_of
 from .project import Project, Watched, folders_of
+from .readers import Reader
 from .report import Hazard, InplaceHazardError, Report
 from .sanitizer import inplace_sanitizer
 
@@ -96,13 +97,24 @@ def _status(project: Project, watched: Watched, seen: list[Hazard]) -> tuple[str
     if not runs:
         return NOT_REACHED, "the line did not run"
     if not RULES[watched.finding.code].at_run_time:
-        return UNSEEN, f"{ran}; neither PyTorch nor the sanitizer watches this"
+        return _read_status(watched.reader, ran)
     if watched.error and watched.finding.saved_at is None:
         return CONFIRMED, f"raised: {watched.error[:100]}"
     if project.passes > watched.passes_before or watched.finding.saved_at is None:
         passed = "backward passed" if watched.finding.saved_at is not None else "nothing was raised"
         return REFUTED, f"{ran}, {passed}"
     return NOT_REACHED, f"{ran}, but no backward pass went through after it"
+
+
+def _read_status(reader: Reader | None, ran: str) -> tuple[str, str]:
+    """What became of a value that is read too late, as far as it can be looked up."""
+    if reader is None:
+        return UNSEEN, f"{ran}; neither PyTorch nor the sanitizer watches this"
+    if reader.stale:
+        return CONFIRMED, f"`{reader.name}` was another value when line {reader.line} read it"
+    if reader.fresh and not reader.overwritten:
+        return REFUTED, f"{ran}, and `{reader.name}` still had its value on line {reader.line}"
+    return UNSEEN, f"{ran}; what line {reader.line} reads could not be looked up"
 
 
 def _concerns(hazard: Hazard, watched: Watched) -> bool:
