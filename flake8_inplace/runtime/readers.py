@@ -24,6 +24,8 @@ _READS = re.compile(r"read as `(.+)` here")
 _USED = ("used here", "read here")
 _MOST = 64
 """The most tensors of one value that are compared."""
+_INDEX = (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp, ast.USub, ast.Load)
+"""What a constant index that takes a view is made of."""
 _Kept = tuple[torch.Tensor, Fingerprint]
 
 
@@ -115,7 +117,7 @@ def _at(tree: ast.Module, place: Place) -> ast.expr | None:
 
 def _is_path(node: ast.expr) -> bool:
     if isinstance(node, ast.Subscript):
-        return _is_path(node.value) and isinstance(node.slice, ast.Constant)
+        return _is_path(node.value) and all(isinstance(part, _INDEX) for part in ast.walk(node.slice))
     return _is_path(node.value) if isinstance(node, ast.Attribute) else isinstance(node, ast.Name)
 
 
@@ -137,18 +139,27 @@ def _value(node: ast.expr, frame: FrameType) -> Any:
         raise _Unknown
     if isinstance(node, ast.Attribute):
         return _attribute(_value(node.value, frame), node.attr)
-    assert isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
-    owner: Any = _value(node.value, frame)
-    index: Any = node.slice.value
+    assert isinstance(node, ast.Subscript)
+    owner, index = _value(node.value, frame), _index(node.slice)
     try:
         if type(owner) is torch.Tensor:
             with torch._C._DisableTorchDispatch():
                 return detached(owner)[index]
         if isinstance(owner, (dict, list, tuple, numpy.ndarray)):
             return owner[index]
-    except (LookupError, TypeError):
+    except (LookupError, TypeError, ValueError):
         pass
     raise _Unknown
+
+
+def _index(node: ast.expr) -> Any:
+    """A constant index: ``0``, ``:2``, ``..., 1``."""
+    if isinstance(node, ast.Tuple):
+        return tuple(map(_index, node.elts))
+    if isinstance(node, ast.Slice):
+        parts = (node.lower, node.upper, node.step)
+        return slice(*(None if part is None else ast.literal_eval(part) for part in parts))
+    return ast.literal_eval(node)
 
 
 def _attribute(owner: object, name: str) -> Any:
