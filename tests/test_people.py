@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -195,11 +196,43 @@ def test_d15_a_baseline_of_a_later_format(tmp_path: Path) -> None:
     assert "not written" in done.stderr and not (tmp_path / "k.json").exists()
 
 
-def test_d4_fix_counts_what_is_in_notebooks(tmp_path: Path) -> None:
-    notebook(tmp_path / "t.ipynb", HAZARD)
+def test_d4_fix_mends_notebooks(tmp_path: Path) -> None:
+    notebook(tmp_path / "t.ipynb", "import torch\n%matplotlib inline", HAZARD)
+    before = (tmp_path / "t.ipynb").read_text()
     done = run("fix", cwd=tmp_path, status=1)
-    assert "t.ipynb:6: TIP103 left as it is, for notebooks are not edited" in done.stderr
-    assert "0 fixes shown; --fix writes the safe ones, --unsafe-fixes all; 1 finding left" in done.stderr
+    assert "t.ipynb:cell_2:6: TIP103 (safe) write `h = h + ...`" in done.stderr
+    assert "+++ b/./t.ipynb cell 2" in done.stdout and "h = h + 1" in done.stdout
+    assert (tmp_path / "t.ipynb").read_text() == before
+    assert "1 fix made; 0 findings left" in run("fix", "--fix", cwd=tmp_path).stderr
+    assert (tmp_path / "t.ipynb").read_text() == before.replace("h += 1", "h = h + 1")
+
+
+LAYOUTS = {
+    "as Jupyter writes it": {"indent": 1, "ensure_ascii": False},
+    "by tabs": {"indent": "\t", "ensure_ascii": False},
+    "on one line": {"separators": (",", ":")},
+    "escaped": {"indent": 2, "ensure_ascii": True},
+}
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_a_mended_notebook_keeps_its_layout(tmp_path: Path, layout: dict[str, Any], end: str) -> None:
+    first = {"cell_type": "markdown", "metadata": {}, "source": ["# F\u00fc\u00dfe\n"]}
+    second = {"cell_type": "code", "metadata": {"b": 1, "a": 2}, "source": HAZARD.splitlines(keepends=True)}
+    third = {
+        "cell_type": "code",
+        "metadata": {},
+        "source": "!ls\nw = torch.ones(2, requires_grad=True)\nz = torch.exp(w)\nz[0] = 1\nz.sum().backward()",
+    }
+    cells = {"cells": [first, second, third], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    text = json.dumps(cells, **layout).replace("\n", end or "\n") + end
+    (tmp_path / "t.ipynb").write_bytes(text.encode())
+    run("fix", "--unsafe-fixes", cwd=tmp_path)
+    lines = [line.replace("h += 1", "h = h + 1") for line in second["source"]]
+    second["source"], third["source"] = lines, third["source"].replace("z[0]", "z = z.clone()\nz[0]")
+    mended = json.dumps(cells, **layout).replace("\n", end or "\n") + end
+    assert (tmp_path / "t.ipynb").read_bytes().decode() == mended
 
 
 def test_d10_fix_has_jobs_and_a_baseline(tmp_path: Path) -> None:

@@ -8,15 +8,15 @@ import io
 import sys
 import tokenize
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
 
 from ..checker import findings
 from ..cli import INTERRUPTED, USAGE_ERROR
-from ..files import NOTEBOOK, Project, Source, UsageError
+from ..files import NOTEBOOK, Project, Source, UsageError, joined
 from ..finding import Finding, Fix
-from ..fix import mend
+from ..fix import apply, mend
 from ..report import entries, grade
 from . import workers
 from .baseline import read_baseline
@@ -34,6 +34,7 @@ from .common import (
     start,
 )
 from .configuration import configured
+from .notebooks import Notebook, relabelled, spot
 
 _COLOURS = {"+": "32", "-": "31", "@": "36"}
 
@@ -113,7 +114,11 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Treated:
-    """What became of a file: its text before and after, what was fixed, and what is left, or the problem with it."""
+    """What became of a file: its text before and after, what was fixed, and what is left, or the problem with it.
+
+    Of a notebook, ``spots`` say in which cell and line the findings stand, those that were fixed first, and ``parts``
+    are the cells that changed.
+    """
 
     path: str
     name: str = ""
@@ -121,7 +126,15 @@ class Treated:
     after: str = ""
     done: tuple[tuple[Finding, Fix], ...] = ()
     left: tuple[Finding, ...] = ()
+    spots: tuple[str, ...] = ()
+    parts: tuple[tuple[str, str, str], ...] = ()
     problem: str = ""
+
+    @property
+    def changes(self) -> tuple[tuple[str, str, str], ...]:
+        """What to show as a diff: names, texts before and after."""
+        before = self.before.text if self.before is not None else ""
+        return self.parts if self.spots else ((self.name, before, self.after),)
 
 
 def treat(task: Task) -> Treated:
@@ -145,10 +158,28 @@ def treat(task: Task) -> Treated:
 
 
 def notebook(files: Project, task: Task) -> Treated:
-    """Return the findings in a notebook, all of which are left."""
-    source = files.read(task.path)
-    found = findings(source.text)
-    return Treated(task.path, left=tuple(compress(found, counting(files, source, found, task.known))))
+    """Mend the code cells of a notebook as one program."""
+    book = Notebook.read(task.path)
+    source, labels = book.program()
+
+    def wanted(text: str, found: Sequence[Finding]) -> list[bool]:
+        return counting(files, Source(task.path, text), found, task.known)
+
+    mended = mend(source.text, wanted, task.unsafe)
+    text, spots = source.text, list[str]()
+    for finding, fix in mended.done:
+        spots.append(spot(labels, finding.line))
+        before, text = text, apply(text, fix.edits)
+        labels = relabelled(before, labels, text)
+    texts = book.texts(text, labels)
+    after = joined(task.path, texts)
+    shown = entries(task.path, after.text, mended.left, after.origins)
+    left = tuple(replace(finding, words=(entry.message,)) for finding, entry in zip(mended.left, shown, strict=True))
+    spots += [spot(labels, finding.line) for finding in left]
+    cells = enumerate(zip(book.cells, texts, strict=True), 1)
+    parts = tuple((f"{task.path} cell {number}", *pair) for number, pair in cells if pair[0] != pair[1])
+    document = Document(book.text, "utf-8")
+    return Treated(task.path, task.path, document, book.written(texts), mended.done, left, tuple(spots), parts)
 
 
 def counting(files: Project, source: Source, found: Sequence[Finding], known: frozenset[str]) -> list[bool]:
@@ -177,17 +208,18 @@ def finish(treated: Treated, writes: bool) -> bool:
             complain(f"{path}: cannot be written: {reason(error)}")
             return False
     shown = treated.name or path
-    for finding, fix in treated.done:
-        note(f"{shown}:{finding.line}: {finding.code} ({grade(fix)}) {fix.title}")
-    for finding in treated.left:
-        why = "left as it is" if document is not None else "left as it is, for notebooks are not edited"
-        note(f"{shown}:{finding.line}: {finding.code} {why}: {finding.message}")
+    spots = treated.spots or [str(finding.line) for finding in (*(each for each, _ in treated.done), *treated.left)]
+    for at, (finding, fix) in zip(spots, treated.done, strict=False):
+        note(f"{shown}:{at}: {finding.code} ({grade(fix)}) {fix.title}")
+    for at, finding in zip(spots[len(treated.done) :], treated.left, strict=True):
+        note(f"{shown}:{at}: {finding.code} left as it is: {finding.message}")
     return True
 
 
 def save(treated: Treated, document: Document, writes: bool) -> None:
     if not writes:
-        show(diff(treated.name, document.text, treated.after, coloured("auto")))
+        for name, before, after in treated.changes:
+            show(diff(name, before, after, coloured("auto")))
     elif treated.path == "-":
         sys.stdout.buffer.write(document.encoded(treated.after))
     elif treated.done:
