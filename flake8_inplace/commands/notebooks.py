@@ -74,7 +74,8 @@ class Notebook:
         """How the file is laid out; where nobody can tell, as Jupyter does it."""
         indent = re.match(r"\{\r?\n([ \t]+)", self.text)
         usual: dict[str, Any] = {"ensure_ascii": False, "indent": indent[1] if indent else None}
-        shapes = [usual, usual | {"ensure_ascii": True}, usual | {"separators": (",", ":")}]
+        compact = {"separators": (",", ":")} if indent is None else {}
+        shapes = [usual | {"ensure_ascii": escaped} | marks for marks in ({}, compact) for escaped in (False, True)]
         text = self.text.replace("\r\n", "\n").rstrip()
         same = (shape for shape in shapes if json.dumps(self.content, **shape) == text)
         return next(same, usual if indent else usual | {"indent": 1})
