@@ -34,6 +34,8 @@ RULES = (
 def judge(m: Trace, receiver: Value, name: str, site: Site) -> None:
     """Report ``x.clamp(0, 1)`` if ``x.clamp_(0, 1)`` may be meant, unless the program expects the call to raise."""
     options = [m.see(option) for _, option in receiver.options] if isinstance(receiver, Choice) else [receiver]
+    if not m.stack.frames:
+        return  # the body of a class, or a statement of a module that is run for one of its names
     expecting = m.stack.frames[-1].tries or m.state.modes.get("expecting")
     tensors = [option for option in options if isinstance(option, Tensor)]
     if expecting or len(tensors) < len(options):
