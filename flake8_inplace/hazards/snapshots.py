@@ -33,11 +33,15 @@ RULES = (
 
 @sealed(frozen=True, slots=True, eq=False)
 class Update:
-    """An update of parameters: when, the optimizer step, or None for one in unknown code, and the memory, if known."""
+    """An update of parameters: when, the optimizer step, or None for one in unknown code, and the memory, if known.
+
+    ``writes``: where an optimizer of the program overwrites each memory.
+    """
 
     time: int
     site: Site | None
     memory: frozenset[Storage] = frozenset()
+    writes: tuple[tuple[Storage, Site], ...] = ()
 
 
 @sealed(frozen=True, slots=True, eq=False)
@@ -77,12 +81,19 @@ def updates(m: Trace) -> tuple[Update, ...]:
 def updates_of(m: Trace, memory: Storage, time: int) -> list[Update]:
     """Return the updates after ``time`` that may be of a parameter.
 
-    An update in unknown code, after a backward, is none if an optimizer step of this file follows.
+    An update in unknown code, after a backward, is none if an optimizer step of this file follows. To an optimizer of
+    the program, its own write is the update, and not the call of its step.
     """
     found = [update for update in updates(m) if update.time > time]
     stepped = [update.site is not None for update in found][1:]
     mine = [one for one, next_steps in zip(found, [*stepped, False], strict=False) if one.site or not next_steps]
-    return [update for update in mine if not update.memory or memory in update.memory]
+    mine = [update for update in mine if not update.memory or memory in update.memory]
+    return [_inside(update, memory) for update in mine] if m.stack.stepping is not None else mine
+
+
+def _inside(update: Update, memory: Storage) -> Update:
+    own = [Update(update.time, site, update.memory) for storage, site in update.writes if storage is memory]
+    return own[0] if own else update
 
 
 @events.state_dict.listen
@@ -107,12 +118,13 @@ def on_overwrite(m: Trace, tensor: Tensor, form: str, site: Site, written: Writt
     state = m.state.get(cell)
     if stepping is None or form == "step" or state.grad is not Grad.YES or not state.leaf:
         return
-    memory = frozenset({tensor.storage.hidden or tensor.storage})
+    memory = tensor.storage.hidden or tensor.storage
+    held, kept = frozenset({memory}), updates(m)[1 - EVENTS :]
+    writes: tuple[tuple[Storage, Site], ...] = ((memory, site),)
     last = updates(m)[-1:]
     if last and last[0].site is stepping:  # one step is one update, of all that it overwrites
-        memory |= last[0].memory
-    kept = updates(m)[: -len(last)] if last and last[0].site is stepping else updates(m)[1 - EVENTS :]
-    m.state.set(m.state[UPDATES], _ALL, (*kept, Update(m.tick(), stepping, memory)))
+        held, writes, kept = held | last[0].memory, (*last[0].writes, *writes), updates(m)[:-1]
+    m.state.set(m.state[UPDATES], _ALL, (*kept, Update(m.tick(), stepping, held, writes)))
 
 
 def update_since(m: Trace, time: int) -> Site | None:
