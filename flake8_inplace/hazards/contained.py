@@ -43,7 +43,7 @@ from ..trace.log import (
 from ..trace.trace import Trace
 from .arguments import is_in_copy
 from .overlap import written_region
-from .snapshots import Update, updates_of
+from .snapshots import Update, may_be_copy, updates_of
 from .stale import is_part, read_part_of, takes_what_was_written, was_given
 
 
@@ -96,6 +96,8 @@ def _is_same(m: Trace, value: Value, part: Tensor) -> bool:
 def _judge_snapshots(m: Trace, container: List, key: tuple[Hashable, ...], part: Value) -> None:
     """Report ``history.append(w.detach())``, or a ``state_dict()``, appended again after an update of the memory."""
     if not isinstance(part, Tensor) or not part.time or part.view is not View.NONE or part.origin in UNCERTAIN:
+        return
+    if may_be_copy(m, part):
         return
     memory = part.storage.hidden or part.storage
     for other in m.state.get(container).items:

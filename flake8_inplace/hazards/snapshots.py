@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..heap.state import Declared, in_order, same_or_none, union
-from ..heap.values import UNCERTAIN, Choice, Grad, Object, Source, Storage, Tensor, Value
+from ..heap.values import UNCERTAIN, Choice, Grad, Object, Source, Storage, Tensor, Unknown, Value
 from ..program.sealed import sealed
 from ..program.site import Site
 from ..program.units import Triggers
@@ -13,7 +13,7 @@ from ..rule import Rule
 from ..trace import events, holdings
 from ..trace.frames import Frame
 from ..trace.log import EVENTS, Written, since
-from ..trace.trace import Trace
+from ..trace.trace import MODULES, Trace
 
 RULES = (
     Rule(
@@ -155,7 +155,13 @@ def _taken(m: Trace, value: Value) -> list[Tensor]:
 
 
 def may_be_copy(m: Trace, tensor: Tensor) -> bool:
-    """Whether a tensor may be a copy of what it was made of. ``cpu()`` makes none if the file knows no other device."""
+    """Whether a tensor may be a copy of what it was made of. ``cpu()`` makes none if the file knows no other device.
+
+    What is not known to be a module may have a state of numbers, such as a scheduler.
+    """
+    taken = m.state[SNAPSHOTS].get(tensor)
+    if taken is not None and isinstance(taken.module, Unknown) and taken.module not in m.state[MODULES]:
+        return True
     if tensor.origin in (Source.MAYBE_ALIAS, Source.MAYBE_SAME) and not tensor.storage.numpy:
         return m.text.file.mentions(DEVICES)
     return tensor.origin in UNCERTAIN
