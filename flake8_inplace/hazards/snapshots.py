@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..heap.state import Declared, in_order, same_or_none, union
+from ..heap.state import Declared, in_order, latest, same_or_none, union
 from ..heap.values import UNCERTAIN, Choice, Grad, Object, Source, Storage, Tensor, Unknown, Value
 from ..program.sealed import sealed
 from ..program.site import Site
@@ -12,7 +12,7 @@ from ..program.units import Triggers
 from ..rule import Rule
 from ..trace import events, holdings
 from ..trace.frames import Frame
-from ..trace.log import EVENTS, Written, since
+from ..trace.log import EVENTS, Overwrite, Written, since
 from ..trace.trace import MODULES, Trace
 
 RULES = (
@@ -65,6 +65,8 @@ LOADED: Declared[Value, Snapshot | None] = Declared(same_or_none)
 """When a module was last given a state that is not its own, and where."""
 SHARERS: Declared[Value, frozenset[Value]] = Declared(union)
 """The optimizers that one shares its state with."""
+SHALLOW: Declared[Value, int] = Declared(latest)
+"""When an instance was made as a shallow copy of another one."""
 STEPPED: Declared[Value, bool | None] = Declared(same_or_none)
 """The optimizers that have made a step."""
 STEPPED_ON: Declared[Value, Site | None] = Declared(same_or_none)
@@ -140,18 +142,28 @@ def _judge_choice(m: Trace, value: Value) -> None:
     if not isinstance(value, Choice) or not m.state[UPDATES]:
         return
     taken: dict[Storage, int] = {}
-    for tensor in [each for guard, option in value.options if m.state.possible(guard) for each in _taken(m, option)]:
-        memory = tensor.storage.hidden or tensor.storage
-        begin, end = sorted((taken.setdefault(memory, tensor.time), tensor.time))
+    for memory, time in [
+        each for guard, option in value.options if m.state.possible(guard) for each in _taken(m, option)
+    ]:
+        begin, end = sorted((taken.setdefault(memory, time), time))
         for update in updates_of(m, memory, begin):
             if update.site is not None and update.time < end:
                 m.refuse("snapshot", update.site)
                 return
 
 
-def _taken(m: Trace, value: Value) -> list[Tensor]:
-    """Return the tensors in a value that were taken from others at a time, surely without a copy."""
-    return [each for each in holdings.held(m, value, set()) if each.time and not may_be_copy(m, each)]
+def _taken(m: Trace, value: Value) -> list[tuple[Storage, int]]:
+    """Return the memory in a value that was taken from others at a time, surely without a copy, and the time."""
+    shared, held = m.state[SHALLOW].get(m.see(value), 0), holdings.held(m, value, set())
+    times = [(tensor, tensor.time or shared) for tensor in held if not may_be_copy(m, tensor)]
+    return [(tensor.storage.hidden or tensor.storage, time) for tensor, time in times if time]
+
+
+@events.copied.listen
+def on_copied(m: Trace, source: Value, copy: Value, explicit: bool) -> None:
+    """Note ``copy.copy(module)``, which shares the parameters."""
+    if explicit and isinstance(copy, Object):
+        m.state.set(m.state[SHALLOW], copy, m.tick())
 
 
 def may_be_copy(m: Trace, tensor: Tensor) -> bool:
@@ -220,6 +232,12 @@ def on_load_state_dict(m: Trace, module: Value, states: Value, parameters: Seque
             sites = [update.site for update in since_then if update.site is not None][:1]
             m.refuse("snapshot", (sites or written or [snapshot.site])[0])
             return
+    shared = max((m.state[SHALLOW].get(one, 0) for _, each in known for one in (module, each.module)), default=0)
+    if shared and own == known and len(known) == len(taken):  # one module is a shallow copy of the other one
+        changes = [one.site for tensor, _ in known for one in _changes(m, tensor.storage, shared)]
+        for site in [site for site in changes if site is not None][-1:]:
+            m.refuse("snapshot", site)
+            return
     for _, snapshot in known:
         before = m.state[LOADED].get(snapshot.module)
         if before is not None and before.time > snapshot.time and snapshot.module is not module:
@@ -231,6 +249,11 @@ def on_load_state_dict(m: Trace, module: Value, states: Value, parameters: Seque
                 m.state.set(m.state[SHARERS], one, m.state[SHARERS].get(one, frozenset()) | {other})
     if not own and (parameters or not isinstance(module, Object)):  # what an optimizer had is not overwritten
         m.state.set(m.state[LOADED], module, Snapshot(module, site, m.tick()))
+
+
+def _changes(m: Trace, memory: Storage, time: int) -> list[Update | Overwrite]:
+    """Return the updates of a parameter after ``time``, and the writes to it."""
+    return [*updates_of(m, memory, time), *since(m, Tensor(memory), time)]
 
 
 @events.step.listen
