@@ -233,6 +233,8 @@ LAWS = {
     "SNAPSHOTS": Law(agreed),
     "STALE_SNAPSHOTS": Law(agreed),
     "COPIED": Law(times),
+    "SHALLOW": Law(times),
+    "APPENDED": Law(times),
     "HANDED_BACK": Law(times),
     "USED": Law(times),
     "GRADIENTS": Law(agreed),

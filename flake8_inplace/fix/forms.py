@@ -253,9 +253,14 @@ class Form:
             yield Fix(f"assign the result to `{path}`", False, (Edit(start, start, f"{path} = "),))
 
     def snapshots(self) -> Iterator[Fix]:
-        """``model.state_dict()`` that is kept, wherever that is: the finding stands at the step that overwrites it."""
+        """``model.state_dict()`` or ``copy.copy(model)`` that is kept: the finding stands at what overwrites it."""
         needed = imported(self.module, "copy")
-        for call in self.module.of(cst.Call):
+        calls = list(self.module.of(cst.Call))
+        for call in calls:
+            if self.module.code(call.func) in ("copy.copy", "copy") and len(call.args) == 1:
+                edit = self.module.replaced(call.func, "copy.deepcopy")
+                yield Fix(f"make a deep copy on line {edit.start.line}", True, (*needed, edit))
+        for call in calls:
             if last_name(call.func) == "state_dict":
                 edit = self.module.replaced(call, f"copy.deepcopy({self.module.code(call)})")
                 yield Fix(f"keep a deep copy on line {edit.start.line}", True, (*needed, edit))

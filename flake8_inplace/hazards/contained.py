@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 
-from ..heap.regions import same_tensor
+from ..heap.regions import same_tensor, unshaped
+from ..heap.state import Declared, latest
 from ..heap.values import (
     NONE,
     UNCERTAIN,
@@ -14,6 +15,7 @@ from ..heap.values import (
     List,
     Object,
     Source,
+    Storage,
     Tensor,
     Tuple,
     Value,
@@ -43,8 +45,11 @@ from ..trace.log import (
 from ..trace.trace import Trace
 from .arguments import is_in_copy
 from .overlap import written_region
-from .snapshots import Update, updates_of
+from .snapshots import Update, may_be_copy, updates_of
 from .stale import is_part, read_part_of, takes_what_was_written, was_given
+
+APPENDED: Declared[tuple[object, Storage], int] = Declared(latest)
+"""When a list first got a tensor that it may still have, by the list and the memory."""
 
 
 @events.store.listen
@@ -73,7 +78,7 @@ def on_append(m: Trace, container: List, value: Value) -> None:
         part = array_backing(m.see(item))
         time = _held_since(m, container, part, item) if isinstance(part, Tensor) else 0
         if isinstance(part, Tensor) and time:
-            writes = [event for event in since(m, part, time) if whole(part, event) or lies_in(part, event)]
+            writes = [event for event in since(m, part, time) if _changes(part, event)]
             others = (_entries(m, m.see(other)) for other in m.state.get(container).items) if writes else ()
             if any(_is_same(m, other.get(key, NONE), part) for other in others):
                 for event in writes:
@@ -81,21 +86,36 @@ def on_append(m: Trace, container: List, value: Value) -> None:
         _judge_snapshots(m, container, key, part)
         _judge_gradients(m, container, key, part)
         on_store(m, container, part)
+        if isinstance(part, Tensor) and (container, part.storage) not in m.state[APPENDED]:
+            m.state.set(m.state[APPENDED], (container, part.storage), m.tick())
+
+
+def _changes(part: Tensor, event: Overwrite) -> bool:
+    """Whether a write surely changes a part: it went to all or elements of it, or to all of what it is a view of."""
+    if whole(unshaped(part), event) or lies_in(part, event):
+        return True
+    base = part.region
+    while base is not None and not same_tensor(base.base, event.tensor):
+        base = base.base.region
+    return base is not None and event.written.index is None
 
 
 def _held_since(m: Trace, container: List, part: Tensor, item: Value) -> int:
     """Return when a list got a tensor: also that of a display, ``[x]``. 0 if it has none."""
-    return m.state[STORED].get((container, part.storage), container.time if item in container.initial.items else 0)
+    held = m.state[STORED].get((container, part.storage)) or m.state[APPENDED].get((container, part.storage))
+    return held or (container.time if item in container.initial.items else 0)
 
 
 def _is_same(m: Trace, value: Value, part: Tensor) -> bool:
     value = array_backing(m.see(value))
-    return isinstance(value, Tensor) and same_tensor(value, part)
+    return isinstance(value, Tensor) and same_tensor(unshaped(value), unshaped(part))
 
 
 def _judge_snapshots(m: Trace, container: List, key: tuple[Hashable, ...], part: Value) -> None:
     """Report ``history.append(w.detach())``, or a ``state_dict()``, appended again after an update of the memory."""
     if not isinstance(part, Tensor) or not part.time or part.view is not View.NONE or part.origin in UNCERTAIN:
+        return
+    if may_be_copy(m, part):
         return
     memory = part.storage.hidden or part.storage
     for other in m.state.get(container).items:
@@ -149,7 +169,7 @@ def on_pass_on(m: Trace, source: Value, container: List | Dict, values: Iterable
 
 @events.store_key.listen
 def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
-    """Report a tensor that gets a second key in a dictionary after a part of it was overwritten: both keys show it."""
+    """Report a tensor that gets a second key in a dictionary after it was overwritten: both keys show it."""
     value = m.see(value)
     if not isinstance(value, Tensor) or not m.state[WRITES] or not m.stack.frames:
         return
@@ -157,7 +177,7 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
     others = [m.see(item) for name, item in held.items() if name != key]
     if value in others:
         for event in since(m, value, max(m.stack.frames[-1].born, m.state[STORED].get((container, value.storage), 0))):
-            if event.written.index is not None and whole(value, event):
+            if whole(value, event) or lies_in(value, event):
                 m.refuse("read", event.site, event.calls, guard=event.guard)
 
 
@@ -236,6 +256,7 @@ def on_remove(m: Trace, container: List | Dict, value: Value) -> None:
     value = array_backing(m.see(value))
     if isinstance(value, Tensor) and (container, value.storage) in m.state[STORED]:
         m.state.set(m.state[STORED], (container, value.storage), 0)
+        m.state.set(m.state[APPENDED], (container, value.storage), 0)
 
 
 @events.exhaust.listen

@@ -98,6 +98,7 @@ def on_compare(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> Non
 
     If ``to()`` or ``cpu()`` may have copied, it may be a copy, and nothing is reported.
     """
+    op = op.removesuffix("_")
     if op not in _COMPARING:
         return
     both = without_factors(m, op, one, other, site)

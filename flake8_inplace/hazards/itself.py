@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..heap.regions import same_tensor, unshaped
-from ..heap.values import NONE, UNCERTAIN, Grad, Object, Tensor, View
+from ..heap.values import NONE, UNCERTAIN, Grad, Object, Storage, Tensor, View
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
@@ -34,9 +34,8 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     A variable or attribute tells when it took the tensor. What is taken out of containers at the same place, such as
     ``zip(model.parameters(), kept)``, doesn't, and counts only for parameters and gradients.
     """
-    one, other = without_factors(m, op, one, other, site)
-    memory = one.storage.hidden or one.storage
-    if memory is not (other.storage.hidden or other.storage) or op in _ELSEWHERE or not m.stack.frames:
+    one, other = _behind(m, *without_factors(m, op, one, other, site))
+    if _memory(one) is not _memory(other) or op in _ELSEWHERE or not m.stack.frames:
         return
     taken = _taken(m, site)
     if not _alike(one, other, taken.made_here):
@@ -47,6 +46,31 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
             if (change.time < end or not end) and change.site is not None:
                 m.refuse("read", change.site, change.calls if isinstance(change, Overwrite) else None)
                 return
+
+
+def _memory(tensor: Tensor) -> Storage:
+    return tensor.storage.hidden or tensor.storage
+
+
+def _behind(m: Trace, one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
+    """Return what two operands are the same function of: ``new`` and ``old`` of ``new.norm() - old.norm()``.
+
+    If the memory was overwritten between the two calls, they have different values, and are returned themselves.
+    """
+    left, right = one.made, other.made
+    if _memory(one) is _memory(other):
+        return one, other
+    while left is not None and right is not None and left.op == right.op:
+        begin, end = sorted((left.time, right.time))
+        inside = [[each for value in made.values for each in direct_tensors(m, value)] for made in (left, right)]
+        if any(len(tensors) != 1 for tensors in inside):
+            break
+        new, old = (tensors[0] for tensors in inside)
+        if _memory(new) is _memory(old):
+            changed = any(change.time <= end for each in (new, old) for change in _changes(m, each, begin))
+            return (one, other) if changed else (new, old)
+        left, right = new.made, old.made
+    return one, other
 
 
 def _spans(taken: _Taken, trained: bool, senseless: bool) -> Iterator[tuple[int, int]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ..heap.values import (
     NONE,
+    UNCERTAIN,
     Array,
     Choice,
     Grad,
@@ -16,6 +17,7 @@ from ..heap.values import (
     Tuple,
     Unknown,
     Value,
+    View,
     constant,
     is_number,
 )
@@ -23,6 +25,7 @@ from ..program.site import Site
 from ..torchfacts.kinds import ADDING
 from ..trace import events
 from ..trace.frames import Frame
+from ..trace.holdings import tensors_in
 from ..trace.log import EVENTS, WRITES, Change, Overwrite, Written, array_backing, fills, given_tensors, reads
 from ..trace.trace import Trace
 from .intent import variable_of
@@ -38,6 +41,8 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
     """Log an in-place write, except those of optimizers."""
     if form in ("step", "renorm") or m.stack.stepping is not None or not m.stack.frames:
         return
+    if _keeps_values(m, tensor, written):
+        return
     before = m.state[WRITES].get(tensor.storage, ())
     inner = m.stack.frames[-1]
     filled = fills(tensor, written) or (form == "out" and not reads(tensor, written))
@@ -48,6 +53,18 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
     event = Overwrite(tensor, form, site, m.tick(), frames, calls, name, inner.line, guard, filled, change, written)
     m.state.set(m.state[WRITES], tensor.storage, (*before[1 - EVENTS :], event))
     events.logged(m, event)
+
+
+def _keeps_values(m: Trace, tensor: Tensor, written: Written) -> bool:
+    """Return whether a tensor is given its own values: ``x.copy_(x.data)``."""
+    if written.op.removeprefix("_foreach_") != "copy_" or tensor.view is not View.NONE:
+        return False
+    memory = tensor.storage.hidden or tensor.storage
+    given = [source for value in written.values for source in tensors_in(m, value)]
+    return any(
+        (each.storage.hidden or each.storage) is memory and each.view is View.NONE and each.origin not in UNCERTAIN
+        for each in given
+    )
 
 
 @events.accumulate.listen

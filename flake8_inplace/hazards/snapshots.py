@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..heap.state import Declared, in_order, same_or_none, union
-from ..heap.values import UNCERTAIN, Choice, Grad, Object, Source, Storage, Tensor, Value
+from ..heap.state import Declared, in_order, latest, same_or_none, union
+from ..heap.values import UNCERTAIN, Choice, Grad, Object, Source, Storage, Tensor, Unknown, Value
 from ..program.sealed import sealed
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
 from ..trace import events, holdings
 from ..trace.frames import Frame
-from ..trace.log import EVENTS, Written, since
-from ..trace.trace import Trace
+from ..trace.log import EVENTS, Overwrite, Written, since
+from ..trace.trace import MODULES, Trace
 
 RULES = (
     Rule(
@@ -33,11 +33,15 @@ RULES = (
 
 @sealed(frozen=True, slots=True, eq=False)
 class Update:
-    """An update of parameters: when, the optimizer step, or None for one in unknown code, and the memory, if known."""
+    """An update of parameters: when, the optimizer step, or None for one in unknown code, and the memory, if known.
+
+    ``writes``: where an optimizer of the program overwrites each memory.
+    """
 
     time: int
     site: Site | None
     memory: frozenset[Storage] = frozenset()
+    writes: tuple[tuple[Storage, Site], ...] = ()
 
 
 @sealed(frozen=True, slots=True, eq=False)
@@ -61,6 +65,8 @@ LOADED: Declared[Value, Snapshot | None] = Declared(same_or_none)
 """When a module was last given a state that is not its own, and where."""
 SHARERS: Declared[Value, frozenset[Value]] = Declared(union)
 """The optimizers that one shares its state with."""
+SHALLOW: Declared[Value, int] = Declared(latest)
+"""When an instance was made as a shallow copy of another one."""
 STEPPED: Declared[Value, bool | None] = Declared(same_or_none)
 """The optimizers that have made a step."""
 STEPPED_ON: Declared[Value, Site | None] = Declared(same_or_none)
@@ -77,12 +83,19 @@ def updates(m: Trace) -> tuple[Update, ...]:
 def updates_of(m: Trace, memory: Storage, time: int) -> list[Update]:
     """Return the updates after ``time`` that may be of a parameter.
 
-    An update in unknown code, after a backward, is none if an optimizer step of this file follows.
+    An update in unknown code, after a backward, is none if an optimizer step of this file follows. To an optimizer of
+    the program, its own write is the update, and not the call of its step.
     """
     found = [update for update in updates(m) if update.time > time]
     stepped = [update.site is not None for update in found][1:]
     mine = [one for one, next_steps in zip(found, [*stepped, False], strict=False) if one.site or not next_steps]
-    return [update for update in mine if not update.memory or memory in update.memory]
+    mine = [update for update in mine if not update.memory or memory in update.memory]
+    return [_inside(update, memory) for update in mine] if m.stack.stepping is not None else mine
+
+
+def _inside(update: Update, memory: Storage) -> Update:
+    own = [Update(update.time, site, update.memory) for storage, site in update.writes if storage is memory]
+    return own[0] if own else update
 
 
 @events.state_dict.listen
@@ -107,12 +120,13 @@ def on_overwrite(m: Trace, tensor: Tensor, form: str, site: Site, written: Writt
     state = m.state.get(cell)
     if stepping is None or form == "step" or state.grad is not Grad.YES or not state.leaf:
         return
-    memory = frozenset({tensor.storage.hidden or tensor.storage})
+    memory = tensor.storage.hidden or tensor.storage
+    held, kept = frozenset({memory}), updates(m)[1 - EVENTS :]
+    writes: tuple[tuple[Storage, Site], ...] = ((memory, site),)
     last = updates(m)[-1:]
     if last and last[0].site is stepping:  # one step is one update, of all that it overwrites
-        memory |= last[0].memory
-    kept = updates(m)[: -len(last)] if last and last[0].site is stepping else updates(m)[1 - EVENTS :]
-    m.state.set(m.state[UPDATES], _ALL, (*kept, Update(m.tick(), stepping, memory)))
+        held, writes, kept = held | last[0].memory, (*last[0].writes, *writes), updates(m)[:-1]
+    m.state.set(m.state[UPDATES], _ALL, (*kept, Update(m.tick(), stepping, held, writes)))
 
 
 def update_since(m: Trace, time: int) -> Site | None:
@@ -128,22 +142,38 @@ def _judge_choice(m: Trace, value: Value) -> None:
     if not isinstance(value, Choice) or not m.state[UPDATES]:
         return
     taken: dict[Storage, int] = {}
-    for tensor in [each for guard, option in value.options if m.state.possible(guard) for each in _taken(m, option)]:
-        memory = tensor.storage.hidden or tensor.storage
-        begin, end = sorted((taken.setdefault(memory, tensor.time), tensor.time))
+    for memory, time in [
+        each for guard, option in value.options if m.state.possible(guard) for each in _taken(m, option)
+    ]:
+        begin, end = sorted((taken.setdefault(memory, time), time))
         for update in updates_of(m, memory, begin):
             if update.site is not None and update.time < end:
                 m.refuse("snapshot", update.site)
                 return
 
 
-def _taken(m: Trace, value: Value) -> list[Tensor]:
-    """Return the tensors in a value that were taken from others at a time, surely without a copy."""
-    return [each for each in holdings.held(m, value, set()) if each.time and not may_be_copy(m, each)]
+def _taken(m: Trace, value: Value) -> list[tuple[Storage, int]]:
+    """Return the memory in a value that was taken from others at a time, surely without a copy, and the time."""
+    shared, held = m.state[SHALLOW].get(m.see(value), 0), holdings.held(m, value, set())
+    times = [(tensor, tensor.time or shared) for tensor in held if not may_be_copy(m, tensor)]
+    return [(tensor.storage.hidden or tensor.storage, time) for tensor, time in times if time]
+
+
+@events.copied.listen
+def on_copied(m: Trace, source: Value, copy: Value, explicit: bool) -> None:
+    """Note ``copy.copy(module)``, which shares the parameters."""
+    if explicit and isinstance(copy, Object):
+        m.state.set(m.state[SHALLOW], copy, m.tick())
 
 
 def may_be_copy(m: Trace, tensor: Tensor) -> bool:
-    """Whether a tensor may be a copy of what it was made of. ``cpu()`` makes none if the file knows no other device."""
+    """Whether a tensor may be a copy of what it was made of. ``cpu()`` makes none if the file knows no other device.
+
+    What is not known to be a module may have a state of numbers, such as a scheduler.
+    """
+    taken = m.state[SNAPSHOTS].get(tensor)
+    if taken is not None and isinstance(taken.module, Unknown) and taken.module not in m.state[MODULES]:
+        return True
     if tensor.origin in (Source.MAYBE_ALIAS, Source.MAYBE_SAME) and not tensor.storage.numpy:
         return m.text.file.mentions(DEVICES)
     return tensor.origin in UNCERTAIN
@@ -202,6 +232,12 @@ def on_load_state_dict(m: Trace, module: Value, states: Value, parameters: Seque
             sites = [update.site for update in since_then if update.site is not None][:1]
             m.refuse("snapshot", (sites or written or [snapshot.site])[0])
             return
+    shared = max((m.state[SHALLOW].get(one, 0) for _, each in known for one in (module, each.module)), default=0)
+    if shared and own == known and len(known) == len(taken):  # one module is a shallow copy of the other one
+        changes = [one.site for tensor, _ in known for one in _changes(m, tensor.storage, shared)]
+        for site in [site for site in changes if site is not None][-1:]:
+            m.refuse("snapshot", site)
+            return
     for _, snapshot in known:
         before = m.state[LOADED].get(snapshot.module)
         if before is not None and before.time > snapshot.time and snapshot.module is not module:
@@ -213,6 +249,11 @@ def on_load_state_dict(m: Trace, module: Value, states: Value, parameters: Seque
                 m.state.set(m.state[SHARERS], one, m.state[SHARERS].get(one, frozenset()) | {other})
     if not own and (parameters or not isinstance(module, Object)):  # what an optimizer had is not overwritten
         m.state.set(m.state[LOADED], module, Snapshot(module, site, m.tick()))
+
+
+def _changes(m: Trace, memory: Storage, time: int) -> list[Update | Overwrite]:
+    """Return the updates of a parameter after ``time``, and the writes to it."""
+    return [*updates_of(m, memory, time), *since(m, Tensor(memory), time)]
 
 
 @events.step.listen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from ..heap.values import NONE, Tensor, Unknown, Value
+from ..heap.values import NONE, Const, Tensor, Unknown, Value, is_number
 from ..models import arithmetic, arrays, containers, indexing
 from ..program.site import Site
 from ..trace import events
@@ -68,7 +68,7 @@ def _augmented(m: Trace, node: cst.AugAssign, frame: Frame) -> bool:
                 if indexing.is_advanced(m, index):
                     indexing.assign_subscript(m, container, index, new, site, "augmented")
             elif new is not old:
-                set_item(m, container, index, new, site)
+                set_item(m, container, index, _counted(old, new) if _goes_on(m) else new, site)
             return NONE
 
         m.split([owner], act)
@@ -79,8 +79,26 @@ def _augmented(m: Trace, node: cst.AugAssign, frame: Frame) -> bool:
     value = evaluate(m, node.value, frame)
     new = arithmetic.augment(m, name, old, value, site)
     if new is not old:
-        bind(m, target, new, frame)
+        carried = _is_carried(frame, target.value) if isinstance(target, cst.Name) else _goes_on(m)
+        bind(m, target, _counted(m.see(old), new) if carried else new, frame)
     return True
+
+
+def _counted(old: Value, new: Value) -> Value:
+    """What a counter is after an iteration that stands for all that follow; any other value as it is."""
+    if not isinstance(old, Const) or not isinstance(new, Const) or not is_number(old) or not is_number(new):
+        return new
+    return Unknown(scalar=True, positive=0 <= old.value < new.value)
+
+
+def _is_carried(frame: Frame, name: str) -> bool:
+    """Whether a variable was last bound before the present iteration, and that stands for all that follow."""
+    return any(frame.bound(name) < loop.later for loop in frame.loops)
+
+
+def _goes_on(m: Trace) -> bool:
+    """Whether a call on the stack is in an iteration that stands for all that follow."""
+    return any(loop.later for frame in m.stack.frames for loop in frame.loops)
 
 
 @runs(cst.Del)

@@ -9,7 +9,7 @@ import libcst as cst
 
 from ..hazards.snapshots import SNAPSHOTS
 from ..heap.state import Exit
-from ..heap.values import Cell, CellState, Const, Object, Tensor, Tuple, Unknown, Value
+from ..heap.values import NONE, Attributes, Cell, CellState, Const, Object, Tensor, Tuple, Unknown, Value
 from ..models import iteration, lineage, modules
 from ..program import wording
 from ..program.nodes import has
@@ -141,7 +141,8 @@ def loop(
     """Run the iterations of a loop, each in the state that the one before left.
 
     If their number is not known, two more iterations follow one that makes a tensor require grad: one that saves with
-    it, and one that overwrites what was saved. They also follow one that takes a snapshot of a module.
+    it, and one that overwrites what was saved. They also follow one that takes a snapshot of a module. One more
+    follows a later one that gave a tensor to what was None: ``if best is None: best = ...``.
     """
     state = m.state
     this = Loop(state.mark(), m.tick())
@@ -149,6 +150,7 @@ def loop(
     alive, grown = True, -ROUNDS
     for number, start in enumerate(rounds):
         mark, taken = state.mark(), len(m.state[SNAPSHOTS])
+        this.later = m.tick() if number and not exact else 0
         start()
         this.continues = []
         through = suite(m, body, frame)
@@ -161,6 +163,8 @@ def loop(
             alive = False
             break
         grown = number if not exact and (grew(m, mark) or len(m.state[SNAPSHOTS]) > taken) else grown
+        if number and not exact and grown < number - 1 and begun(m, mark):
+            grown = number - 1
         if number == len(rounds) - 1 < ROUNDS - 1 and number < grown + 2:
             rounds.append(further)
     frame.loops.pop()
@@ -185,6 +189,18 @@ def grew(m: Trace, mark: int) -> bool:
                 return True
         elif isinstance(old, Tensor) and key in where and not m.grad(old) and holdings.reach(m, where[key]):
             return True
+    return False
+
+
+def begun(m: Trace, mark: int) -> bool:
+    """Return whether a variable or attribute that was None began to hold tensors since ``mark``."""
+    for where, key, old in m.state.journal[mark:]:
+        if old == NONE and key in where and any(holdings.tensors_in(m, where[key])):
+            return True
+        if isinstance(old, Attributes) and isinstance(new := where.get(key), Attributes):
+            none = [name for name, value in old.items.items() if value == NONE]
+            if any(any(holdings.tensors_in(m, new.items.get(name, NONE))) for name in none):
+                return True
     return False
 
 

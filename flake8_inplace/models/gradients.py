@@ -13,7 +13,7 @@ from ..trace.trace import Trace
 from .registry import Call, model
 
 READ: Declared[Cell, int] = Declared(latest)
-"""When the program last read the gradient of a tensor, by its cell. One that nobody read needs no record."""
+"""When the program last read the gradient of a tensor, by its cell. One that nobody read (0) needs no record."""
 _SLOT = "gradient"
 
 
@@ -40,10 +40,11 @@ def assign(m: Trace, tensor: Tensor, value: Value) -> None:
 
 
 def forget(m: Trace, cells: Iterable[Cell]) -> None:
-    """``zero_grad()``: who has read a gradient keeps it, and the next backward makes another one."""
+    """``zero_grad()``: who has read a gradient keeps it, and the next backward makes another one, which nobody read."""
     for cell in list(cells):
-        if cell in m.state[READ]:
+        if m.state[READ].get(cell):
             m.state.set(m.state.store, (cell, _SLOT), Tensor())
+            m.state.set(m.state[READ], cell, 0)
 
 
 def zero(m: Trace, cells: Iterable[Cell], site: Site) -> None:
@@ -53,7 +54,7 @@ def zero(m: Trace, cells: Iterable[Cell], site: Site) -> None:
 
 def _overwrite(m: Trace, cells: Iterable[Cell], op: str, site: Site) -> None:
     for cell in list(cells):
-        if cell in m.state[READ] and isinstance(found := _current(m, cell), Tensor):
+        if m.state[READ].get(cell) and isinstance(found := _current(m, cell), Tensor):
             events.write(m, found.storage, "op_", site)
             events.accumulate(m, found, op, site)
 
@@ -72,6 +73,6 @@ def _clip(call: Call) -> None:
 
 def accumulate(m: Trace, site: Site) -> None:
     """A backward adds to the gradients that are there."""
-    for cell in list(m.state[READ]):
-        if isinstance(found := _current(m, cell), Tensor):
+    for cell, time in list(m.state[READ].items()):
+        if time and isinstance(found := _current(m, cell), Tensor):
             events.accumulate(m, found, "add_", site)

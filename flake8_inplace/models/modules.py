@@ -6,14 +6,12 @@ from collections.abc import Iterator
 
 from ..heap.values import ITEMS, NONE, Const, Dict, List, Object, Ref, Tensor, Tuple, Value, constant
 from ..program.pieces import Piece
-from ..program.site import Site
 from ..trace import events, holdings
 from ..trace.callables import Bound, Partial
 from ..trace.frames import Class, Function
-from ..trace.trace import Trace
 from . import autograd, classes, containers, custom, dicts, handed, lineage, lists, optim, records, tensors
 from .registry import Call, call_method, method, model
-from .unknowns import parameters_of
+from .unknowns import parameters_of, state_of
 
 MODULE, LIST, DICT = classes.MODULES
 HANDLE = Ref("torch.utils.hooks.RemovableHandle")
@@ -154,14 +152,12 @@ def _register_parametrization(call: Call) -> Value | None:
 
 @method(MODULE, "state_dict")
 def _state_dict(call: Call, instance: Object) -> Value:
-    return states_of(call.m, instance, holdings.named(call.m, instance), call.site)
-
-
-def states_of(m: Trace, module: Value, named: list[tuple[str, Tensor]], site: Site) -> Value:
-    """The state of a module: the memory of its parameters under other names. Without any, one tensor stands for all."""
-    made = {name: tensors.detached(m, tensor) for name, tensor in named} or {"*": Tensor()}
-    events.state_dict(m, module, list(made.values()), site)
-    return Dict(made, open=not named, time=m.tick())
+    """The state of a module: the memory of its parameters under other names."""
+    made = {name: tensors.detached(call.m, tensor) for name, tensor in holdings.named(call.m, instance)}
+    if not made:
+        return state_of(call, instance)
+    events.state_dict(call.m, instance, list(made.values()), call.site)
+    return Dict(made, time=call.m.tick())
 
 
 @method(MODULE, "load_state_dict")

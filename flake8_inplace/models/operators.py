@@ -45,7 +45,7 @@ _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 SAVES = 64
 """The most saves of one memory that are told apart: the first of them speak for the others."""
 _BITWISE = frozenset({"and", "or", "xor", "not"})
-_RELATING = kinds.DIFFERENCES | kinds.EQUATING | {*"add lerp mul dot vdot matmul mm add_ sub_ mul_".split()}
+_RELATING = kinds.DIFFERENCES | kinds.EQUATING | {*"add lerp mul dot vdot matmul mm div add_ sub_ mul_ lerp_".split()}
 """Operators that say nothing, or little, of a tensor and itself."""
 
 
@@ -69,13 +69,23 @@ class _Call:
     def written(self) -> list[Tensor]:
         return [tensor for name in self.op.writes for tensor in self.operands.get(name, ())]
 
+    def pairs(self) -> list[tuple[Tensor, Tensor]]:
+        """Both operands of an operator of two; of one that works on lists, element by element."""
+        both = [found for found in self.operands.values() if found]
+        return list(zip(*both, strict=False)) if len(both) == 2 and len(both[0]) == len(both[1]) else []
+
+
+def _of_one(op: facts.Op) -> str:
+    """The name of an operator; of one that works on lists, that of what it does with each element."""
+    return kinds.plain(op.name).removeprefix("_foreach_")
+
 
 def run(m: Trace, op: facts.Op, bound: Bindings, site: Site, form: str) -> Value:
     """One operator runs: it saves, overwrites and returns."""
     call = _resolve(m, op, bound, site)
-    name = kinds.plain(op.name)
-    if name in _RELATING and len(both := call.given) == 2:
-        events.relate(m, name, both[0], both[1], site)
+    name = _of_one(op)
+    for one, other in call.pairs() if name in _RELATING else ():
+        events.relate(m, name, one, other, site)
     if op.unseen:
         _overwrite_unseen(m, call)
     saves = _save_operands(m, call) if call.grad else []
@@ -164,8 +174,8 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
     op, site, written = call.op, call.site, call.written
     if op.name == "set_" and m.backward.readonly:
         return False  # it gives a tensor other memory: a reversible layer brings back an input that it had freed
-    if op.name == "copy_":
-        for tensor, source in zip(written, call.operands.get("src", ()), strict=False):
+    if _of_one(op) == "copy_":
+        for tensor, source in call.pairs():
             events.copy(m, tensor, source)
     sources = [other for name, found in call.operands.items() if name not in op.writes for other in found]
     index = _index(m, call)

@@ -38,6 +38,19 @@ def parameters_of(m: Trace, module: Value, name: str) -> Value:
     return List(found, open=True)
 
 
+def state_of(call: Call, module: Value) -> Dict:
+    """What ``state_dict()`` returns for a module of which no tensor is known: two stand for all, by reference."""
+    m = call.m
+    m.symbol("state", module)
+    if ("parameter", module) in m.symbols:
+        held = [parameter_of(m, module), parameter_of(m, module, "other")]
+    else:
+        held = [m.tensor_of(m.symbol("state", module, at)) for at in range(2)]
+    made = [tensors.detached(m, tensor) for tensor in held if isinstance(tensor, Tensor)]
+    events.state_dict(m, module, made, call.site)
+    return Dict(dict(zip(("*", "**"), made, strict=False)), open=True, time=m.tick())
+
+
 def unknown_method(call: Call, receiver: Unknown) -> Value:
     """Call a method of something unknown, which may prove it to be a tensor."""
     m, name = call.m, call.name
@@ -50,10 +63,7 @@ def unknown_method(call: Call, receiver: Unknown) -> Value:
         if isinstance(tensor, Tensor):
             return methods.method(m, tensor, name, call.args, call.kwargs, call.site)
     if name == "state_dict":
-        m.symbol("state", receiver)
-        stands_for_all = Tensor()
-        events.state_dict(m, receiver, [stands_for_all], call.site)
-        return Dict({"*": stands_for_all}, open=True)
+        return state_of(call, receiver)
     if name == "load_state_dict":
         if receiver in m.state[MODULES]:
             events.load_state_dict(m, receiver, call.argument(0), holdings.parameters(m, receiver), call.site)

@@ -57,10 +57,14 @@ class Frame:
 
 @dataclass(slots=True, eq=False)
 class Loop:
-    """The early exits of a loop body or a ``try``, and when it began."""
+    """The early exits of a loop body or a ``try``, and when it began.
+
+    ``later`` is when an iteration began that stands for all that follow: the second of a loop of unknown length.
+    """
 
     mark: int
     began: int
+    later: int = 0
     breaks: list[Exit] = field(default_factory=list)
     continues: list[Exit] = field(default_factory=list)
 
