@@ -40,14 +40,20 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
         return
     before = m.state[WRITES].get(tensor.storage, ())
     inner = m.stack.frames[-1]
-    filled = fills(tensor, written) or (form == "out" and not reads(tensor, written))
+    output = form == "out" and not reads(tensor, written)
+    filled = fills(tensor, written) or output
     filled = filled or any(event.filled and event.frames[-1] is inner for event in before)
-    name = variable_of(site, inner) if form != "out" else ""
+    name = variable_of(site, inner) if form != "out" else "" if output else _variable(m, tensor, inner)
     change = Change.OTHER if filled else _change(m, tensor, inner, name, form, written)
     frames, calls, guard = tuple(m.stack.frames), tuple(m.stack.calls), m.state.guard()
     event = Overwrite(tensor, form, site, m.tick(), frames, calls, name, inner.line, guard, filled, change, written)
     m.state.set(m.state[WRITES], tensor.storage, (*before[1 - EVENTS :], event))
     events.logged(m, event)
+
+
+def _variable(m: Trace, tensor: Tensor, frame: Frame) -> str:
+    """Return the variable of a tensor that is computed from itself: ``torch.sub(x, mean, out=x)``."""
+    return next((name for name, value in frame.vars.items() if m.see(value) is tensor), "")
 
 
 @events.accumulate.listen
