@@ -104,6 +104,7 @@ NO_FORM = {
     "fourth: checkpointed usage counter",
     "fourth: reentrant checkpoint writes its input",
     "fourth: array shuffle of indices",
+    "ninth: array over scores, sorted backwards for thresholds",
     "second: list of boxes scaled",
     "second: accumulated client gradients",
     "second: checkpointed counter",
