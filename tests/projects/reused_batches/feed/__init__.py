@@ -1,1 +1,0 @@
-from .batches import fresh, reused
