@@ -81,7 +81,7 @@ OUTSIDE = {
     "watchfiles": {"commands.watch"},
     "shtab": {"commands.completion"},
     "libcst": {"sentences", "program", "trace", "hazards", "models", "interpreter", "fix"},
-    "numpy": {"runtime.arrays"},
+    "numpy": {"runtime.arrays", "runtime.readers"},
     "pytest": {"runtime.pytest_plugin"},
 }
 
