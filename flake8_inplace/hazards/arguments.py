@@ -92,20 +92,12 @@ def _note_writes(
     for event in writes:
         if _is_packed(event):
             continue
-        lost = (back or converted or _is_renamed(m, event, tensor)) and not event.filled
-        if lost or _is_aside(m, event, tensor, args, born):
+        if ((back or converted) and not event.filled) or _is_aside(m, event, tensor, args, born):
             m.state.set(m.state[RETURNED], event, tensor)
         if inner and (back or is_in_copy(m, event, args)):
             m.state.set(m.state[RETURNED], (Change.OTHER, event), tensor)
         if converted or (changes == {Change.MARKED} and not back):
             m.state.set(m.state[RETURNED], (event.change, event), tensor)
-
-
-def _is_renamed(m: Trace, event: Overwrite, tensor: Tensor) -> bool:
-    """Whether a write is by a second name for an argument: ``y = x``, ``y -= values`` was to make a new value of it."""
-    inner = event.frames[-1]
-    names = [name for name, value in inner.vars.items() if m.see(value) is tensor]
-    return event.name in names and any(inner.bound(name) < inner.bound(event.name) for name in names)
 
 
 def _writes_since(m: Trace, tensor: Tensor, born: int, alone: bool) -> list[Overwrite]:

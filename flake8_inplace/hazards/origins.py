@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..heap.regions import base_of
 from ..heap.values import (
     NONE,
     UNCERTAIN,
@@ -46,10 +45,9 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
         return
     before = m.state[WRITES].get(tensor.storage, ())
     inner = m.stack.frames[-1]
-    output = form == "out" and not reads(tensor, written)
-    filled = fills(tensor, written) or output
+    filled = fills(tensor, written) or (form == "out" and not reads(tensor, written))
     filled = filled or any(event.filled and event.frames[-1] is inner for event in before)
-    name = variable_of(site, inner) if form != "out" else "" if output else _variable(m, tensor, inner)
+    name = variable_of(site, inner) if form != "out" else ""
     change = Change.OTHER if filled else _change(m, tensor, inner, name, form, written)
     frames, calls, guard = tuple(m.stack.frames), tuple(m.stack.calls), m.state.guard()
     event = Overwrite(tensor, form, site, m.tick(), frames, calls, name, inner.line, guard, filled, change, written)
@@ -67,11 +65,6 @@ def _keeps_values(m: Trace, tensor: Tensor, written: Written) -> bool:
         (each.storage.hidden or each.storage) is memory and each.view is View.NONE and each.origin not in UNCERTAIN
         for each in given
     )
-
-
-def _variable(m: Trace, tensor: Tensor, frame: Frame) -> str:
-    """Return the variable of a tensor that is computed from itself: ``torch.sub(x, mean, out=x)``."""
-    return next((name for name, value in frame.vars.items() if m.see(value) is tensor), "")
 
 
 @events.accumulate.listen
@@ -124,8 +117,7 @@ def _sources(m: Trace, value: Value, tensor: Tensor, depth: int = DEPTH) -> Iter
     elif isinstance(value, Choice) or (isinstance(value, Unknown) and not value.scalar):
         yield value
     elif isinstance(value, Tensor):
-        base = base_of(value)
-        made = base.made if base.origin is not Source.BLANK and value.storage is not tensor.storage else None
+        made = value.made if value.origin is not Source.BLANK and value.storage is not tensor.storage else None
         operands = made.values if made is not None and depth else ()
         found = [source for operand in operands for source in _sources(m, operand, tensor, depth - 1)]
         number = made is not None and made.op in ("tensor", "as_tensor")
