@@ -207,6 +207,14 @@ def test_d4_fix_mends_notebooks(tmp_path: Path) -> None:
     assert (tmp_path / "t.ipynb").read_text() == before.replace("h += 1", "h = h + 1")
 
 
+def test_a_cell_without_a_fix_keeps_the_ends_of_its_lines(tmp_path: Path) -> None:
+    notebook(tmp_path / "t.ipynb", "import torch", HAZARD)
+    text = (tmp_path / "t.ipynb").read_text().replace('"import torch"', r'"import torch\r\n", "x = 1"')
+    (tmp_path / "t.ipynb").write_text(text)
+    run("fix", "--fix", cwd=tmp_path)
+    assert (tmp_path / "t.ipynb").read_text() == text.replace("h += 1", "h = h + 1")
+
+
 LAYOUTS = {
     "as Jupyter writes it": {"indent": 1, "ensure_ascii": False},
     "by tabs": {"indent": "\t", "ensure_ascii": False},

@@ -160,13 +160,12 @@ def treat(task: Task) -> Treated:
 def notebook(files: Project, task: Task) -> Treated:
     """Mend the code cells of a notebook as one program."""
     book = Notebook.read(task.path)
-    source, labels = book.program()
+    text, labels, spots = book.program.text, book.labels, list[str]()
 
     def wanted(text: str, found: Sequence[Finding]) -> list[bool]:
         return counting(files, Source(task.path, text), found, task.known)
 
-    mended = mend(source.text, wanted, task.unsafe)
-    text, spots = source.text, list[str]()
+    mended = mend(text, wanted, task.unsafe)
     for finding, fix in mended.done:
         spots.append(spot(labels, finding.line))
         before, text = text, apply(text, fix.edits)

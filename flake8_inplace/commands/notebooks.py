@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..files import Source, cell_lines, joined
+from ..files import Source, cell_lines, read_notebook
 
 Label = tuple[int, str | None]
 """Of a line of the program that the cells make: the number of its cell, and the line there, None if it is new."""
@@ -18,22 +18,18 @@ Label = tuple[int, str | None]
 
 @dataclass(frozen=True, slots=True)
 class Notebook:
-    """A notebook of version 4: the text of the file, and what that says."""
+    """A notebook: the text of the file, what that says, and the code cells as one program."""
 
-    path: str
     text: str
     content: dict[str, Any]
+    program: Source
 
     @classmethod
     def read(cls, path: str) -> Notebook:
         """Raises OSError, and ValueError where the file is no notebook of version 4."""
-        text = Path(path).read_bytes().decode()
-        try:
-            content = json.loads(text)
-            assert all(isinstance("".join(cell["source"]), str) for cell in content["cells"])
-        except (ValueError, LookupError, TypeError) as error:
-            raise ValueError("not a notebook of version 4") from error
-        return cls(path, text, content)
+        data = Path(path).read_bytes()
+        program = read_notebook(path, data)
+        return cls(data.decode(), json.loads(data), program)
 
     @property
     def code(self) -> list[dict[str, Any]]:
@@ -44,20 +40,17 @@ class Notebook:
         """The texts of the code cells."""
         return ["".join(cell["source"]) for cell in self.code]
 
-    def program(self) -> tuple[Source, list[Label]]:
-        """The code cells as one program, with a label for each line."""
-        numbered = enumerate(self.cells, 1)
-        return joined(self.path, self.cells), [(number, line) for number, text in numbered for line in cell_lines(text)]
+    @property
+    def labels(self) -> list[Label]:
+        """A label for each line of the program."""
+        return [(number, line) for number, text in enumerate(self.cells, 1) for line in cell_lines(text)]
 
     def texts(self, program: str, labels: Sequence[Label]) -> list[str]:
         """The texts of the code cells after the program was changed. A line that was not changed stands as it did."""
         found = [list[str]() for _ in self.cells]
         for line, (cell, before) in zip(cell_lines(program), labels, strict=True):
             found[cell - 1].append(line if before is None else before)
-        return [
-            "".join(lines) if text.endswith("\n") else "".join(lines).removesuffix("\n")
-            for text, lines in zip(self.cells, found, strict=True)
-        ]
+        return [_text(before, lines) for before, lines in zip(self.cells, found, strict=True)]
 
     def written(self, texts: Sequence[str]) -> str:
         """The file with these texts in its code cells, laid out as it is."""
@@ -65,10 +58,8 @@ class Notebook:
         for cell, text in zip(self.code, texts, strict=True):
             if text != "".join(cell["source"]):
                 cell["source"] = text if isinstance(cell["source"], str) else text.splitlines(keepends=True)
-        laid_out = json.dumps(self.content, **shape)
-        return (laid_out.replace("\n", "\r\n") if "\r\n" in self.text else laid_out) + self.text[
-            len(self.text.rstrip()) :
-        ]
+        laid_out, end = json.dumps(self.content, **shape), self.text[len(self.text.rstrip()) :]
+        return (laid_out.replace("\n", "\r\n") if "\r\n" in self.text else laid_out) + end
 
     def _shape(self) -> dict[str, Any]:
         """How the file is laid out; where nobody can tell, as Jupyter does it."""
@@ -79,6 +70,14 @@ class Notebook:
         text = self.text.replace("\r\n", "\n").rstrip()
         same = (shape for shape in shapes if json.dumps(self.content, **shape) == text)
         return next(same, usual if indent else usual | {"indent": 1})
+
+
+def _text(before: str, lines: list[str]) -> str:
+    """A cell of these lines. One that was not changed stays as it is; the last line ends as it did."""
+    if lines == cell_lines(before):
+        return before
+    text = "".join(lines)
+    return text if before.endswith("\n") else text.removesuffix("\n")
 
 
 def relabelled(before: str, labels: Sequence[Label], after: str) -> list[Label]:

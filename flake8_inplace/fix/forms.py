@@ -94,7 +94,7 @@ class Form:
         return bool(written)
 
     def unseen(self) -> bool:
-        """Whether the write goes past autograd, by ``detach()`` or ``.data``: no gradient sees it."""
+        """Whether the write is spelled past autograd, by ``detach()`` or ``.data``: out of place it has a gradient."""
         return any(target is not None and detours(target) for _, target in self.written())
 
     def written(self) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression | None]]:

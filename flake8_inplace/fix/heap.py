@@ -124,10 +124,10 @@ def note_write(m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad) -> N
     fact.carries = fact.carries or (grad is not Grad.NO and m.grad_mode)
     fact.discarded = fact.discarded or frame.discarded is site.expression
     calls = [call.expression for call in m.stack.calls]
+    fact.ordered.update(caller for caller in m.stack.frames[:-1] if any(caller.discarded is call for call in calls))
     for name, value in frame.vars.items():
         if isinstance(value, Tuple) and any(held.storage is tensor.storage for held in tensors_in(m, value)):
             fact.tuples.add(name)
-    fact.ordered.update(caller for caller in m.stack.frames[:-1] if any(caller.discarded is call for call in calls))
     _note_kinds(m, frame, fact)
 
 
@@ -151,9 +151,8 @@ def note_instance(m: Trace, instance: Object, site: Site) -> None:
 
 def _makes_new(m: Trace, instance: Object) -> bool:
     contents = m.state.get(instance).items
-    if any(str(name).startswith("hooks.") for name in contents) or isinstance(
-        lineage.member(instance.cls, "forward"), Function
-    ):
+    hooked = any(str(name).startswith("hooks.") for name in contents)
+    if hooked or isinstance(lineage.member(instance.cls, "forward"), Function):
         return False
     if lineage.inherits(instance.cls, "torch.nn.Sequential"):  # its layers are called at the same place
         inner = iteration.elements(m, contents.get(ITEMS, NONE))[0]

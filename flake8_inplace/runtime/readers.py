@@ -56,11 +56,11 @@ class Reader:
             return
         value = self._looked_up(frame)
         tensors = list(_tensors(value))[:_MOST] if value is not None else []
-        self.kept = [(tensor, print_) for tensor in tensors if (print_ := fingerprint_of(tensor)) is not None]
+        self.kept = [(tensor, mark) for tensor in tensors if (mark := fingerprint_of(tensor)) is not None]
 
     def after(self) -> None:
         """The overwriting line has run."""
-        self.overwritten = self.overwritten or any(not print_.fits(tensor) for tensor, print_ in self.kept)
+        self.overwritten = self.overwritten or any(not mark.fits(tensor) for tensor, mark in self.kept)
 
     def read(self, frame: FrameType) -> None:
         """The reading line is about to run."""
@@ -164,14 +164,11 @@ def _index(node: ast.expr) -> Any:
 
 def _attribute(owner: object, name: str) -> Any:
     """An attribute that stands in an instance: no property is run."""
-    own = getattr(owner, "__dict__", {})
-    tables = (
-        [own.get(table) for table in ("_parameters", "_buffers", "_modules")]
-        if isinstance(owner, torch.nn.Module)
-        else []
-    )
-    for table in (own, *tables):
-        if table is not None and name in table:
+    tables = [getattr(owner, "__dict__", {})]
+    if isinstance(owner, torch.nn.Module):
+        tables += [tables[0].get(table, {}) for table in ("_parameters", "_buffers", "_modules")]
+    for table in tables:
+        if name in table:
             return table[name]
     if isinstance(owner, torch.Tensor) and name in ("data", "grad"):
         return getattr(owner, name)
