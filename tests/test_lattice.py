@@ -241,6 +241,7 @@ LAWS = {
     "LOADED": Law(agreed),
     "STEPPED": Law(agreed),
     "STEPPED_ON": Law(agreed),
+    "CACHED": Law(agreed),
     "SHARERS": Law(st.frozensets(st.sampled_from(EVENTS))),
 }
 each_table = pytest.mark.parametrize("name", LAWS)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..heap.values import NONE, Source, Tensor, Unknown, Value, is_number
+from ..heap.state import Declared, same_or_none
+from ..heap.values import NONE, Source, Storage, Tensor, Unknown, Value, is_number
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
@@ -54,15 +55,30 @@ def on_checkpoint(m: Trace, seen: Sequence[Tensor], begin: int) -> None:
                 m.refuse("again", event.site, event.calls, guard=event.guard)
 
 
+CACHED: Declared[Storage, Site | None] = Declared(same_or_none)
+"""The memory that a cached function returns to each call, with the function."""
+
+
+@events.cache.listen
+def on_cache(m: Trace, function: Function, result: Value) -> None:
+    """Note the tensors that a cached function returned."""
+    for tensor in direct_tensors(m, result):
+        m.state.set(m.state[CACHED], tensor.storage, Site(function.piece, function.node, function.node))
+
+
 @events.logged.listen
 def on_logged(m: Trace, event: Overwrite) -> None:
     """Report an update of what is made once and used by every call, or by every instance.
 
-    That is what a parameter has by default, and an attribute of the class that ``self.total += x`` is spelled for. A
-    default that has a name where the function is defined, ``def hook(grad, total=total)``, is meant to be updated.
+    That is what a cached function returns for its arguments, what a parameter has by default, and an attribute of the
+    class that ``self.total += x`` is spelled for. A default that has a name where the function is defined,
+    ``def hook(grad, total=total)``, is meant to be updated, and so is what a cached function without arguments returns.
     """
     if not _converts(event):
         return
+    cached = m.state[CACHED].get(event.tensor.storage) if m.state[CACHED] and event.name else None
+    if cached is not None:
+        m.refuse("read", event.site, other=cached)
     for frame in event.frames:
         function = frame.function
         if function is None or not _holds(m, function.defaults.values(), event.tensor):
