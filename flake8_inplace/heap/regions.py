@@ -137,6 +137,8 @@ def _disjoint(one: Value, other: Value, symbols: Symbols) -> bool:
         return _ends_before(one, other) if one.step == other.step == NONE else _interleaved(one, other)
     if first is not None and isinstance(other, Slice) and other.step == NONE:
         return _outside(first, other)
+    if first == 0 and isinstance(other, Unknown) and other.positive:
+        return True
     return _inverts(one, other, symbols)
 
 
