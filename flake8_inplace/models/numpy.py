@@ -15,6 +15,8 @@ from .registry import Call, model, package
 _ARRAY = "numpy.ndarray"
 _FILLING = {"copyto": "copy_", "fill": "fill_"}
 """Functions that replace all values, by the names that torch has for them."""
+_READING = frozenset({"load", "loadtxt", "genfromtxt", "fromiter"})
+"""Functions that return an array, whatever they are given."""
 _TRANSPOSING = frozenset({"transpose", "permute_dims", "movedim", "rollaxis", "matrix_transpose"})
 _COMPARING = frozenset({"allclose", "isclose", "array_equal", "array_equiv"})
 
@@ -95,6 +97,8 @@ def _overwrite(call: Call, out: Array, values: list[Value]) -> None:
 def _result(m: Trace, row: facts.Row, bound: dict[str, Value], site: Site) -> Value | None:
     if row.result in ("fresh", "like", "blank"):
         return _new(m, row, bound, site)
+    if row.result == "sized":
+        return _sized(m, row, bound)
     array = arrays.proven(m, bound.get(row.of, NONE)) if row.of else None
     if array is None:
         return None
@@ -139,12 +143,22 @@ def _new(m: Trace, row: facts.Row, bound: dict[str, Value], site: Site) -> Value
         return arrays.new(m, row.name, values, _length(m, bound["shape"]), blank=True)
     if row.name in ("arange", "linspace", "logspace", "geomspace", "eye", "identity"):
         return arrays.new(m, row.name, values, 2 if row.name in ("eye", "identity") else 1)
+    if row.name in _READING:
+        return arrays.new(m, row.name, values)
     holds = any(isinstance(m.see(value), (List, Tuple)) for value in values)
     if not given and not (holds and row.name not in facts.UFUNCS):
         return None
     arrays.relate(m, row.name, given, site)
     alike = row.result in ("like", "blank") or row.name in facts.UFUNCS
     return arrays.new(m, row.name, values, arrays.max_dims(given) if alike else None, blank=row.result == "blank")
+
+
+def _sized(m: Trace, row: facts.Row, bound: dict[str, Value]) -> Array | None:
+    """Return the array of a given size that a function makes. Without a size it returns a number."""
+    if row.params[0] == "d0":
+        return arrays.new(m, row.name, tuple(bound.values()), len(bound))
+    size = bound.get("size", NONE)
+    return arrays.new(m, row.name, tuple(bound.values()), _length(m, size)) if m.see(size) != NONE else None
 
 
 def _known(m: Trace, value: Value) -> Array | None:
@@ -182,7 +196,7 @@ def _array(call: Call) -> Value | None:
     _read(call)
     if isinstance(given, (List, Tuple)):
         return arrays.new(m, "array", (), _depth(m, given))
-    return None
+    return arrays.new(m, "array", (given,)) if call.name == "numpy.array" and copies else None
 
 
 def _depth(m: Trace, value: Value) -> int | None:
