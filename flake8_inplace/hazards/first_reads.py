@@ -2,7 +2,7 @@
 
 A view that is bound before a write and read only after it was to keep the old values: for the new ones it could have
 been taken afterwards. A view that is read before the write too, or bound outside the loop, may be a window on memory
-that changes.
+that changes. But the new values of the base may have been computed from it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..heap.autograd import compatible
-from ..heap.regions import plain, same_tensor, share, whole_of
+from ..heap.regions import base_of, origins, plain, same_tensor, share, whole_of
 from ..heap.values import (
     ALWAYS,
     UNCERTAIN,
@@ -35,7 +35,7 @@ from .overlap import written_region
 def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...]) -> None:
     """Report the first read of a variable if its memory was overwritten since it was bound in the same function."""
     taken = frame.bound(name) if name in frame.times else 0
-    if not taken or frame.reads.get(name, 0) >= taken or frame is not m.stack.frames[-1]:
+    if not taken or frame is not m.stack.frames[-1]:
         return
     if (frame.loops and frame.loops[-1].began > taken) or name in frame.elements or writes_through(frame.line, name):
         return
@@ -43,9 +43,21 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
         for event in since(m, tensor, taken):
             if event.frames[-1] is not frame or not compatible(event.guard, guard) or event.form == "out":
                 continue
+            if frame.reads.get(name, 0) >= taken and not _is_made_of(event, tensor):
+                continue
             lost = _has_content(m, tensor, event, taken) and _loses(m, tensor, event)
             if lost and not is_told_apart(m, event, name, frame):
                 m.refuse("read", event.site, event.calls, guard=event.guard)
+
+
+def _is_made_of(event: Overwrite, view: Tensor) -> bool:
+    """Whether the new values of a write to the base were computed from a view: ``x /= scale``, of a ``row`` of it.
+
+    Such a view was taken for the values of the time, however often it was read for them.
+    """
+    if event.form not in ("augmented", "op_") or view.region is None:
+        return False
+    return any(operand is view for value in event.written.values for _, operand in origins(value))
 
 
 def _tensors(m: Trace, value: Value) -> Iterator[tuple[Guard, Tensor]]:
@@ -59,8 +71,7 @@ def _has_content(m: Trace, tensor: Tensor, event: Overwrite, time: int) -> bool:
     """Whether something was in a memory: it was not only made to be filled."""
     if not fills(event.tensor, event.written) and event.written.op != "setitem":
         return True
-    while tensor.region is not None:
-        tensor = tensor.region.base
+    tensor = base_of(tensor)
     written = any(event.time < time for event in m.state[WRITES].get(tensor.storage, ()))
     return written or tensor.origin is not Source.BLANK
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..heap.regions import base_of
 from ..heap.values import (
     NONE,
     UNCERTAIN,
@@ -117,7 +118,8 @@ def _sources(m: Trace, value: Value, tensor: Tensor, depth: int = DEPTH) -> Iter
     elif isinstance(value, Choice) or (isinstance(value, Unknown) and not value.scalar):
         yield value
     elif isinstance(value, Tensor):
-        made = value.made if value.origin is not Source.BLANK and value.storage is not tensor.storage else None
+        base = base_of(value)
+        made = base.made if base.origin is not Source.BLANK and value.storage is not tensor.storage else None
         operands = made.values if made is not None and depth else ()
         found = [source for operand in operands for source in _sources(m, operand, tensor, depth - 1)]
         number = made is not None and made.op in ("tensor", "as_tensor")
