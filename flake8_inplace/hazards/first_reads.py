@@ -2,7 +2,7 @@
 
 A view that is bound before a write and read only after it was to keep the old values: for the new ones it could have
 been taken afterwards. A view that is read before the write too, or bound outside the loop, may be a window on memory
-that changes. But the new values of the base may have been computed from it.
+that changes, unless the new values of the base were computed from it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..heap.autograd import compatible
-from ..heap.regions import base_of, origins, plain, same_tensor, share, whole_of
+from ..heap.regions import DEPTH, base_of, plain, same_tensor, share, whole_of
 from ..heap.values import (
     ALWAYS,
     UNCERTAIN,
@@ -23,6 +23,7 @@ from ..heap.values import (
     View,
     is_number,
 )
+from ..torchfacts import kinds
 from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import WRITES, Overwrite, array_backing, direct_tensors, fills, since, whole
@@ -51,13 +52,24 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
 
 
 def _is_made_of(event: Overwrite, view: Tensor) -> bool:
-    """Whether the new values of a write to the base were computed from a view: ``x /= scale``, of a ``row`` of it.
+    """Whether the new values of a write to the base were computed from a view, element by element: ``x /= var.sqrt()``.
 
-    Such a view was taken for the values of the time, however often it was read for them.
+    Such a view was taken for the values of the time, however often it was read for them. One that only a scale was
+    computed from, ``x /= part.max()``, may be wanted with the new values.
     """
     if event.form not in ("augmented", "op_") or view.region is None:
         return False
-    return any(operand is view for value in event.written.values for _, operand in origins(value))
+    return any(_follows(value, view) for value in event.written.values)
+
+
+def _follows(value: Value, view: Tensor, depth: int = DEPTH) -> bool:
+    """Whether a tensor, or a part of it, was computed from another one element by element."""
+    if value is view or not isinstance(value, Tensor):
+        return value is view
+    made = base_of(value).made
+    if made is None or made.op not in kinds.ELEMENTWISE or not depth:
+        return False
+    return any(_follows(operand, view, depth - 1) for operand in made.values)
 
 
 def _tensors(m: Trace, value: Value) -> Iterator[tuple[Guard, Tensor]]:

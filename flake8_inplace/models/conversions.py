@@ -19,6 +19,7 @@ from ..heap.values import (
     View,
     constant,
 )
+from ..torchfacts import kinds
 from ..torchfacts import ops as facts
 from ..trace.trace import Trace
 
@@ -139,4 +140,4 @@ _FLOATING |= frozenset("sigmoid tanh softmax log_softmax exp log sqrt mean std v
 """Operators, and layers in lower case, whose result is of a floating-point type."""
 _GATHERING = frozenset("cat concat stack hstack vstack flip roll index index_select gather".split())
 """Operators whose result has the type of what they take the elements of."""
-_ELEMENTWISE = frozenset("clone add sub mul div sigmoid tanh relu exp softmax log_softmax sqrt neg pow".split())
+_ELEMENTWISE = kinds.ELEMENTWISE | {"softmax", "log_softmax"}
