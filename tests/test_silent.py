@@ -105,6 +105,7 @@ NO_FORM = {
     "fourth: reentrant checkpoint writes its input",
     "fourth: array shuffle of indices",
     "ninth_state: slow weights of lookahead",
+    "tenth: array over scores, sorted backwards for thresholds",
     "second: list of boxes scaled",
     "second: accumulated client gradients",
     "second: checkpointed counter",

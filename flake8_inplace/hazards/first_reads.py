@@ -1,8 +1,9 @@
 """The first read of a variable that took a view, or an attribute's tensor, before the memory was overwritten.
 
 A view that is bound before a write and read only after it was to keep the old values: for the new ones it could have
-been taken afterwards. A view that is read before the write too, or bound outside the loop, may be a window on memory
-that changes, unless the new values of the base were computed from it.
+been taken afterwards. A function that the base is given to may have overwritten it too. A view that is read before the
+write too, or bound outside the loop, may be a window on memory that changes, unless the new values of the base were
+computed from it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from ..heap.values import (
 from ..torchfacts import kinds
 from ..trace import events
 from ..trace.frames import Frame
-from ..trace.log import WRITES, Overwrite, array_backing, direct_tensors, fills, since, whole
+from ..trace.log import RETURNED, WRITES, Overwrite, array_backing, direct_tensors, fills, since, whole
 from ..trace.trace import Trace
 from .intent import attribute_written, is_told_apart, writes_through
 from .overlap import written_region
@@ -42,13 +43,19 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
         return
     for guard, tensor in _tensors(m, value):
         for event in since(m, tensor, taken):
-            if event.frames[-1] is not frame or not compatible(event.guard, guard) or event.form == "out":
+            here = event.frames[-1] is frame
+            if not compatible(event.guard, guard) or event.form == "out" or not (here or _in_call(m, event, frame)):
                 continue
             if frame.reads.get(name, 0) >= taken and not _is_made_of(event, tensor):
                 continue
             lost = _has_content(m, tensor, event, taken) and _loses(m, tensor, event)
             if lost and not is_told_apart(m, event, name, frame):
-                m.refuse("read", event.site, event.calls, guard=event.guard)
+                m.refuse("read" if here else "argument", event.site, event.calls, guard=event.guard)
+
+
+def _in_call(m: Trace, event: Overwrite, frame: Frame) -> bool:
+    """Whether a function overwrote what this one gave it, and returned something that doesn't tell of it."""
+    return frame in event.frames and m.state[RETURNED].get(event) is not None
 
 
 def _is_made_of(event: Overwrite, view: Tensor) -> bool:
