@@ -207,7 +207,11 @@ def test_the_parameters_are_those_of_numpy(name: str) -> None:
     if any(param.kind is inspect.Parameter.VAR_POSITIONAL for param in params.values()):
         return
     named = [param for param in params if param not in ("self", "args", "kwargs")]
-    if not name.startswith("numpy.ndarray.") and "like" not in row.result and row.result not in ("fresh", "blank", "sized"):
+    if (
+        not name.startswith("numpy.ndarray.")
+        and "like" not in row.result
+        and row.result not in ("fresh", "blank", "sized")
+    ):
         assert row.params[: len(row.writes) or 1] == tuple(named[: len(row.writes) or 1])
 
 
