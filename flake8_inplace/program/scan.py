@@ -285,6 +285,10 @@ def _passes(statement: ast.stmt, unit: Unit | Group) -> frozenset[str] | None:
     nodes = [node for line in body for node in ast.walk(line)]
     if any(isinstance(node, ast.Constant) and isinstance(node.value, str) for node in nodes):
         return None  # that chooses what the other one does
+    given = [arg for node in nodes if isinstance(node, ast.Call) for arg in node.args]
+    own = {node.arg for node in ast.walk(statement.args) if isinstance(node, ast.arg)}
+    if any(isinstance(arg, ast.Attribute) and _root(arg) not in own for arg in given):
+        return None  # a function of a module, such as ``copy.copy``
     called = {_root(node.func) for node in nodes if isinstance(node, ast.Call)}
     return frozenset(node.id for node in nodes if isinstance(node, ast.Name)) - called
 
