@@ -9,7 +9,7 @@ from ..torchfacts import arrays as facts
 from ..torchfacts.kinds import plain
 from ..trace.log import STORED
 from ..trace.trace import Trace
-from . import arrays, iteration, tensors
+from . import array_types, arrays, iteration, tensors
 from .registry import Call, model, package
 
 _ARRAY = "numpy.ndarray"
@@ -185,18 +185,24 @@ def _array(call: Call) -> Value | None:
     m, given, copy = call.m, call.seen(0), call.kwargs.get("copy", NONE)
     copies = constant(copy) is True or (call.name == "numpy.array" and constant(copy) is not False and copy == NONE)
     if len(call.args) > 1 or "dtype" in call.kwargs:
-        copies = copies or isinstance(given, (Array, Tensor))  # mostly it is another type
+        copies = copies or isinstance(given, Tensor) or not _has_type(m, given, call.argument(1, "dtype"))
     dims = given.dims if isinstance(given, Tensor) else given.tensor.dims if isinstance(given, Array) else None
     if isinstance(given, Array) and not copies:
         return given
     if isinstance(given, Tensor) and not copies:
         return arrays.of_tensor(m, given)
     if isinstance(given, (Array, Tensor)):
-        return arrays.new(m, "array", (given,), dims)
+        return arrays.new(m, "array", (given, *call.args[1:], *call.kwargs.values()), dims)
     _read(call)
     if isinstance(given, (List, Tuple)):
-        return arrays.new(m, "array", (), _depth(m, given))
+        return arrays.new(m, "array", (given, *call.args[1:], *call.kwargs.values()), _depth(m, given))
     return arrays.new(m, "array", (given,)) if call.name == "numpy.array" and copies else None
+
+
+def _has_type(m: Trace, given: Value, dtype: Value) -> bool:
+    """Whether an array surely has elements of a type already: a conversion to it copies nothing."""
+    wanted = array_types.named(m, dtype)
+    return bool(wanted) and isinstance(given, Array) and array_types.of(m, given.tensor) == wanted
 
 
 def _depth(m: Trace, value: Value) -> int | None:
@@ -244,7 +250,9 @@ def _as_tensor(call: Call) -> Value | None:
     given = call.seen(0) if call.args else NONE
     if isinstance(given, Tensor) and len(call.args) == 1 and not call.kwargs:
         return given
-    if not isinstance(given, Array) or len(call.args) > 1 or "dtype" in call.kwargs or "device" in call.kwargs:
+    if not isinstance(given, Array) or len(call.args) > 2 or "device" in call.kwargs:
+        return None
+    if (len(call.args) > 1 or "dtype" in call.kwargs) and not _has_type(call.m, given, call.argument(1, "dtype")):
         return None
     return arrays.to_tensor(call.m, given) if constant(call.kwargs.get("copy", NONE)) is not True else None
 
