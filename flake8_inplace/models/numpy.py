@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..heap.regions import items_of, origins
-from ..heap.values import NONE, Array, Const, List, Ref, Slice, Tensor, Tuple, Unknown, Value, constant, is_number
+from ..heap.values import (
+    NONE,
+    Array,
+    Choice,
+    Const,
+    List,
+    Ref,
+    Slice,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    constant,
+    is_number,
+)
 from ..program.site import Site
 from ..torchfacts import arrays as facts
 from ..torchfacts.kinds import plain
@@ -290,7 +306,9 @@ def _random_state(call: Call) -> Value:
 
 @package("numpy", "math", "random", "os", "time", "pandas", "logging", "json", "re")
 def _no_tensor(call: Call) -> Value:
-    """By the table of numpy, or a number."""
+    """By the table of numpy, or a number. An argument that is one of several arrays is taken as each of them."""
+    if any(_may_be_array(call.m, value) for value in call.args):
+        return call.m.split(call.args, lambda values: _no_tensor(replace(call, args=values)))
     _read(call)
     row = facts.lookup(call.name)
     made = _perform(call, row) if row is not None else _into(call)
@@ -298,6 +316,11 @@ def _no_tensor(call: Call) -> Value:
         given = [array for value in call.args if (array := _known(call.m, value)) is not None]
         arrays.relate(call.m, call.name.rpartition(".")[2], given, call.site)
     return made if made is not None else Unknown(scalar=True)
+
+
+def _may_be_array(m: Trace, value: Value) -> bool:
+    value = m.see(value)
+    return isinstance(value, Choice) and any(isinstance(m.see(option), Array) for _, option in value.options)
 
 
 def _read(call: Call) -> None:
