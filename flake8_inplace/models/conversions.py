@@ -136,7 +136,9 @@ def _has_fraction(m: Trace, value: Value) -> bool:
 
 _MAKING = frozenset({"rand", "randn", "linspace", "zeros", "ones"})
 _FLOATING = frozenset("rand randn rand_like randn_like linspace normal linear matmul mm bmm mv conv1d conv2d".split())
-_FLOATING |= frozenset("sigmoid tanh softmax log_softmax exp log sqrt mean std var norm layer_norm softplus".split())
+_FLOATING |= frozenset(
+    "sigmoid tanh sin cos erf softmax log_softmax exp log sqrt mean std var norm layer_norm softplus".split()
+)
 """Operators, and layers in lower case, whose result is of a floating-point type."""
 _GATHERING = frozenset("cat concat stack hstack vstack flip roll index index_select gather".split())
 """Operators whose result has the type of what they take the elements of."""
