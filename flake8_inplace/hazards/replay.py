@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..heap.values import NONE, Source, Tensor, Unknown, Value, is_number
+from ..heap.state import Declared, same_or_none
+from ..heap.values import NONE, Source, Storage, Tensor, Unknown, Value, is_number
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
@@ -40,6 +41,8 @@ RULES = (
         at_run_time=False,
     ),
 )
+MEMOIZED: Declared[Storage, Function | None] = Declared(same_or_none)
+"""The function under ``functools.cache`` that returns a tensor, by its storage."""
 
 
 @events.checkpoint.listen
@@ -54,15 +57,27 @@ def on_checkpoint(m: Trace, seen: Sequence[Tensor], begin: int) -> None:
                 m.refuse("again", event.site, event.calls, guard=event.guard)
 
 
+@events.memoized.listen
+def on_memoized(m: Trace, function: Function, result: Value) -> None:
+    """Note what a function computed for all its calls. What was only made to be filled is a work buffer."""
+    for tensor in direct_tensors(m, result):
+        if tensor.origin is Source.COMPUTED and not m.grad(tensor):
+            m.state.set(m.state[MEMOIZED], tensor.storage, function)
+
+
 @events.logged.listen
 def on_logged(m: Trace, event: Overwrite) -> None:
     """Report an update of what is made once and used by every call, or by every instance.
 
     That is what a parameter has by default, and an attribute of the class that ``self.total += x`` is spelled for. A
-    default that has a name where the function is defined, ``def hook(grad, total=total)``, is meant to be updated.
+    default that has a name where the function is defined, ``def hook(grad, total=total)``, is meant to be updated. A
+    result of a function under ``functools.cache`` is not.
     """
     if not _converts(event):
         return
+    maker = m.state[MEMOIZED].get(event.tensor.storage)
+    if maker is not None:
+        m.refuse("read", event.site, other=Site(maker.piece, maker.node, maker.node))
     for frame in event.frames:
         function = frame.function
         if function is None or not _holds(m, function.defaults.values(), event.tensor):
