@@ -108,8 +108,11 @@ def _checkpoint(call: Call) -> Value | None:
     result = m.call(function, call.args[1:], {}, call.site)
     owner = function.receiver if isinstance(function, Bound) else function
     again = holdings.held(m, owner, set()) if isinstance(owner, Object) else []
-    if constant(call.kwargs.get("use_reentrant", NONE)) is not False:  # the other kind sees that its input has changed
-        again += holdings.tensors_in(m, Tuple(tuple(call.args[1:])))
+    given = Tuple(tuple(call.args[1:]))
+    inputs = holdings.held(m, given, set())
+    if constant(call.kwargs.get("use_reentrant", NONE)) is False:  # it sees that an argument changed, but not in a list
+        inputs = [tensor for tensor in inputs if tensor not in map(m.see, given.items)]
+    again += inputs
     if m.grad_mode and again:
         events.checkpoint(m, again, begin)
     return result
