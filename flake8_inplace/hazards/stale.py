@@ -23,6 +23,7 @@ from ..heap.values import (
     Value,
     View,
 )
+from ..program.units import Triggers
 from ..rule import Rule
 from ..trace import events
 from ..trace.frames import Frame
@@ -63,6 +64,7 @@ RULES = (
         at_run_time=False,
     ),
 )
+TRIGGERS = Triggers(names=frozenset({"readinto", "readinto1", "recv_into"}))
 
 
 @events.read_variable.listen
