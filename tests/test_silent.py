@@ -95,6 +95,8 @@ def test_every_program_is_a_test() -> None:
 #: Programs with a finding that no form is known for: writes that a checkpoint repeats, containers of the caller,
 #: ``list(parameters())``, an array that is meant to be another; records that are handed back, shallow copies, integers.
 NO_FORM = {
+    "eleventh: checkpointed function that scales a picture in a dictionary",
+    "eleventh: records over one buffer that a file refills",
     "eleventh: teacher that is a shallow copy of the student, by a function that makes it",
     "eighth: gradients logged before they are clipped",
     "fifth: expanded prior is shared",

@@ -1,7 +1,7 @@
 """A network that is meant to keep its weights while another one is trained, and shares their memory.
 
-``target.data = parameter.data`` and ``copy.copy(network)`` copy no weights. Sharing them may be intended, but not if one
-instance or function calls both networks, the one in grad mode and the other one under ``no_grad``, as a target.
+``target.data = parameter.data`` and ``copy.copy(network)`` copy no weights. Sharing them may be intended, but not if
+one instance or function calls both networks, the one in grad mode and the other one under ``no_grad``, as a target.
 """
 
 from __future__ import annotations

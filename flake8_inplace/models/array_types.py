@@ -1,4 +1,7 @@
-"""The types of the elements of arrays, as far as a program tells them: a conversion to the same type may copy nothing."""
+"""The types of the elements of arrays, as far as a program tells them.
+
+A conversion to the type that an array has already may copy nothing.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,11 @@ def of(m: Trace, tensor: Tensor, depth: int = DEPTH) -> str:
     if len(arrays) > 1 or "" in types:
         return ""
     kind = next(iter(arrays), "int64")
-    return kind if kind.startswith("float") or not ("a fraction" in types or made.op in ("div", "divide", "sqrt")) else "float64"
+    return (
+        kind
+        if kind.startswith("float") or not ("a fraction" in types or made.op in ("div", "divide", "sqrt"))
+        else "float64"
+    )
 
 
 def _types(m: Trace, value: Value, depth: int) -> Iterator[str]:
