@@ -241,10 +241,10 @@ LAWS = {
     "LOADED": Law(agreed),
     "STEPPED": Law(agreed),
     "STEPPED_ON": Law(agreed),
+    "CACHED": Law(agreed),
     "SHARERS": Law(st.frozensets(st.sampled_from(EVENTS))),
     "SHARED": Law(agreed),
     "TRAINED": Law(st.frozensets(st.sampled_from(EVENTS))),
-    "MEMOIZED": Law(agreed),
 }
 each_table = pytest.mark.parametrize("name", LAWS)
 

@@ -41,8 +41,6 @@ RULES = (
         at_run_time=False,
     ),
 )
-MEMOIZED: Declared[Storage, Function | None] = Declared(same_or_none)
-"""The function under ``functools.cache`` that returns a tensor, by its storage."""
 
 
 @events.checkpoint.listen
@@ -57,27 +55,30 @@ def on_checkpoint(m: Trace, seen: Sequence[Tensor], begin: int) -> None:
                 m.refuse("again", event.site, event.calls, guard=event.guard)
 
 
-@events.memoized.listen
-def on_memoized(m: Trace, function: Function, result: Value) -> None:
-    """Note what a function computed for all its calls. What was only made to be filled is a work buffer."""
-    for tensor in direct_tensors(m, result):
-        if tensor.origin is Source.COMPUTED and not m.grad(tensor):
-            m.state.set(m.state[MEMOIZED], tensor.storage, function)
+CACHED: Declared[Storage, Site | None] = Declared(same_or_none)
+"""The memory that a cached function returns to each call, with the function."""
+
+
+@events.cache.listen
+def on_cache(m: Trace, function: Function, result: Value) -> None:
+    """Note the tensors that a cached function returned. Weights are there to be trained."""
+    for tensor in [each for each in direct_tensors(m, result) if not m.grad(each)]:
+        m.state.set(m.state[CACHED], tensor.storage, Site(function.piece, function.node, function.node))
 
 
 @events.logged.listen
 def on_logged(m: Trace, event: Overwrite) -> None:
     """Report an update of what is made once and used by every call, or by every instance.
 
-    That is what a parameter has by default, and an attribute of the class that ``self.total += x`` is spelled for. A
-    default that has a name where the function is defined, ``def hook(grad, total=total)``, is meant to be updated. A
-    result of a function under ``functools.cache`` is not.
+    That is what a cached function returns for its arguments, what a parameter has by default, and an attribute of the
+    class that ``self.total += x`` is spelled for. A default that has a name where the function is defined,
+    ``def hook(grad, total=total)``, is meant to be updated, and so is what a cached function without arguments returns.
     """
     if not _converts(event):
         return
-    maker = m.state[MEMOIZED].get(event.tensor.storage)
-    if maker is not None:
-        m.refuse("read", event.site, other=Site(maker.piece, maker.node, maker.node))
+    cached = m.state[CACHED].get(event.tensor.storage) if m.state[CACHED] and event.name else None
+    if cached is not None:
+        m.refuse("read", event.site, other=cached)
     for frame in event.frames:
         function = frame.function
         if function is None or not _holds(m, function.defaults.values(), event.tensor):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..heap.state import Declared, in_order, latest, same_or_none, union
-from ..heap.values import UNCERTAIN, Choice, Grad, Object, Source, Storage, Tensor, Unknown, Value
+from ..heap.values import UNCERTAIN, Choice, Const, Grad, Object, Source, Storage, Tensor, Unknown, Value
 from ..program.sealed import sealed
 from ..program.site import Site
 from ..program.units import Triggers
@@ -164,6 +164,24 @@ def on_copied(m: Trace, source: Value, copy: Value, explicit: bool) -> None:
     """Note ``copy.copy(module)``, which shares the parameters."""
     if explicit and isinstance(copy, Object):
         m.state.set(m.state[SHALLOW], copy, m.tick())
+
+
+@events.set_attribute.listen
+def on_set_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
+    """Take a shallow copy that gets a layer of its own for a second form of the module, which shares the rest."""
+    if m.state[SHALLOW].get(instance) and not isinstance(m.see(value), Const):  # ``eval()`` sets ``training``
+        m.state.set(m.state[SHALLOW], instance, 0)
+
+
+@events.call_instance.listen
+def on_call_instance(m: Trace, instance: Object, site: Site) -> None:
+    """Report the call of a shallow copy of a module after the parameters that it shares were updated."""
+    shared = m.state[SHALLOW].get(instance) if m.state[SHALLOW] else 0
+    for tensor in holdings.parameters(m, instance) if shared else ():
+        for update in updates_of(m, tensor.storage, shared or 0):
+            if update.site is not None:
+                m.refuse("snapshot", update.site)
+                return
 
 
 def may_be_copy(m: Trace, tensor: Tensor) -> bool:

@@ -1,7 +1,7 @@
 """A network that is meant to keep its weights while another one is trained, and shares their memory.
 
-``target.data = parameter.data`` and ``copy.copy(network)`` copy no weights. Sharing them may be intended, but not if
-one instance or function calls both networks, the one in grad mode and the other one under ``no_grad``, as a target.
+``target.data = parameter.data`` copies no weights. Sharing them may be intended, but not if one instance or function
+calls both networks, the one in grad mode and the other one under ``no_grad``, as a target.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from ..program.site import Site
 from ..trace import events, holdings
 from ..trace.frames import Frame
 from ..trace.trace import Trace
-from .snapshots import SHALLOW, updates_of
+from .snapshots import updates_of
 
 SHARED: Declared[Storage, tuple[Storage, int] | None] = Declared(same_or_none)
 """Whose memory a parameter got by ``x.data = y.data``, and when: by the storage of ``x``."""
-TRAINED: Declared[Storage, frozenset[tuple[Object, object, int]]] = Declared(union)
-"""The networks that were called in grad mode, each with its caller and when, by the storage of their parameters."""
+TRAINED: Declared[Storage, frozenset[tuple[Object, object]]] = Declared(union)
+"""The networks that were called in grad mode, each with its caller, by the storage of each of their parameters."""
 
 
 @events.replace_data.listen
@@ -32,26 +32,20 @@ def on_replace_data(m: Trace, tensor: Tensor, value: Value) -> None:
 
 @events.call_instance.listen
 def on_call(m: Trace, instance: Object, site: Site) -> None:
-    """Report the call of a target after an optimizer has updated the network that it shares memory with.
-
-    A shallow copy may be there to evaluate the network: it is a target only if it is called for the same update.
-    """
-    if not (len(m.state[SHARED]) or len(m.state[SHALLOW])):
+    """Report the call of a target after an optimizer, not its own, has updated the weights that it shares."""
+    if not m.state[SHARED]:
         return
-    caller, copied = _caller(m.stack.frames[-1]), m.state[SHALLOW].get(instance, 0)
+    caller = _caller(m.stack.frames[-1])
     for tensor in holdings.parameters(m, instance):
-        memory, time = m.state[SHARED].get(tensor.storage) or (tensor.storage, copied)
+        memory, time = m.state[SHARED].get(tensor.storage) or (tensor.storage, 0)
         trained = m.state[TRAINED].get(memory, frozenset())
         if m.grad_mode:
-            m.state.set(m.state[TRAINED], memory, trained | {(instance, caller, m.tick())})
-            continue
-        called = [when for other, by, when in trained if other is not instance and by is caller]
-        if not time or not called or (copied and updates_of(m, memory, max(called))):
-            continue
-        for update in updates_of(m, memory, time):
-            if update.site is not None and memory in update.memory and (copied or tensor.storage not in update.memory):
-                m.refuse("snapshot" if copied else "read", update.site)
-                return
+            m.state.set(m.state[TRAINED], memory, trained | {(instance, caller)})
+        elif time and any(other is not instance and by is caller for other, by in trained):
+            for update in updates_of(m, memory, time):
+                if update.site is not None and memory in update.memory and tensor.storage not in update.memory:
+                    m.refuse("read", update.site)
+                    return
 
 
 def _caller(frame: Frame) -> object:

@@ -71,7 +71,8 @@ def _memoized(m: Trace, function: Function, args: list[Value], kwargs: dict[str,
     if known is None:
         known = run(m, replace(function, memoized=False), args, kwargs, site)
         m.state.set(m.state.store, key, known)
-    events.memoized(m, function, known)
+        if args or kwargs:  # without, it is a state of the program
+            events.cache(m, function, known)
     return known
 
 

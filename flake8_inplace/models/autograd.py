@@ -1,10 +1,10 @@
-"""Functions of PyTorch that steer autograd: grad modes, gradients, checkpoints, hooks of tensors, saved tensors."""
+"""Functions of PyTorch that steer autograd: grad modes, gradients, hooks of tensors, saved tensors."""
 
 from __future__ import annotations
 
-from ..heap.values import NONE, Cell, Const, Grad, List, Node, Object, Ref, Tensor, Tuple, Value, View, constant
+from ..heap.values import NONE, Cell, Const, Grad, List, Node, Ref, Tensor, Tuple, Value, View, constant
 from ..program.site import Site
-from ..trace import events, holdings
+from ..trace import holdings
 from ..trace.callables import Bound, GradMode, Packing
 from ..trace.frames import Function
 from ..trace.trace import Trace
@@ -96,26 +96,6 @@ def _grad(call: Call) -> Value:
     again = constant(call.kwargs.get("create_graph", NONE)) is True
     grad, node = (Grad.YES, Node("grad", (), call.m.history(*outputs))) if again else (Grad.NO, None)
     return List([tensors.fresh(grad, node, not again), tensors.fresh(grad, node, not again)], open=True)
-
-
-@model("torch.utils.checkpoint.checkpoint", "torch.utils.checkpoint.checkpoint_sequential")
-def _checkpoint(call: Call) -> Value | None:
-    """``checkpoint(function, *args)``: the function runs now, and once more in the backward pass."""
-    if not call.args:
-        return None
-    m, function = call.m, call.seen(0)
-    begin = m.tick()
-    result = m.call(function, call.args[1:], {}, call.site)
-    owner = function.receiver if isinstance(function, Bound) else function
-    again = holdings.held(m, owner, set()) if isinstance(owner, Object) else []
-    given = Tuple(tuple(call.args[1:]))
-    inputs = holdings.held(m, given, set())
-    if constant(call.kwargs.get("use_reentrant", NONE)) is False:  # it sees that an argument changed, but not in a list
-        inputs = [tensor for tensor in inputs if tensor not in map(m.see, given.items)]
-    again += inputs
-    if m.grad_mode and again:
-        events.checkpoint(m, again, begin)
-    return result
 
 
 @model("torch.autograd.graph.saved_tensors_hooks")

@@ -33,6 +33,7 @@ from . import (
     arrays,
     autograd,
     builtins,
+    checkpoint,
     classes,
     dicts,
     generic,
@@ -57,7 +58,21 @@ from . import (
 )
 from .registry import Call, call_model, call_package, package
 
-FUNCTIONS = (amp, autograd, builtins, generic, handed, higher, iterators, nn, numpy, patterns, stdlib, transforms)
+FUNCTIONS = (
+    amp,
+    autograd,
+    builtins,
+    checkpoint,
+    generic,
+    handed,
+    higher,
+    iterators,
+    nn,
+    numpy,
+    patterns,
+    stdlib,
+    transforms,
+)
 """The modules that register models of functions and classes; those of methods are imported where they are called."""
 
 

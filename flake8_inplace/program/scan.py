@@ -130,7 +130,12 @@ def wraps(piece: Piece, file: Scan) -> bool:
 
 
 def _defines(file: Scan, name: str) -> bool:
-    return name in file.followed or any(piece.definition for piece in file.binders.get(name, ()))
+    """Whether a name stands for something that another function could not assume: a definition, or an import."""
+    return name in file.followed or any(piece.definition or _imports(piece) for piece in file.binders.get(name, ()))
+
+
+def _imports(piece: Piece) -> bool:
+    return any(isinstance(statement, (ast.Import, ast.ImportFrom)) for statement in piece.body or ())
 
 
 def handles_tensors(source: str, tree: ast.Module, frameworks: frozenset[str]) -> bool:
@@ -283,12 +288,8 @@ def _passes(statement: ast.stmt, unit: Unit | Group) -> frozenset[str] | None:
         return None  # it knows that of what it hands on
     body = statement.body[ast.get_docstring(statement, clean=False) is not None :]
     nodes = [node for line in body for node in ast.walk(line)]
-    if any(isinstance(node, ast.Constant) and isinstance(node.value, str) for node in nodes):
+    if any(isinstance(node, ast.Constant) and isinstance(node.value, (str, bool)) for node in nodes):
         return None  # that chooses what the other one does
-    given = [arg for node in nodes if isinstance(node, ast.Call) for arg in node.args]
-    own = {node.arg for node in ast.walk(statement.args) if isinstance(node, ast.arg)}
-    if any(isinstance(arg, ast.Attribute) and _root(arg) not in own for arg in given):
-        return None  # a function of a module, such as ``copy.copy``
     called = {_root(node.func) for node in nodes if isinstance(node, ast.Call)}
     return frozenset(node.id for node in nodes if isinstance(node, ast.Name)) - called
 

@@ -115,12 +115,12 @@ copied: Event[[Value, Value, bool]] = Event()
 
 call_instance: Event[[Object, Site]] = Event()
 """An instance is called: instance, place. The layers of a ``Sequential`` are called at its own place."""
+cache: Event[[Function, Value]] = Event()
+"""A function under ``functools.cache`` returned, to give the same result to each call with the same arguments."""
 discard: Event[[Value, str, Site]] = Event()
 """A method of a variable, attribute or element is called as a statement: receiver, name of the method, place."""
 returns: Event[[Sequence[Value], Value, int, bool]] = Event()
 """A function returns: arguments, result, when it was called, whether the result is used."""
-memoized: Event[[Function, Value]] = Event()
-"""A function under ``functools.cache`` returns what it returns to every such call."""
 announce: Event[[Iterable[Value], int]] = Event()
 """A call declares that it works in place (by its name, ``inplace=True``, ``mark_dirty``): arguments, when it began."""
 yields: Event[[Frame, List, Sequence[Value]]] = Event()
