@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -73,11 +74,38 @@ CALLS = {
     "__deepcopy__": "{a}, {{}}",
     "shuffle": "{a}.reshape(-1)",
     "at": "{a}, (0, 0), 7.0",
+    "bincount": "[0, 1, 1]",
+    "load": "file({a})",
+    "loadtxt": "['1 2', '3 4']",
+    "genfromtxt": "['1 2', '3 4']",
+    "fromiter": "[1.0, 2.0], float",
+    "random": "(3, 4)",
+    "integers": "0, 9, (3, 4)",
+    "rand": "3, 4",
+    "randn": "3, 4",
+    "randint": "0, 9, (3, 4)",
+    "random_sample": "(3, 4)",
+    "standard_normal": "(3, 4)",
+    "binomial": "9, 0.5, (3, 4)",
+    "choice": "9, (3, 4)",
+    "exponential": "1.0, (3, 4)",
+    "rayleigh": "1.0, (3, 4)",
+    "poisson": "1.0, (3, 4)",
 }
+TWO = "normal laplace logistic gumbel lognormal uniform beta gamma"
+CALLS |= dict.fromkeys(TWO.split(), "1.0, 2.0, (3, 4)")
+
+
+def file(a: Any) -> io.BytesIO:
+    """A file that holds an array."""
+    saved = io.BytesIO()
+    np.save(saved, a)
+    saved.seek(0)
+    return saved
 
 
 def evaluate(text: str, a: Any) -> tuple[Any, ...]:
-    return tuple(eval(f"[{text.format(a='a')}]", {"np": np, "a": a}))
+    return tuple(eval(f"[{text.format(a='a')}]", {"np": np, "a": a, "file": file}))
 
 
 def function(name: str) -> Callable[..., Any]:
@@ -147,10 +175,19 @@ def test_numpy_does_what_the_row_says(name: str) -> None:
     assert isinstance(result, (list, tuple)) == (row.result == "views")
     if row.result == "same":
         assert result is a
-    if row.result in ("fresh", "like", "blank"):
+    if row.result in ("fresh", "like", "blank", "sized"):
         assert isinstance(result, np.ndarray) and result.ndim > 0
     if row.result == "like":
         assert result.ndim == a.ndim
+
+
+@pytest.mark.parametrize("name", [name for name in ROWS if arrays.rows()[name].result == "sized"])
+def test_without_a_size_it_is_a_number(name: str) -> None:
+    row, given = arrays.rows()[name], CALLS[name.rpartition(".")[2]].split("(")[0]
+    args = evaluate(given, None) if row.params[0] != "d0" else ()
+    assert np.ndim(function(name)(*args)) == 0
+    if row.params[0] != "d0":
+        assert np.ndim(function(name)(*args, size=2)) == 1
 
 
 @pytest.mark.parametrize("name", [name for name in ROWS if arrays.rows()[name].result == "maybe"])
@@ -170,7 +207,11 @@ def test_the_parameters_are_those_of_numpy(name: str) -> None:
     if any(param.kind is inspect.Parameter.VAR_POSITIONAL for param in params.values()):
         return
     named = [param for param in params if param not in ("self", "args", "kwargs")]
-    if not name.startswith("numpy.ndarray.") and "like" not in row.result and row.result not in ("fresh", "blank"):
+    if (
+        not name.startswith("numpy.ndarray.")
+        and "like" not in row.result
+        and row.result not in ("fresh", "blank", "sized")
+    ):
         assert row.params[: len(row.writes) or 1] == tuple(named[: len(row.writes) or 1])
 
 

@@ -243,6 +243,8 @@ LAWS = {
     "STEPPED_ON": Law(agreed),
     "CACHED": Law(agreed),
     "SHARERS": Law(st.frozensets(st.sampled_from(EVENTS))),
+    "SHARED": Law(agreed),
+    "TRAINED": Law(st.frozensets(st.sampled_from(EVENTS))),
 }
 each_table = pytest.mark.parametrize("name", LAWS)
 

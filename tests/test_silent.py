@@ -95,6 +95,9 @@ def test_every_program_is_a_test() -> None:
 #: Programs with a finding that no form is known for: writes that a checkpoint repeats, containers of the caller,
 #: ``list(parameters())``, an array that is meant to be another; records that are handed back, shallow copies, integers.
 NO_FORM = {
+    "eleventh: checkpointed function that scales a picture in a dictionary",
+    "eleventh: records over one buffer that a file refills",
+    "eleventh: teacher that is a shallow copy of the student, by a function that makes it",
     "eighth: gradients logged before they are clipped",
     "fifth: expanded prior is shared",
     "first: list parameters delta",
@@ -105,6 +108,7 @@ NO_FORM = {
     "fourth: reentrant checkpoint writes its input",
     "fourth: array shuffle of indices",
     "ninth_state: slow weights of lookahead",
+    "tenth: array over scores, sorted backwards for thresholds",
     "second: list of boxes scaled",
     "second: accumulated client gradients",
     "second: checkpointed counter",

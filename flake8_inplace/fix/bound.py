@@ -35,6 +35,8 @@ from .syntax import (
 _TRIED = 4
 """How many places are given a copy, one after the other and all together."""
 _COPY, _ALIASES = ".clone()", ("[...]", ".contiguous()")
+_COPY_ARRAY, _ARRAY_ALIAS = ".copy()", ".to_numpy()"
+"""What copies an array, and what the analysis takes for an alias of an array only."""
 _GATHER = frozenset({"append", "insert", "appendleft"})
 
 
@@ -185,7 +187,9 @@ class Bound:
         for chosen in [[part] for part in parts] + ([parts] if len(parts) > 1 else []):
             if any(self._found(self._appended(chosen, alias)) for alias in _ALIASES):
                 lines = dict.fromkeys(str(self.module.start(part).line) for part in chosen)
-                yield Fix(f"{title}, on line {' and '.join(lines)}", False, self._appended(chosen, _COPY))
+                array = self._found(self._appended(chosen, _ARRAY_ALIAS))
+                edits = self._appended(chosen, _COPY_ARRAY if array else _COPY)
+                yield Fix(f"{title}, on line {' and '.join(lines)}", False, edits)
 
     def _appended(self, parts: Sequence[cst.BaseExpression], suffix: str) -> tuple[Edit, ...]:
         ends = [self.module.end(part) for part in parts]

@@ -26,9 +26,10 @@ from . import (
     snapshots,
     stale,
     style,
+    targets,
 )
 
-_ = contained, copies, first_reads, origins  # imported for their listeners: reads, and the log of writes
+_ = contained, copies, first_reads, origins, targets  # imported for their listeners: reads, and the log of writes
 CHECKERS = (
     saved,
     refused,

@@ -198,7 +198,7 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
     If the program may have a name for it from now on (``known``), later writes may be intended and are not reported.
     """
     value = array_backing(value)
-    if isinstance(value, Tuple) and m.state[STORED]:
+    if isinstance(value, Tuple) and (len(m.state[STORED]) or len(m.state[WRITES])):
         for item in map(m.see, value.items):
             on_load(m, container, item, known)
         return

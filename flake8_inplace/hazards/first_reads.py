@@ -1,8 +1,9 @@
 """The first read of a variable that took a view, or an attribute's tensor, before the memory was overwritten.
 
 A view that is bound before a write and read only after it was to keep the old values: for the new ones it could have
-been taken afterwards. A view that is read before the write too, or bound outside the loop, may be a window on memory
-that changes.
+been taken afterwards. A function that the base is given to may have overwritten it too. A view that is read before the
+write too, or bound outside the loop, may be a window on memory that changes, unless the new values of the base were
+computed from it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..heap.autograd import compatible
-from ..heap.regions import plain, same_tensor, share, whole_of
+from ..heap.regions import DEPTH, base_of, plain, same_tensor, share, whole_of
 from ..heap.values import (
     ALWAYS,
     UNCERTAIN,
@@ -23,9 +24,10 @@ from ..heap.values import (
     View,
     is_number,
 )
+from ..torchfacts import kinds
 from ..trace import events
 from ..trace.frames import Frame
-from ..trace.log import WRITES, Overwrite, array_backing, direct_tensors, fills, since, whole
+from ..trace.log import RETURNED, WRITES, Overwrite, array_backing, direct_tensors, fills, since, whole
 from ..trace.trace import Trace
 from .intent import attribute_written, is_told_apart, writes_through
 from .overlap import written_region
@@ -35,17 +37,46 @@ from .overlap import written_region
 def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...]) -> None:
     """Report the first read of a variable if its memory was overwritten since it was bound in the same function."""
     taken = frame.bound(name) if name in frame.times else 0
-    if not taken or frame.reads.get(name, 0) >= taken or frame is not m.stack.frames[-1]:
+    if not taken or frame is not m.stack.frames[-1]:
         return
     if (frame.loops and frame.loops[-1].began > taken) or name in frame.elements or writes_through(frame.line, name):
         return
     for guard, tensor in _tensors(m, value):
         for event in since(m, tensor, taken):
-            if event.frames[-1] is not frame or not compatible(event.guard, guard) or event.form == "out":
+            here = event.frames[-1] is frame
+            if not compatible(event.guard, guard) or event.form == "out" or not (here or _in_call(m, event, frame)):
+                continue
+            if frame.reads.get(name, 0) >= taken and not _is_made_of(event, tensor):
                 continue
             lost = _has_content(m, tensor, event, taken) and _loses(m, tensor, event)
             if lost and not is_told_apart(m, event, name, frame):
-                m.refuse("read", event.site, event.calls, guard=event.guard)
+                m.refuse("read" if here else "argument", event.site, event.calls, guard=event.guard)
+
+
+def _in_call(m: Trace, event: Overwrite, frame: Frame) -> bool:
+    """Whether a function overwrote what this one gave it, and returned something that doesn't tell of it."""
+    return frame in event.frames and m.state[RETURNED].get(event) is not None
+
+
+def _is_made_of(event: Overwrite, view: Tensor) -> bool:
+    """Whether the new values of a write to the base were computed from a view, element by element: ``x /= var.sqrt()``.
+
+    Such a view was taken for the values of the time, however often it was read for them. One that only a scale was
+    computed from, ``x /= part.max()``, may be wanted with the new values.
+    """
+    if event.form not in ("augmented", "op_") or view.region is None:
+        return False
+    return any(_follows(value, view) for value in event.written.values)
+
+
+def _follows(value: Value, view: Tensor, depth: int = DEPTH) -> bool:
+    """Whether a tensor, or a part of it, was computed from another one element by element."""
+    if value is view or not isinstance(value, Tensor):
+        return value is view
+    made = base_of(value).made
+    if made is None or made.op not in kinds.ELEMENTWISE or not depth:
+        return False
+    return any(_follows(operand, view, depth - 1) for operand in made.values)
 
 
 def _tensors(m: Trace, value: Value) -> Iterator[tuple[Guard, Tensor]]:
@@ -59,8 +90,7 @@ def _has_content(m: Trace, tensor: Tensor, event: Overwrite, time: int) -> bool:
     """Whether something was in a memory: it was not only made to be filled."""
     if not fills(event.tensor, event.written) and event.written.op != "setitem":
         return True
-    while tensor.region is not None:
-        tensor = tensor.region.base
+    tensor = base_of(tensor)
     written = any(event.time < time for event in m.state[WRITES].get(tensor.storage, ()))
     return written or tensor.origin is not Source.BLANK
 

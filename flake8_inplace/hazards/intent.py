@@ -32,6 +32,13 @@ def variable_of(site: Site, frame: Frame) -> str:
     return "" if isinstance(called, Method) else written_name(site.expression, is_module)
 
 
+def output_of(site: Site) -> str:
+    """Return the variable that a call is given as its output, such as ``x`` in ``torch.sub(x, y, out=x)``, or ""."""
+    from ..program.wording import output_name
+
+    return output_name(site.expression)
+
+
 def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
     """Return whether a write is intended to be seen through ``name``, which is read now.
 

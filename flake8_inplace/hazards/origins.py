@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..heap.regions import base_of
 from ..heap.values import (
     NONE,
     UNCERTAIN,
@@ -28,7 +29,7 @@ from ..trace.frames import Frame
 from ..trace.holdings import tensors_in
 from ..trace.log import EVENTS, WRITES, Change, Overwrite, Written, array_backing, fills, given_tensors, reads
 from ..trace.trace import Trace
-from .intent import variable_of
+from .intent import output_of, variable_of
 
 DEPTH = 6
 """How many operators back `_sources` follows a value."""
@@ -45,9 +46,10 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
         return
     before = m.state[WRITES].get(tensor.storage, ())
     inner = m.stack.frames[-1]
-    filled = fills(tensor, written) or (form == "out" and not reads(tensor, written))
+    output = form == "out" and not reads(tensor, written)
+    filled = fills(tensor, written) or output
     filled = filled or any(event.filled and event.frames[-1] is inner for event in before)
-    name = variable_of(site, inner) if form != "out" else ""
+    name = variable_of(site, inner) if form != "out" else "" if output else output_of(site)
     change = Change.OTHER if filled else _change(m, tensor, inner, name, form, written)
     frames, calls, guard = tuple(m.stack.frames), tuple(m.stack.calls), m.state.guard()
     event = Overwrite(tensor, form, site, m.tick(), frames, calls, name, inner.line, guard, filled, change, written)
@@ -117,7 +119,8 @@ def _sources(m: Trace, value: Value, tensor: Tensor, depth: int = DEPTH) -> Iter
     elif isinstance(value, Choice) or (isinstance(value, Unknown) and not value.scalar):
         yield value
     elif isinstance(value, Tensor):
-        made = value.made if value.origin is not Source.BLANK and value.storage is not tensor.storage else None
+        base = base_of(value)
+        made = base.made if base.origin is not Source.BLANK and value.storage is not tensor.storage else None
         operands = made.values if made is not None and depth else ()
         found = [source for operand in operands for source in _sources(m, operand, tensor, depth - 1)]
         number = made is not None and made.op in ("tensor", "as_tensor")

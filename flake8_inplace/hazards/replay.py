@@ -61,8 +61,8 @@ CACHED: Declared[Storage, Site | None] = Declared(same_or_none)
 
 @events.cache.listen
 def on_cache(m: Trace, function: Function, result: Value) -> None:
-    """Note the tensors that a cached function returned."""
-    for tensor in direct_tensors(m, result):
+    """Note the tensors that a cached function returned. Weights are there to be trained."""
+    for tensor in [each for each in direct_tensors(m, result) if not m.grad(each)]:
         m.state.set(m.state[CACHED], tensor.storage, Site(function.piece, function.node, function.node))
 
 

@@ -145,7 +145,9 @@ RULES = (
         fix="never",
     ),
 )
-TRIGGERS = Triggers(names=frozenset({"step", "data", "detach_"}) | arrays.writers() - arrays.writing_methods())
+TRIGGERS = Triggers(
+    names=frozenset({"step", "data", "detach_", "real=", "imag="}) | arrays.writers() - arrays.writing_methods()
+)
 UPDATES = ("step", "fused")
 """The forms of the writes that optimizers make."""
 RENORM = "look the embedding up first, or use a `clone()` of the weight"

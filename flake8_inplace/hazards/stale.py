@@ -23,6 +23,7 @@ from ..heap.values import (
     Value,
     View,
 )
+from ..program.units import Triggers
 from ..rule import Rule
 from ..trace import events
 from ..trace.frames import Frame
@@ -63,6 +64,7 @@ RULES = (
         at_run_time=False,
     ),
 )
+TRIGGERS = Triggers(names=frozenset({"readinto", "readinto1", "recv_into"}))
 
 
 @events.read_variable.listen
@@ -113,7 +115,7 @@ def is_part(m: Trace, value: Tensor, event: Overwrite, frame: Frame) -> bool:
 
     A name for a view, ``y = x[:]``, says that ``x`` is meant.
     """
-    spelled = m.see(frame.vars.get(event.name, NONE))
+    spelled = array_backing(m.see(frame.vars.get(event.name, NONE)))
     if event.tensor.region is None or not isinstance(spelled, Tensor):
         return False
     return spelled is value or (spelled.region is None and same_tensor(spelled, value))
@@ -240,10 +242,18 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
         by_attribute = here and event.form == "augmented" and other not in ("", name)
         if (by_name or by_attribute) and whole(value, event):
             m.refuse("read", event.site, event.calls, guard=event.guard)
-        elif was_given(m, value, event) and m.stack.frames[-1] not in event.frames:
+        elif m.stack.frames[-1] not in event.frames and (
+            was_given(m, value, event) or (_has_part(m, value, event) and not _ran_before(m, event))
+        ):
             m.refuse("argument", event.site, event.calls, guard=event.guard)
     if time:
         m.state.set(m.state[STORED], (instance, name), 0)
+
+
+def _ran_before(m: Trace, event: Overwrite) -> bool:
+    """Whether a write is one of an earlier call of the function that is running: TIP308 judges what runs twice."""
+    function = m.stack.frames[-1].function
+    return any(frame.function is function for frame in event.frames)
 
 
 def _has_part(m: Trace, value: Tensor, event: Overwrite) -> bool:
@@ -252,9 +262,18 @@ def _has_part(m: Trace, value: Tensor, event: Overwrite) -> bool:
     ``x[i] = f(x[i])`` is meant to change ``x``.
     """
     given = m.state[RETURNED].get(event)
-    if given is None or value.view is not View.NONE or given.view is View.NONE or given.storage is not value.storage:
+    if given is None or given.view is View.NONE or given.storage is not value.storage:
+        return False
+    if value.view is not View.NONE and not _lies_within(given, value):
         return False
     return all(m.state[RETURNED].get(later) is not None for later in since(m, value, event.time))
+
+
+def _lies_within(part: Tensor, whole: Tensor) -> bool:
+    """Whether a view was taken of another one: ``x[0][i]`` of ``x[0]``."""
+    while part.region is not None and part.region.base is not whole:
+        part = part.region.base
+    return part.region is not None and part.origin not in UNCERTAIN
 
 
 def was_given(m: Trace, value: Tensor, event: Overwrite) -> bool:

@@ -56,6 +56,13 @@ def unshaped(tensor: Tensor) -> Tensor:
     return tensor
 
 
+def base_of(tensor: Tensor) -> Tensor:
+    """The tensor with memory of its own that a view was taken of, as far as that is known."""
+    while tensor.region is not None:
+        tensor = tensor.region.base
+    return tensor
+
+
 def takes_whole(tensor: Tensor) -> bool:
     """Whether no part of something is known to be all that a view takes: of ``x``, ``x[:]``, ``x.view(-1)``."""
     region = tensor.region
@@ -257,8 +264,11 @@ def _number(value: Value) -> int | None:
 
 
 def origins(value: Value, depth: int = DEPTH) -> Iterator[tuple[Origin, Value]]:
-    """Yield the operators that a tensor was computed by, each once for each of its operands, with that operand."""
-    made = value.made if isinstance(value, Tensor) else None
+    """Yield the operators that a tensor was computed by, each once for each of its operands, with that operand.
+
+    Those of a view are those of its base.
+    """
+    made = base_of(value).made if isinstance(value, Tensor) else None
     for operand in made.values if made is not None and depth else ():
         assert made is not None
         yield made, operand

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import libcst as cst
 
 from ..heap.values import ITEMS, NONE, Array, Choice, Object, Tensor, Unknown, Value
-from ..models import arrays, classes, containers, gradients, indexing, iteration, lineage, tensors
+from ..models import arrays, calls, classes, containers, gradients, indexing, iteration, lineage, methods, tensors
 from ..program.site import Site
 from ..trace import events
+from ..trace.callables import Method
 from ..trace.frames import Class, Frame, Function
 from ..trace.trace import Trace
 from .conditions import condition
@@ -54,6 +55,9 @@ def set_attribute(m: Trace, owner: Value, name: str, value: Value, site: Site) -
         tensors.require_grad(m, owner, test is not False, site)
     elif isinstance(owner, Tensor) and name == "data":
         events.replace_data(m, owner, m.see(value))
+    elif isinstance(owner, Tensor) and name in ("real", "imag"):  # copies the value into that part
+        part = methods.attribute(m, owner, name, site)
+        calls.call_method(m, Method(part, "copy_", site.node), [value], {}, site)
     elif isinstance(owner, Tensor) and name == "grad":
         gradients.assign(m, owner, value)
     elif isinstance(owner, Class):

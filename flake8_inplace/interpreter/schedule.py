@@ -177,7 +177,7 @@ def _module_code(m: Trace, module: Frame) -> None:
             continue  # a table of data, which runs when one of its names is looked up
         if not piece.definition and piece not in m.text.loaded:
             m.text.loaded.add(piece)
-            module.piece = piece
+            module.piece, module.line, module.at = piece, None, None
             suite(m, m.text.read(piece), module)
             for other in [other for name in piece.binds for other in m.text.file.registered.get(name, ())]:
                 if other not in m.text.loaded:

@@ -85,9 +85,9 @@ def operator(m: Trace, name: str, left: Value, right: Value, site: Site) -> Valu
     left, right = m.see(left), m.see(right)
     if (array := arrays.operator(m, name, left, right, site)) is not None:
         return array
-    left, right = (Unknown(scalar=True) if isinstance(v, Array) else v for v in (left, right))
     if isinstance(left, Choice) or isinstance(right, Choice):
         return m.split([left, right], lambda v: operator(m, name, v[0], v[1], site))
+    left, right = (Unknown(scalar=True) if isinstance(v, Array) else v for v in (left, right))
     made = _special(m, name, left, right, site)
     if made is None:
         made = _of_tensors(m, name, left, right, site)

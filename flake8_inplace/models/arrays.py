@@ -18,6 +18,7 @@ from ..heap.values import (
     Unknown,
     Value,
     View,
+    constant,
     is_number,
 )
 from ..program.site import Site
@@ -132,6 +133,8 @@ def subscript(m: Trace, array: Array, index: Value, site: Site) -> Value:
     """Return ``array[index]``: a view, a copy where the index is a list or an array, or a number."""
     index = m.see(index)
     items = [m.see(item) for item in items_of(index)]
+    if type(constant(index)) is str:  # of a file with several arrays, or of a structured type
+        return Unknown(scalar=True)
     if indexing.is_advanced(m, index):
         sure = all(not isinstance(item, Unknown) or is_number(item) for item in items)
         return new(m, "index", (array, index)) if sure and not isinstance(index, Const) else Unknown(scalar=True)

@@ -30,6 +30,7 @@ from ..trace.frames import Class, Function
 from ..trace.trace import Trace
 from . import (
     amp,
+    arrays,
     autograd,
     builtins,
     checkpoint,
@@ -161,9 +162,18 @@ def _asks_for_in_place(call: Call) -> bool:
     return constant(call.kwargs.get("inplace", NONE)) is True or called_name(call.site.expression).endswith("_")
 
 
+def _fill(call: Call) -> None:
+    """Overwrite the buffer that a file or socket is given, if an array or tensor lies over it."""
+    memory = arrays.known(call.m, call.args[0])
+    if memory is not None:
+        arrays.write(call.m, memory, "out", call.site, "copy_", Unknown())
+
+
 def call_method(m: Trace, bound: Method, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """Call a method that the file does not define."""
     receiver, given = m.see(bound.receiver), Call(m, bound.name, args, kwargs, site)
+    if bound.name in lineage.READING and args and not isinstance(receiver, (Tensor, Array)):
+        _fill(given)
     match receiver:
         case Tensor():
             if bound.name == "register_hook":

@@ -16,6 +16,7 @@ from .lineage import (
     MODULE,
     NAMED_TUPLE,
     PACKED,
+    READING,
     STRANGER,
     fields,
     inherits,
@@ -136,6 +137,8 @@ def _has_method(cls: Value, name: str) -> bool:
     """Whether the classes of torch and Python that a class derives from bring this method along."""
     if inherits(cls, LIST) or any(inherits(cls, known) for known in DICTIONARIES):
         return not name.startswith("__")
+    if cls == STRANGER and name in READING:
+        return True
     if name == "_replace":
         return inherits(cls, NAMED_TUPLE.name) or cls == PACKED
     if optimizes(cls) and name in ("step", "zero_grad", "state_dict", "load_state_dict", "add_param_group"):

@@ -19,6 +19,7 @@ from ..heap.values import (
     View,
     constant,
 )
+from ..torchfacts import kinds
 from ..torchfacts import ops as facts
 from ..trace.trace import Trace
 
@@ -93,10 +94,13 @@ def _is_float(m: Trace, tensor: Tensor, depth: int = DEPTH) -> bool:
     made = tensor.made
     if m.grad(tensor) is Grad.YES or made is None:
         return m.grad(tensor) is Grad.YES
-    if made.op in _FLOATING or _is_plain(m, tensor):
+    if made.op.lower() in _FLOATING or _is_plain(m, tensor):
         return True
-    operands = [operand for operand in map(m.see, made.values) if isinstance(operand, Tensor)]
-    return made.op in _ELEMENTWISE and any(_is_float(m, operand, depth - 1) for operand in operands)
+    given = [m.see(value) for value in made.values]
+    lists = [m.state.get(value).items for value in given if isinstance(value, List)]
+    operands = [m.see(operand) for operand in (*given, *(item for items in lists for item in items))]
+    keeps = made.op in _ELEMENTWISE or made.op in _GATHERING
+    return keeps and any(isinstance(operand, Tensor) and _is_float(m, operand, depth - 1) for operand in operands)
 
 
 def _is_plain(m: Trace, tensor: Tensor, depth: int = 4) -> bool:
@@ -132,6 +136,10 @@ def _has_fraction(m: Trace, value: Value) -> bool:
 
 _MAKING = frozenset({"rand", "randn", "linspace", "zeros", "ones"})
 _FLOATING = frozenset("rand randn rand_like randn_like linspace normal linear matmul mm bmm mv conv1d conv2d".split())
-_FLOATING |= frozenset("sigmoid tanh softmax log_softmax exp log sqrt mean std var norm layer_norm softplus".split())
-"""Operators whose result is of a floating-point type."""
-_ELEMENTWISE = frozenset("clone add sub mul div sigmoid tanh relu exp softmax log_softmax sqrt neg pow".split())
+_FLOATING |= frozenset(
+    "sigmoid tanh sin cos erf softmax log_softmax exp log sqrt mean std var norm layer_norm softplus".split()
+)
+"""Operators, and layers in lower case, whose result is of a floating-point type."""
+_GATHERING = frozenset("cat concat stack hstack vstack flip roll index index_select gather".split())
+"""Operators whose result has the type of what they take the elements of."""
+_ELEMENTWISE = kinds.ELEMENTWISE | {"softmax", "log_softmax"}

@@ -31,7 +31,7 @@ from ..trace import events
 from ..trace.frames import Class
 from ..trace.log import STORED, WRITES
 from ..trace.trace import Trace
-from . import arrays, classes, lazy, lineage, records, tensors
+from . import arrays, classes, lazy, lineage, loaders, records, tensors
 
 UNROLL = 4
 """Loops over this many known numbers or fewer are read once a number; all others twice."""
@@ -238,7 +238,7 @@ def iterator(m: Trace, value: Value) -> Value:
 def _iterated(m: Trace, instance: Object) -> tuple[list[Value], bool]:
     """What an instance yields, as far as its class is one of the file: as for `elements`."""
     if not isinstance(instance.cls, Class):
-        return [Unknown(), Unknown()], False
+        return [loaders.yielded(m, instance) or Unknown() for _ in range(2)], False
     site = Site(instance.cls.piece, instance.cls.node, instance.cls.node)
     made = iterator(m, instance)
     if made is not instance:

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..heap.regions import items_of, origins
-from ..heap.values import NONE, Array, Const, List, Ref, Slice, Tensor, Tuple, Unknown, Value, constant, is_number
+from ..heap.values import (
+    NONE,
+    Array,
+    Choice,
+    Const,
+    List,
+    Ref,
+    Slice,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    constant,
+    is_number,
+)
 from ..program.site import Site
 from ..torchfacts import arrays as facts
 from ..torchfacts.kinds import plain
 from ..trace.log import STORED
 from ..trace.trace import Trace
-from . import arrays, iteration, tensors
+from . import array_types, arrays, iteration, tensors
 from .registry import Call, model, package
 
 _ARRAY = "numpy.ndarray"
 _FILLING = {"copyto": "copy_", "fill": "fill_"}
 """Functions that replace all values, by the names that torch has for them."""
+_READING = frozenset({"load", "loadtxt", "genfromtxt", "fromiter"})
+"""Functions that return an array, whatever they are given."""
 _TRANSPOSING = frozenset({"transpose", "permute_dims", "movedim", "rollaxis", "matrix_transpose"})
 _COMPARING = frozenset({"allclose", "isclose", "array_equal", "array_equiv"})
 
@@ -95,6 +113,8 @@ def _overwrite(call: Call, out: Array, values: list[Value]) -> None:
 def _result(m: Trace, row: facts.Row, bound: dict[str, Value], site: Site) -> Value | None:
     if row.result in ("fresh", "like", "blank"):
         return _new(m, row, bound, site)
+    if row.result == "sized":
+        return _sized(m, row, bound)
     array = arrays.proven(m, bound.get(row.of, NONE)) if row.of else None
     if array is None:
         return None
@@ -139,12 +159,22 @@ def _new(m: Trace, row: facts.Row, bound: dict[str, Value], site: Site) -> Value
         return arrays.new(m, row.name, values, _length(m, bound["shape"]), blank=True)
     if row.name in ("arange", "linspace", "logspace", "geomspace", "eye", "identity"):
         return arrays.new(m, row.name, values, 2 if row.name in ("eye", "identity") else 1)
+    if row.name in _READING:
+        return arrays.new(m, row.name, values)
     holds = any(isinstance(m.see(value), (List, Tuple)) for value in values)
     if not given and not (holds and row.name not in facts.UFUNCS):
         return None
     arrays.relate(m, row.name, given, site)
     alike = row.result in ("like", "blank") or row.name in facts.UFUNCS
     return arrays.new(m, row.name, values, arrays.max_dims(given) if alike else None, blank=row.result == "blank")
+
+
+def _sized(m: Trace, row: facts.Row, bound: dict[str, Value]) -> Array | None:
+    """Return the array of a given size that a function makes. Without a size it returns a number."""
+    if row.params[0] == "d0":
+        return arrays.new(m, row.name, tuple(bound.values()), len(bound))
+    size = bound.get("size", NONE)
+    return arrays.new(m, row.name, tuple(bound.values()), _length(m, size)) if m.see(size) != NONE else None
 
 
 def _known(m: Trace, value: Value) -> Array | None:
@@ -171,18 +201,24 @@ def _array(call: Call) -> Value | None:
     m, given, copy = call.m, call.seen(0), call.kwargs.get("copy", NONE)
     copies = constant(copy) is True or (call.name == "numpy.array" and constant(copy) is not False and copy == NONE)
     if len(call.args) > 1 or "dtype" in call.kwargs:
-        copies = copies or isinstance(given, (Array, Tensor))  # mostly it is another type
+        copies = copies or isinstance(given, Tensor) or not _has_type(m, given, call.argument(1, "dtype"))
     dims = given.dims if isinstance(given, Tensor) else given.tensor.dims if isinstance(given, Array) else None
     if isinstance(given, Array) and not copies:
         return given
     if isinstance(given, Tensor) and not copies:
         return arrays.of_tensor(m, given)
     if isinstance(given, (Array, Tensor)):
-        return arrays.new(m, "array", (given,), dims)
+        return arrays.new(m, "array", (given, *call.args[1:], *call.kwargs.values()), dims)
     _read(call)
     if isinstance(given, (List, Tuple)):
-        return arrays.new(m, "array", (), _depth(m, given))
-    return None
+        return arrays.new(m, "array", (given, *call.args[1:], *call.kwargs.values()), _depth(m, given))
+    return arrays.new(m, "array", (given,)) if call.name == "numpy.array" and copies else None
+
+
+def _has_type(m: Trace, given: Value, dtype: Value) -> bool:
+    """Whether an array surely has elements of a type already: a conversion to it copies nothing."""
+    wanted = array_types.named(m, dtype)
+    return bool(wanted) and isinstance(given, Array) and array_types.of(m, given.tensor) == wanted
 
 
 def _depth(m: Trace, value: Value) -> int | None:
@@ -230,7 +266,9 @@ def _as_tensor(call: Call) -> Value | None:
     given = call.seen(0) if call.args else NONE
     if isinstance(given, Tensor) and len(call.args) == 1 and not call.kwargs:
         return given
-    if not isinstance(given, Array) or len(call.args) > 1 or "dtype" in call.kwargs or "device" in call.kwargs:
+    if not isinstance(given, Array) or len(call.args) > 2 or "device" in call.kwargs:
+        return None
+    if (len(call.args) > 1 or "dtype" in call.kwargs) and not _has_type(call.m, given, call.argument(1, "dtype")):
         return None
     return arrays.to_tensor(call.m, given) if constant(call.kwargs.get("copy", NONE)) is not True else None
 
@@ -268,7 +306,9 @@ def _random_state(call: Call) -> Value:
 
 @package("numpy", "math", "random", "os", "time", "pandas", "logging", "json", "re")
 def _no_tensor(call: Call) -> Value:
-    """By the table of numpy, or a number."""
+    """By the table of numpy, or a number. An argument that is one of several arrays is taken as each of them."""
+    if any(_may_be_array(call.m, value) for value in call.args):
+        return call.m.split(call.args, lambda values: _no_tensor(replace(call, args=values)))
     _read(call)
     row = facts.lookup(call.name)
     made = _perform(call, row) if row is not None else _into(call)
@@ -276,6 +316,11 @@ def _no_tensor(call: Call) -> Value:
         given = [array for value in call.args if (array := _known(call.m, value)) is not None]
         arrays.relate(call.m, call.name.rpartition(".")[2], given, call.site)
     return made if made is not None else Unknown(scalar=True)
+
+
+def _may_be_array(m: Trace, value: Value) -> bool:
+    value = m.see(value)
+    return isinstance(value, Choice) and any(isinstance(m.see(option), Array) for _, option in value.options)
 
 
 def _read(call: Call) -> None:

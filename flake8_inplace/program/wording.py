@@ -62,6 +62,14 @@ def written_name(node: cst.CSTNode, is_module: Callable[[str], bool]) -> str:
     return node.value if type(node) is cst.Name else ""
 
 
+def output_name(node: cst.CSTNode) -> str:
+    """The variable that ``out=`` of a call is spelled with, or an empty string."""
+    for arg in node.args if isinstance(node, cst.Call) else ():
+        if arg.keyword is not None and arg.keyword.value == "out":
+            return _root(arg.value)
+    return ""
+
+
 def written_by(line: cst.CSTNode | None) -> frozenset[str]:
     """The variables that a statement may be a write to: ``x`` of ``x += 1``, of ``x[0] = y`` and of ``x.add_(y)``.
 

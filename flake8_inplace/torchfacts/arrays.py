@@ -8,6 +8,7 @@ The result is one of these:
 - ``maybe(x)``: ``x`` itself or a view of it; a copy only if the memory of ``x`` is not contiguous
 - ``fresh``: an array with memory of its own; ``like(x)``: one with as many dimensions as ``x``
 - ``blank``: memory that was made to be filled
+- ``sized``: a new array if there is a ``size``, or a first dimension; else a number
 - nothing: a number, None, or what may be one
 """
 
@@ -45,7 +46,6 @@ place|arr mask vals|arr|
 putmask|a mask values|a|
 fill_diagonal|a val wrap|a|
 put_along_axis|arr indices values axis|arr|
-random.shuffle|x|x|
 zeros ones empty|shape dtype order||blank
 full|shape fill_value dtype||blank
 zeros_like ones_like empty_like full_like|a fill_value||blank
@@ -69,14 +69,33 @@ outer kron|a b||fresh
 cumsum cumprod|a axis||fresh
 diff|a n axis||fresh
 tril triu|m k||fresh
-random.permutation|x||fresh
-ufunc.at
+bincount|x weights minlength||fresh
+argsort|a axis||like(a)
+load|file mmap_mode||fresh
+loadtxt genfromtxt|fname dtype||fresh
+fromiter|iter dtype count||fresh
+ufunc
 at|a indices b|a|
 random.Generator
 permuted|x axis out||fresh
-random.Generator random.RandomState
+random|size dtype out||sized
+integers|low high size dtype||sized
+random random.RandomState
+rand randn|d0 d1 d2 d3||sized
+randint|low high size dtype||sized
+random random_sample|size||sized
+random random.Generator random.RandomState
 shuffle|x axis|x|
 permutation|x axis||fresh
+normal laplace logistic gumbel lognormal|loc scale size||sized
+uniform|low high size||sized
+beta|a b size||sized
+gamma|shape scale size||sized
+exponential rayleigh|scale size||sized
+poisson|lam size||sized
+binomial|n p size||sized
+choice|a size replace p||sized
+standard_normal|size||sized
 ndarray
 transpose|a axes||view(a)
 swapaxes|a axis1 axis2||view(a)
@@ -147,8 +166,7 @@ def rows() -> dict[str, Row]:
         kind, _, of = result.rstrip(")").partition("(")
         for owner in owners:
             for name in names.split():
-                full = f"{owner}.{name}" if not owner.endswith(f".{name}") else owner
-                found[full] = Row(name, tuple(params.split()), tuple(writes.split()), kind, of)
+                found[f"{owner}.{name}"] = Row(name, tuple(params.split()), tuple(writes.split()), kind, of)
     return found
 
 

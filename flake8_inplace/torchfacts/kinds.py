@@ -42,6 +42,10 @@ DIFFERENCES = frozenset(
     "sub rsub dist mse_loss l1_loss smooth_l1_loss huber_loss kl_div cosine_similarity pairwise_distance".split()
 )
 """Operators whose result is the same for every tensor and itself."""
+ELEMENTWISE = frozenset(
+    "clone add sub mul div pow neg abs square sqrt rsqrt reciprocal exp log sigmoid tanh relu".split()
+)
+"""Some operators whose result has an element for each of their operand's, computed from that one."""
 SELECTING = frozenset({"index", "indices", "mask", "condition"})
 """Parameters that say which elements are meant: integers or booleans."""
 

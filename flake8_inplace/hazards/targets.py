@@ -1,0 +1,53 @@
+"""A network that is meant to keep its weights while another one is trained, and shares their memory.
+
+``target.data = parameter.data`` copies no weights. Sharing them may be intended, but not if one instance or function
+calls both networks, the one in grad mode and the other one under ``no_grad``, as a target.
+"""
+
+from __future__ import annotations
+
+from ..heap.state import Declared, same_or_none, union
+from ..heap.values import UNCERTAIN, Object, Storage, Tensor, Value, View
+from ..program.site import Site
+from ..trace import events, holdings
+from ..trace.frames import Frame
+from ..trace.trace import Trace
+from .snapshots import updates_of
+
+SHARED: Declared[Storage, tuple[Storage, int] | None] = Declared(same_or_none)
+"""Whose memory a parameter got by ``x.data = y.data``, and when: by the storage of ``x``."""
+TRAINED: Declared[Storage, frozenset[tuple[Object, object]]] = Declared(union)
+"""The networks that were called in grad mode, each with its caller, by the storage of each of their parameters."""
+
+
+@events.replace_data.listen
+def on_replace_data(m: Trace, tensor: Tensor, value: Value) -> None:
+    """Note that a parameter got the memory of another one."""
+    shared = None
+    if isinstance(value, Tensor) and value.view is View.NONE and value.origin not in UNCERTAIN and value.time:
+        shared = (value.storage.hidden or value.storage, m.tick())
+    if shared or m.state[SHARED]:
+        m.state.set(m.state[SHARED], tensor.storage, shared)
+
+
+@events.call_instance.listen
+def on_call(m: Trace, instance: Object, site: Site) -> None:
+    """Report the call of a target after an optimizer, not its own, has updated the weights that it shares."""
+    if not m.state[SHARED]:
+        return
+    caller = _caller(m.stack.frames[-1])
+    for tensor in holdings.parameters(m, instance):
+        memory, time = m.state[SHARED].get(tensor.storage) or (tensor.storage, 0)
+        trained = m.state[TRAINED].get(memory, frozenset())
+        if m.grad_mode:
+            m.state.set(m.state[TRAINED], memory, trained | {(instance, caller)})
+        elif time and any(other is not instance and by is caller for other, by in trained):
+            for update in updates_of(m, memory, time):
+                if update.site is not None and memory in update.memory and tensor.storage not in update.memory:
+                    m.refuse("read", update.site)
+                    return
+
+
+def _caller(frame: Frame) -> object:
+    """Return the instance whose method runs, or the function."""
+    return frame.function if frame.receiver is None else frame.receiver

@@ -1,0 +1,52 @@
+"""``TensorDataset``, and the ``DataLoader`` over one: what they yield is known to be tensors."""
+
+from __future__ import annotations
+
+from ..heap.values import NONE, List, Object, Origin, Ref, Source, Tensor, Tuple, Value
+from ..trace.trace import Trace
+from . import tensors
+from .registry import Call, model
+
+DATASET, LOADER = Ref("torch.utils.data.TensorDataset"), Ref("torch.utils.data.DataLoader")
+_OWN = frozenset({"collate_fn", "batch_sampler", "sampler"})
+
+
+@model(DATASET.name, "torch.utils.data.dataset.TensorDataset")
+def _dataset(call: Call) -> Value | None:
+    given = list(map(call.m.see, call.args))
+    known = bool(given) and all(isinstance(value, Tensor) for value in given)
+    return Object(DATASET, {"tensors": Tuple(tuple(given))}) if known else None
+
+
+@model(LOADER.name, "torch.utils.data.dataloader.DataLoader")
+def _loader(call: Call) -> Value | None:
+    data = call.m.see(call.argument(0, "dataset"))
+    batched = not call.kwargs.keys() & _OWN and call.m.see(call.kwargs.get("batch_size", Tuple(()))) != NONE
+    known = batched and isinstance(data, Object) and data.cls == DATASET and len(call.args) <= 3
+    return Object(LOADER, {"dataset": data}) if known else None
+
+
+def yielded(m: Trace, instance: Object) -> Value | None:
+    """Return what iteration over a dataset or loader yields next: views of its tensors, or copies of their rows."""
+    if instance.cls not in (DATASET, LOADER):
+        return None
+    contents = m.state.get(instance).items
+    if instance.cls == DATASET:
+        held = m.see(contents["tensors"])
+        return Tuple(tuple(tensors.view(m, tensor) for tensor in _tensors(m, held)))
+    held = m.see(contents["dataset"])
+    assert isinstance(held, Object)
+    return List([_batch(m, tensor) for tensor in _tensors(m, m.see(m.state.get(held).items["tensors"]))])
+
+
+def _tensors(m: Trace, held: Value) -> list[Tensor]:
+    items = held.items if isinstance(held, Tuple) else ()
+    return [item for item in map(m.see, items) if isinstance(item, Tensor)]
+
+
+def _batch(m: Trace, tensor: Tensor) -> Tensor:
+    """Return rows of a tensor, which the loader puts together to a new one."""
+    made = tensors.fresh()
+    made.origin, made.dtype, made.dims = Source.COMPUTED, tensor.dtype, tensor.dims
+    made.made = Origin("stack", (tensor,), m.clock)
+    return made
