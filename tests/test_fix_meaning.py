@@ -648,7 +648,6 @@ LEFT = {
     "views split with list": "an element of a tuple of views",
     "no_grad view written": "a view made under no_grad",
     "data of a weight between forward and backward": "not meant for a fix: it writes to a parameter on purpose",
-    "numpy of detached": "the array is written, not the tensor",
     "argument: caller reads on": UNSEEN,
     "feature kept on self": UNSEEN,
     "rescaled through data": "under no_grad the gradient would stay as wrong as it is",

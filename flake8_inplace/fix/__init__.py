@@ -125,7 +125,7 @@ class Repair:
             yield from bound.remade()
         if form == "read":
             yield from bound.kept()
-        if form in ("read", "snapshot"):
+        if form in ("read", "snapshot", "numpy"):
             yield from kept(self._module, finding, self._after)
         if form == "argument" or (form == "callee" and usual.heard()):
             yield from bound.given()

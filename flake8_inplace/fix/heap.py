@@ -17,6 +17,7 @@ from ..heap.values import (
     ALWAYS,
     ITEMS,
     NONE,
+    UNCERTAIN,
     Array,
     Choice,
     Const,
@@ -224,12 +225,16 @@ def _note(event: Overwrite, way: str) -> None:
 
 
 def _shown(m: Trace, value: Value, since: Callable[[Guard], int]) -> Iterator[Overwrite]:
-    """The writes to the memory of a value since it was bound, other than to a part that it certainly has not."""
+    """The writes to the memory of a value since it was bound, other than to a part that it certainly has not.
+
+    Where ``x.to(dtype)`` is written to, which may be ``x`` or a copy, nobody counts on seeing that in ``x``.
+    """
     for guard, option in value.options if isinstance(value, Choice) else [(ALWAYS, value)]:
         found = m.see(option)
         if isinstance(found, Tensor):
             for event in _writes(m, found.storage):
-                if event.time > since(guard) and not _apart(m, found, event.tensor):
+                unsure = event.tensor is not found and event.tensor.origin in UNCERTAIN
+                if event.time > since(guard) and not unsure and not _apart(m, found, event.tensor):
                     yield event
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import libcst as cst
 
 from ..finding import Edit, Finding, Fix, Place
+from ..rules import RULES
 from ..torchfacts import ops
 from .syntax import Module, is_method, is_path, keyed, last_name, stripped, walk
 
@@ -52,13 +53,19 @@ def kept(
 
 
 def _choices(module: Module, finding: Finding) -> Iterator[Sequence[cst.BaseExpression]]:
-    """The places to copy: those under a name that is read where the stale value is, and then any."""
+    """The places to copy: those under a name that is read where the stale value is, and then any.
+
+    Of an array over a saved tensor it is where the array gets the name under which it is written to.
+    """
     read = {related.place.line for related in finding.related}
     names = {_word(node) for node in module.of(cst.Name) if module.start(node).line in read}
     written = {_word(node) for node in module.of(cst.Name) if module.start(node).line == finding.line}
     tables = keyed(module)
     places = [node for node in _kept(module) if _is_alias(node) and not follows(module, node, finding)]
     places = [node for node in places if not isinstance(node, cst.Subscript) or not tables & _targets(module, node)]
+    if RULES[finding.code].kind == "numpy":
+        yield [node for node in places if written & _targets(module, node)]
+        return
     yield [node for node in places if names & _targets(module, node)]
     yield [node for node in places if not written & _targets(module, node)]
 
@@ -150,13 +157,17 @@ def _is_alias(node: cst.BaseExpression) -> bool:
             if any(out.kind == "fresh" for op in known for out in op.outs) or not (known or _makes_array(node)):
                 return False
             node = node.func.value
+        elif isinstance(node, cst.Call) and _makes_array(node) and node.args:
+            node = node.args[0].value
         else:
             return False
     return True
 
 
 def _makes_array(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.Call) and is_method(node) and last_name(node.func) == "numpy"
+    """``x.numpy()``, ``np.asarray(x)``."""
+    name = last_name(node.func) if isinstance(node, cst.Call) else ""
+    return isinstance(node, cst.Call) and (name == "asarray" or (name == "numpy" and is_method(node)))
 
 
 def _ending(module: Module, node: cst.BaseExpression) -> tuple[str, str]:
