@@ -494,7 +494,6 @@ REASONS: dict[str, list[str]] = {
     "the scan takes top-level definitions, tables and registrations only from the top level itself": [
         "wrap: flow/entries: A lambda with a name",
         "wrap: flow/entries: Tables that decorators fill",
-        "wrap: flow/entries: The backward of an operator",
     ],
     "a loop runs along with its generator only if it spells the call": [
         "name_parts: flow/generators: The body of a loop runs where the generator yields",

@@ -15,19 +15,21 @@ from ..trace.trace import Trace
 from .snapshots import updates_of
 
 SHARED: Declared[Storage, tuple[Storage, int] | None] = Declared(same_or_none)
-"""Whose memory a parameter got by ``x.data = y.data``, and when: by the storage of ``x``."""
+"""With which other parameter one shares its memory since ``x.data = y.data``, and when that was: for both of them."""
 TRAINED: Declared[Storage, frozenset[tuple[Object, object]]] = Declared(union)
 """The networks that were called in grad mode, each with its caller, by the storage of each of their parameters."""
 
 
 @events.replace_data.listen
 def on_replace_data(m: Trace, tensor: Tensor, value: Value) -> None:
-    """Note that a parameter got the memory of another one."""
-    shared = None
+    """Note that a parameter got the memory of another one, or memory of its own again."""
+    before = m.state[SHARED].get(tensor.storage)
+    for storage in (tensor.storage, before[0]) if before is not None else ():
+        m.state.set(m.state[SHARED], storage, None)
     if isinstance(value, Tensor) and value.view is View.NONE and value.origin not in UNCERTAIN and value.time:
-        shared = (value.storage.hidden or value.storage, m.tick())
-    if shared or m.state[SHARED]:
-        m.state.set(m.state[SHARED], tensor.storage, shared)
+        source, now = value.storage.hidden or value.storage, m.tick()
+        m.state.set(m.state[SHARED], source, (tensor.storage, now))
+        m.state.set(m.state[SHARED], tensor.storage, (source, now))
 
 
 @events.call_instance.listen
@@ -37,11 +39,13 @@ def on_call(m: Trace, instance: Object, site: Site) -> None:
         return
     caller = _caller(m.stack.frames[-1])
     for tensor in holdings.parameters(m, instance):
+        if m.grad_mode:
+            trained = m.state[TRAINED].get(tensor.storage, frozenset())
+            m.state.set(m.state[TRAINED], tensor.storage, trained | {(instance, caller)})
+            continue
         memory, time = m.state[SHARED].get(tensor.storage) or (tensor.storage, 0)
         trained = m.state[TRAINED].get(memory, frozenset())
-        if m.grad_mode:
-            m.state.set(m.state[TRAINED], memory, trained | {(instance, caller)})
-        elif time and any(other is not instance and by is caller for other, by in trained):
+        if time and any(other is not instance and by is caller for other, by in trained):
             for update in updates_of(m, memory, time):
                 if update.site is not None and memory in update.memory and tensor.storage not in update.memory:
                     m.refuse("read", update.site)
