@@ -115,10 +115,4 @@ def _yield(m: Trace, node: cst.Yield, frame: Frame) -> Value:
     if frame.function is not None and frame.function.resume is not None:
         for item in items or [NONE]:
             frame.function.resume(item)
-        return Unknown()
-    if frame.yields is None:
-        frame.yields = List(open=True)
-    contents = m.state.get(frame.yields)
-    m.state.put(frame.yields, Items((*contents.items, *items), True))
-    events.yields(m, frame, frame.yields, items)
     return Unknown()

@@ -12,7 +12,7 @@ from ..torchfacts import ops as facts
 from ..trace import events
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
-from . import lineage, methods, tensors
+from . import lazy, lineage, methods, tensors
 from .arithmetic import is_small, operator
 from .containers import get_item
 from .iteration import elements, iterator, length
@@ -74,7 +74,12 @@ def _tuple(call: Call) -> Value:
     return Tuple(tuple(items)) if exact else List(items, open=True)
 
 
-@builtin("sorted", "iter", "set")
+@builtin("iter")
+def _iter(call: Call) -> Value:
+    return call.seen(0) if lazy.suspended(call.m, call.seen(0)) is not None else _in_some_order(call)
+
+
+@builtin("sorted", "set")
 def _in_some_order(call: Call) -> Value:
     items, exact = _elements(call)
     rank(call, items)
@@ -111,7 +116,12 @@ def rank(call: Call, items: list[Value]) -> None:
 
 @builtin("next")
 def _next(call: Call) -> Value:
-    items, _ = _elements(call)
+    source = call.seen(0)
+    body = lazy.suspended(call.m, source)
+    if body is not None and isinstance(source, List):
+        items = lazy.start(call.m, source, body)
+    else:
+        items, _ = _elements(call)
     return items[0] if items else Unknown()
 
 

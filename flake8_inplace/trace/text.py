@@ -63,6 +63,8 @@ class Text:
 
     def yields(self, function: Function) -> bool:
         """Whether a function is a generator."""
+        if function.text is not None and not function.text.says("yield"):
+            return False
         body, _ = self.body(function)
         if body not in self.generators:
             from libcst import Yield  # with the first tree
