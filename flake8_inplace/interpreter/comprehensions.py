@@ -9,8 +9,7 @@ import libcst as cst
 
 from ..heap.state import variables
 from ..heap.values import NONE, Array, Const, Dict, Items, List, Object, Tensor, Tuple, Unknown, Value
-from ..models import iteration
-from ..models.lazy import lazily
+from ..models import iteration, lazy
 from ..trace import events
 from ..trace.frames import Frame, Function
 from ..trace.trace import Trace
@@ -46,7 +45,7 @@ def _comprehension(m: Trace, node: _Comprehension, frame: Frame) -> Value:
     inner, made = Frame(variables(), frame.piece, frame, loops=frame.loops), _Made()
     if isinstance(node, cst.GeneratorExp):
         made.sources.append(evaluate(m, node.for_in.iter, frame))
-        return lazily(m, lambda: (made.rows, _rounds(m, node, node.for_in, frame, inner, made)), m.clock)
+        return lazy.lazily(m, lambda: (made.rows, _rounds(m, node, node.for_in, frame, inner, made)), m.clock)
     exact = _rounds(m, node, node.for_in, frame, inner, made)
     for source in made.sources:
         events.collect(m, source, [*made.rows, *made.pairs.values()])
@@ -107,12 +106,17 @@ def _await(m: Trace, node: cst.Await, frame: Frame) -> Value:
 
 @evaluates(cst.Yield)
 def _yield(m: Trace, node: cst.Yield, frame: Frame) -> Value:
-    if isinstance(node.value, cst.From):
-        value = evaluate(m, node.value.item, frame)
-        items = iteration.elements(m, value)[0]
+    function = frame.function
+    if function is None or function.resume is None:
+        return Unknown()
+    if not isinstance(node.value, cst.From):
+        function.resume(evaluate(m, node.value, frame) if node.value is not None else NONE)
+        return Unknown()
+    source = iteration.iterator(m, evaluate(m, node.value.item, frame))
+    body = lazy.suspended(m, source)
+    if body is not None:
+        body(function.resume, function.once)
     else:
-        items = [evaluate(m, node.value, frame)] if node.value is not None else []
-    if frame.function is not None and frame.function.resume is not None:
-        for item in items or [NONE]:
-            frame.function.resume(item)
+        for item in iteration.elements(m, source)[0]:
+            function.resume(item)
     return Unknown()

@@ -15,7 +15,7 @@ from ..trace.trace import Trace
 from . import lazy, lineage, methods, tensors
 from .arithmetic import is_small, operator
 from .containers import get_item
-from .iteration import elements, iterator, length
+from .iteration import elements, following, iterator, length
 from .registry import Call, Model, builtin, model, package
 
 
@@ -116,13 +116,7 @@ def rank(call: Call, items: list[Value]) -> None:
 
 @builtin("next")
 def _next(call: Call) -> Value:
-    source = call.seen(0)
-    body = lazy.suspended(call.m, source)
-    if body is not None and isinstance(source, List):
-        items = lazy.start(call.m, source, body)
-    else:
-        items, _ = _elements(call)
-    return items[0] if items else Unknown()
+    return following(call.m, call.seen(0))
 
 
 @builtin("staticmethod", "classmethod", "property")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..heap.values import NONE, Items, List, Unknown, Value, constant
 from ..trace import events
 from . import containers, records
-from .iteration import elements
+from .iteration import elements, following
 from .registry import Call, call_method, method
 
 LIST = "builtins.list"
@@ -79,9 +79,9 @@ def _copy(call: Call, value: List) -> Value:
     return records.shallow(call.m, value)
 
 
-@method("collections.abc.Iterator", "__next__")
+@method("collections.abc.Iterator", "__next__", "send")
 def _next(call: Call, value: List) -> Value:
-    return elements(call.m, value)[0][0] if call.m.state.get(value).items else Unknown()
+    return following(call.m, value)
 
 
 @method(LIST, "sort", "remove")

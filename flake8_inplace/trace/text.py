@@ -63,16 +63,19 @@ class Text:
 
     def yields(self, function: Function) -> bool:
         """Whether a function is a generator."""
+        known = self.generators.get(function.node)
+        if known is None:
+            known = self.generators[function.node] = self._yields(function)
+        return known
+
+    def _yields(self, function: Function) -> bool:
         if function.text is not None and not function.text.says("yield"):
-            return False
-        body, _ = self.body(function)
-        if body not in self.generators:
-            from libcst import Yield  # with the first tree
+            return False  # without a tree
+        from libcst import Yield  # with the first tree
 
-            from ..program.nodes import has
+        from ..program.nodes import has
 
-            self.generators[body] = has(body, Yield)
-        return self.generators[body]
+        return has(self.body(function)[0], Yield)
 
     def module(self, path: str) -> Module | None:
         """Return a module by its path; None if it cannot be read, or is not to be."""
