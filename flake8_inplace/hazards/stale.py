@@ -206,7 +206,8 @@ def _yielded(m: Trace, value: Tensor, holder: Value | None) -> int:
     """Return when a generator last yielded a value, if ``holder`` is the list of its values; else 0."""
     if not m.state[YIELDS] or not isinstance(holder, List):
         return 0
-    return max((one.time for one in m.state[YIELDS].get(holder, ()) if m.see(one.value) is value), default=0)
+    found = m.state[YIELDS].get(holder, ())
+    return max((one.time for one in found if value in direct_tensors(m, one.value)), default=0)
 
 
 def _had(frame: Frame, holder: Value | None, event: Overwrite) -> bool:

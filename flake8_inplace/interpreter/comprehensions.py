@@ -65,20 +65,34 @@ def _rounds(m: Trace, node: _Comprehension, part: cst.CompFor, frame: Frame, inn
     else:
         source = iteration.iterator(m, evaluate(m, part.iter, frame))
         made.sources.append(source)
+    complete: list[bool] = []
+
+    def once(item: Value) -> None:
+        complete.append(_round(m, node, part, item, inner, made))
+
+    body = lazy.suspended(m, source)
+    if body is not None:  # it goes on after each element has been used
+        lazy.drive(m, source, body, once)
+        return False
     items, exact = iteration.elements(m, source)
     for item in items:
-        m.bind(part.target, item, inner)
-        if any(condition(m, evaluate(m, test.test, inner)) is False for test in part.ifs):
-            continue
-        if part.ifs:
-            exact = False
-        if part.inner_for_in is not None:
-            exact = _rounds(m, node, part.inner_for_in, inner, inner, made) and exact
-        elif isinstance(node, cst.DictComp):
-            key = m.see(evaluate(m, node.key, inner))
-            made.pairs[iteration.key_of(key) if isinstance(key, Const) else key] = evaluate(m, node.value, inner)
-        else:
-            _append(m, made, evaluate(m, node.elt, inner), isinstance(node, cst.ListComp))
+        once(item)
+    return exact and all(complete)
+
+
+def _round(m: Trace, node: _Comprehension, part: cst.CompFor, item: Value, inner: Frame, made: _Made) -> bool:
+    """Run one round of a ``for`` of a comprehension. Return whether all elements that it makes are known."""
+    m.bind(part.target, item, inner)
+    if any(condition(m, evaluate(m, test.test, inner)) is False for test in part.ifs):
+        return True
+    exact = not part.ifs
+    if part.inner_for_in is not None:
+        return _rounds(m, node, part.inner_for_in, inner, inner, made) and exact
+    if isinstance(node, cst.DictComp):
+        key = m.see(evaluate(m, node.key, inner))
+        made.pairs[iteration.key_of(key) if isinstance(key, Const) else key] = evaluate(m, node.value, inner)
+    else:
+        _append(m, made, evaluate(m, node.elt, inner), isinstance(node, cst.ListComp))
     return exact
 
 

@@ -8,8 +8,8 @@ import libcst as cst
 
 from ..hazards.snapshots import SNAPSHOTS
 from ..heap.state import Exit
-from ..heap.values import NONE, Attributes, Cell, CellState, Const, Object, Tensor, Tuple, Unknown, Value
-from ..models import calls, iteration, lazy, lineage, modules
+from ..heap.values import NONE, Attributes, Cell, CellState, Object, Tensor, Unknown, Value
+from ..models import iteration, lazy, lineage, modules
 from ..program import wording
 from ..program.nodes import has
 from ..program.site import Site
@@ -17,7 +17,6 @@ from ..trace import events, holdings
 from ..trace.frames import Frame, Function, Loop
 from ..trace.trace import Trace
 from .binding import bind
-from .calls import arguments
 from .conditions import condition
 from .dispatch import evaluate, runs, site_of, skip, suite
 from .functions import run
@@ -28,14 +27,10 @@ ROUNDS = 4
 
 @runs(cst.For)
 def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
-    counted = _counted(node.iter)
-    args, kwargs = arguments(m, counted, frame) if counted is not None else ([evaluate(m, node.iter, frame)], {})
-    source, begin = _generator(m, m.see(args[0]), site_of(node.iter, frame)), m.tick()
+    source, begin = _generator(m, m.see(evaluate(m, node.iter, frame)), site_of(node.iter, frame)), m.tick()
     body = lazy.suspended(m, source)
     if body is not None and not has(node.body, cst.Break, cst.Return):
-        return _interleaved(m, node, body, frame, counted)
-    if counted is not None:
-        source = m.see(calls.call(m, evaluate(m, counted.func, frame), args, kwargs, site_of(node.iter, frame)))
+        return _interleaved(m, node, source, body, frame)
     items, exact = iteration.few(m, *iteration.elements(m, source), modules.configures(frame.piece))
     if not items:
         skip(m, node.iter, node.body)
@@ -53,13 +48,6 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
     return alive
 
 
-def _counted(node: cst.BaseExpression) -> cst.Call | None:
-    """Return the call of ``enumerate`` that a loop iterates over; None if it iterates over something else."""
-    if not isinstance(node, cst.Call) or not node.args or node.args[0].star or node.args[0].keyword is not None:
-        return None
-    return node if isinstance(node.func, cst.Name) and node.func.value == "enumerate" else None
-
-
 def _generator(m: Trace, source: Value, site: Site) -> Value:
     """Return the generator that the ``__iter__`` of an instance makes; any other value as it is."""
     found = lineage.member(source.cls, "__iter__") if isinstance(source, Object) else None
@@ -68,27 +56,18 @@ def _generator(m: Trace, source: Value, site: Site) -> Value:
     return source
 
 
-def _interleaved(m: Trace, node: cst.For, body: lazy.Body, frame: Frame, counted: cst.Call | None) -> bool:
+def _interleaved(m: Trace, node: cst.For, source: Value, body: lazy.Body, frame: Frame) -> bool:
     """Run ``for x in generator(...)``: the body of the loop runs where the generator yields."""
     frame.elements |= wording.targets(node.target)
-    outside = list(m.stack.frames), list(m.stack.calls), list(m.stack.functions)
-    items: list[Value] = []
+    began: list[Value] = []
 
-    def resume(yielded: Value) -> None:
-        items.append(yielded)
-        first = len(items) == 1 and (counted is None or len(counted.args) == 1)
-        number = Const(0) if first else Unknown(scalar=True)
-        element = Tuple((number, yielded)) if counted is not None else yielded
-        inside = m.stack.frames, m.stack.calls, m.stack.functions
-        m.stack.frames, m.stack.calls, m.stack.functions = outside
-        try:
-            loop(m, frame, node.body, [lambda: bind(m, node.target, element, frame)], lambda: None, None, exact=True)
-        finally:
-            m.stack.frames, m.stack.calls, m.stack.functions = inside
+    def once(item: Value) -> None:
+        began.append(item)
+        loop(m, frame, node.body, [lambda: bind(m, node.target, item, frame)], lambda: None, None, exact=True)
 
-    body(resume, False)
-    if not items:  # it was not read, or didn't reach a ``yield``
-        loop(m, frame, node.body, [lambda: bind(m, node.target, Unknown(), frame)], lambda: None, None, exact=True)
+    lazy.drive(m, source, body, once)
+    if not began:  # it was not read, or didn't reach a ``yield``
+        once(Unknown())
     return suite(m, node.orelse.body, frame) if node.orelse is not None else True
 
 

@@ -58,7 +58,7 @@ from .registry import Call, call_model, call_package, package
 
 FUNCTIONS = (amp, autograd, builtins, generic, handed, higher, iterators, nn, numpy, patterns, stdlib, transforms)
 """The modules that register models of functions and classes; those of methods are imported where they are called."""
-_ASKING = (Ref("builtins.iter"), Ref("builtins.next"))
+_ASKING = (Ref("builtins.enumerate"), Ref("builtins.iter"), Ref("builtins.next"))
 """Functions that leave it to their models how much of an iterator they read."""
 
 

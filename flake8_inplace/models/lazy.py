@@ -47,8 +47,13 @@ def generator(m: Trace, body: Body) -> List:
         m.state.put(made, Items((*m.state.get(made).items, value), True))
         events.yields(m, m.stack.frames[-1], made, [value])
 
+    def go_on(resume: Callable[[Value], None], once: bool) -> None:
+        m.state.set(m.state[UNREAD], made, None)
+        body(resume, once)
+        m.state.put(made, Items((), once))  # it has yielded its last value, unless it was asked for one only
+
     made = lazily(m, make)
-    m.state.set(m.state[BODIES], made, body)
+    m.state.set(m.state[BODIES], made, go_on)
     return made
 
 
@@ -60,7 +65,23 @@ def suspended(m: Trace, value: Value) -> Body | None:
 def start(m: Trace, value: List, body: Body) -> list[Value]:
     """Run a generator up to its first ``yield``, and return what it yields. The rest is taken to yield the like."""
     found: list[Value] = []
-    m.state.set(m.state[UNREAD], value, None)
     body(found.append, True)
     m.state.put(value, Items(tuple(found), True))
     return found
+
+
+def drive(m: Trace, value: Value, body: Body, act: Callable[[Value], None]) -> None:
+    """Run a generator to its end. Where it yields, ``act`` runs as a part of the code that reads it."""
+    outside = list(m.stack.frames), list(m.stack.calls), list(m.stack.functions)
+
+    def resume(item: Value) -> None:
+        if isinstance(value, List):
+            events.yields(m, m.stack.frames[-1], value, [item])
+        inside = m.stack.frames, m.stack.calls, m.stack.functions
+        m.stack.frames, m.stack.calls, m.stack.functions = outside
+        try:
+            act(item)
+        finally:
+            m.stack.frames, m.stack.calls, m.stack.functions = inside
+
+    body(resume, False)

@@ -14,7 +14,7 @@ DEQUE = "collections.deque"
 
 def list_method(call: Call, value: List) -> Value:
     """Call a method of a list or deque."""
-    made = call_method(call, value, LIST, DEQUE, "collections.abc.Iterator")
+    made = call_method(call, value, LIST, DEQUE, "collections.abc.Generator")
     return made if made is not None else Unknown()
 
 
@@ -79,7 +79,7 @@ def _copy(call: Call, value: List) -> Value:
     return records.shallow(call.m, value)
 
 
-@method("collections.abc.Iterator", "__next__", "send")
+@method("collections.abc.Generator", "__next__", "send")
 def _next(call: Call, value: List) -> Value:
     return following(call.m, value)
 
