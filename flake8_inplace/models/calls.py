@@ -34,6 +34,7 @@ from . import (
     builtins,
     classes,
     dicts,
+    distributions,
     generic,
     handed,
     higher,
@@ -56,7 +57,10 @@ from . import (
 )
 from .registry import Call, call_model, call_package, package
 
-FUNCTIONS = (amp, autograd, builtins, generic, handed, higher, iterators, nn, numpy, patterns, stdlib, transforms)
+FUNCTIONS = (
+    *(amp, autograd, builtins, distributions, generic, handed, higher, iterators),
+    *(nn, numpy, patterns, stdlib, transforms),
+)
 """The modules that register models of functions and classes; those of methods are imported where they are called."""
 _ASKING = (Ref("builtins.enumerate"), Ref("builtins.iter"), Ref("builtins.next"))
 """Functions that leave it to their models how much of an iterator they read."""

@@ -9,7 +9,20 @@ from ..program.pieces import Piece
 from ..trace import events, holdings
 from ..trace.callables import Bound, Partial
 from ..trace.frames import Class, Function
-from . import autograd, classes, containers, custom, dicts, handed, lineage, lists, optim, records, tensors
+from . import (
+    autograd,
+    classes,
+    containers,
+    custom,
+    dicts,
+    distributions,
+    handed,
+    lineage,
+    lists,
+    optim,
+    records,
+    tensors,
+)
 from .registry import Call, call_method, method, model
 from .unknowns import parameters_of, state_of
 
@@ -35,6 +48,9 @@ def _classes(call: Call, instance: Object) -> Iterator[str]:
         yield lineage.FUNCTION
     if instance.cls == custom.CONTEXT:
         yield custom.CONTEXT.name
+    if isinstance(instance.cls, Ref) and distributions.is_distribution(instance.cls):
+        yield instance.cls.name
+        return
     if own := handed.own_class(instance.cls):
         yield own
         return
