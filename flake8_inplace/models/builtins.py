@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..heap.values import NONE, Const, Dict, List, Object, Ref, Slice, Tensor, Tuple, Unknown, Value, constant
+from ..torchfacts import modules
 from ..torchfacts import ops as facts
 from ..trace import events
 from ..trace.frames import Class, Function
@@ -245,16 +246,20 @@ def instance_of(m: Trace, value: Value, cls: Value) -> Value:
 
 
 _TENSORS = frozenset({"torch.Tensor", "torch.nn.Parameter"})
+_BARE = frozenset({"torch.nn.Module", "torch.nn.modules.Module", "torch.nn.modules.module.Module"})
 
 
 def _is_apart(cls: Value, known: list[Value]) -> bool:
     """Whether none of the classes of an instance can inherit from a class that isn't among them.
 
-    What others define inherits from no class of the program, and no module is a tensor, or a builtin of Python.
+    What others define inherits from no class of the program, and no module is a tensor, or a builtin of Python. What
+    derives from nn.Module alone is no layer.
     """
     outside = [base.name for base in known if isinstance(base, Ref)]
     if isinstance(cls, Class):
         return True
+    if isinstance(cls, Ref) and modules.lookup(cls.name) is not None:
+        return all(name in _BARE or name.startswith(("abc.", "typing.", "builtins.")) for name in outside)
     if isinstance(cls, Ref) and (cls.name in _TENSORS or cls.name.startswith("builtins.")):
         return all(name.startswith("torch.nn.") and name not in _TENSORS for name in outside)
     return isinstance(cls, Ref) and cls.name.startswith("torch.") and not outside
