@@ -283,8 +283,8 @@ def _passes(statement: ast.stmt, unit: Unit | Group) -> frozenset[str] | None:
         return None  # it knows that of what it hands on
     body = statement.body[ast.get_docstring(statement, clean=False) is not None :]
     nodes = [node for line in body for node in ast.walk(line)]
-    if any(isinstance(node, ast.Constant) and isinstance(node.value, str) for node in nodes):
-        return None  # that chooses what the other one does
+    if any(isinstance(node, ast.Constant) and isinstance(node.value, (str, bool)) for node in nodes):
+        return None  # a string or a truth value chooses what the other one does
     called = {_root(node.func) for node in nodes if isinstance(node, ast.Call)}
     return frozenset(node.id for node in nodes if isinstance(node, ast.Name)) - called
 
