@@ -219,6 +219,7 @@ LAWS = {
     "MODULES": Law(st.booleans()),
     "OPTIMIZERS": Law(st.booleans()),
     "UNREAD": Law(agreed),
+    "BODIES": Law(agreed),
     "PENDING": Law(log(EVENTS), unordered),
     "SECOND_BACKWARD": Law(log(EVENTS), unordered),
     "WRITES": Law(log(EVENTS)),
@@ -491,7 +492,7 @@ class Speculation:
         frames = [each for each in {id(f): f for f in [*m.stack.frames, frame]}.values() if each.function is not None]
         tables = [*state.tables(), *(table for each in frames for table in (each.vars, each.times))]
         before = [dict(table) for table in tables]
-        mark, ended, yields = state.mark(), frame.ended, frame.yields
+        mark, ended = state.mark(), frame.ended
         ways = [
             frame.exits,
             *(each.breaks for each in (*frame.loops, *frame.tries)),
@@ -502,7 +503,7 @@ class Speculation:
         self.changed += len(state.journal) > mark
         for way, length in zip(ways, lengths, strict=True):
             del way[length:]
-        frame.ended, frame.yields = ended, yields
+        frame.ended = ended
         assert m.state is state
         state.rollback(mark)
         for table, old in zip(tables, before, strict=True):

@@ -495,10 +495,6 @@ REASONS: dict[str, list[str]] = {
         "wrap: flow/entries: A lambda with a name",
         "wrap: flow/entries: Tables that decorators fill",
     ],
-    "a loop runs along with its generator only if it spells the call": [
-        "name_parts: flow/generators: The body of a loop runs where the generator yields",
-        "name_parts: programs/structures: a generator that goes on, numbered",
-    ],
     "a model that is kept is recognised in an `if` without `else` that holds nothing but assignments": [
         "exchange_arms: flow/stale: A model that is kept by another name",
         "wrap: flow/stale: A model that is kept by another name",

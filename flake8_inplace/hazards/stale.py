@@ -33,6 +33,7 @@ from ..trace.log import (
     STORED,
     USED,
     WRITES,
+    YIELDS,
     Change,
     Overwrite,
     again,
@@ -192,7 +193,7 @@ def read_part_of(m: Trace, value: Value, holder: Value | None) -> None:
         frame = m.stack.frames[-1]
         held = m.state[STORED].get((holder, value.storage), 0)
         made = holder.time if isinstance(holder, List) else 0
-        for event in since(m, value, max(held, made)):
+        for event in since(m, value, max(held, made, _yielded(m, value, holder))):
             if holder is not None:
                 judge_handed_back(m, value, holder, event)
             converted = event.change is Change.CONVERTED and (was_given(m, value, event) or _has_part(m, value, event))
@@ -201,6 +202,14 @@ def read_part_of(m: Trace, value: Value, holder: Value | None) -> None:
             here = frame in event.frames[:-1] and not _is_newer(m, frame, holder, event)
             if ((converted or changed) and here) or (converted and _had(frame, holder, event)):
                 m.refuse("argument", event.site, event.calls, guard=event.guard)
+
+
+def _yielded(m: Trace, value: Tensor, holder: Value | None) -> int:
+    """Return when a generator last yielded a value, if ``holder`` is the list of its values; else 0."""
+    if not m.state[YIELDS] or not isinstance(holder, List):
+        return 0
+    found = m.state[YIELDS].get(holder, ())
+    return max((one.time for one in found if value in direct_tensors(m, one.value)), default=0)
 
 
 def _had(frame: Frame, holder: Value | None, event: Overwrite) -> bool:

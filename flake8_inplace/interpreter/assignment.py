@@ -13,6 +13,7 @@ from ..trace.trace import Trace
 from .annotations import annotation
 from .binding import bind, set_item, split
 from .dispatch import evaluate, runs
+from .flow import leave
 from .names import quietly
 from .operators import AUGMENTED
 from .subscripts import index_of, subscript
@@ -21,15 +22,24 @@ from .subscripts import index_of, subscript
 @runs(cst.Expr)
 def _expression(m: Trace, node: cst.Expr, frame: Frame) -> bool:
     value = evaluate(m, node.value, frame)
+    if _is_last(node.value, frame):
+        return leave(m, node, NONE, frame)
     if isinstance(value, Unknown) and value.node is not None and isinstance(node.value, cst.Call):
         m.state.set(m.state.modes, "backward", True)
         events.free_graph(m, value.node.parents)  # unknown code may have run it: accelerator.backward(loss)
     return True
 
 
+def _is_last(node: cst.BaseExpression, frame: Frame) -> bool:
+    """Whether a generator that is asked for one value goes no further than this ``yield``."""
+    return isinstance(node, cst.Yield) and frame.function is not None and frame.function.once
+
+
 @runs(cst.Assign)
 def _assign(m: Trace, node: cst.Assign, frame: Frame) -> bool:
     value = evaluate(m, node.value, frame)
+    if _is_last(node.value, frame):
+        return leave(m, node, NONE, frame)
     for target in node.targets:
         bind(m, target.target, value, frame)
     return True

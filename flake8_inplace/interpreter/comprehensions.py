@@ -9,8 +9,7 @@ import libcst as cst
 
 from ..heap.state import variables
 from ..heap.values import NONE, Array, Const, Dict, Items, List, Object, Tensor, Tuple, Unknown, Value
-from ..models import iteration
-from ..models.lazy import lazily
+from ..models import iteration, lazy
 from ..trace import events
 from ..trace.frames import Frame, Function
 from ..trace.trace import Trace
@@ -46,7 +45,7 @@ def _comprehension(m: Trace, node: _Comprehension, frame: Frame) -> Value:
     inner, made = Frame(variables(), frame.piece, frame, loops=frame.loops), _Made()
     if isinstance(node, cst.GeneratorExp):
         made.sources.append(evaluate(m, node.for_in.iter, frame))
-        return lazily(m, lambda: (made.rows, _rounds(m, node, node.for_in, frame, inner, made)), m.clock)
+        return lazy.lazily(m, lambda: (made.rows, _rounds(m, node, node.for_in, frame, inner, made)), m.clock)
     exact = _rounds(m, node, node.for_in, frame, inner, made)
     for source in made.sources:
         events.collect(m, source, [*made.rows, *made.pairs.values()])
@@ -66,20 +65,34 @@ def _rounds(m: Trace, node: _Comprehension, part: cst.CompFor, frame: Frame, inn
     else:
         source = iteration.iterator(m, evaluate(m, part.iter, frame))
         made.sources.append(source)
+    complete: list[bool] = []
+
+    def once(item: Value) -> None:
+        complete.append(_round(m, node, part, item, inner, made))
+
+    body = lazy.suspended(m, source)
+    if body is not None:  # it goes on after each element has been used
+        lazy.drive(m, source, body, once)
+        return False
     items, exact = iteration.elements(m, source)
     for item in items:
-        m.bind(part.target, item, inner)
-        if any(condition(m, evaluate(m, test.test, inner)) is False for test in part.ifs):
-            continue
-        if part.ifs:
-            exact = False
-        if part.inner_for_in is not None:
-            exact = _rounds(m, node, part.inner_for_in, inner, inner, made) and exact
-        elif isinstance(node, cst.DictComp):
-            key = m.see(evaluate(m, node.key, inner))
-            made.pairs[iteration.key_of(key) if isinstance(key, Const) else key] = evaluate(m, node.value, inner)
-        else:
-            _append(m, made, evaluate(m, node.elt, inner), isinstance(node, cst.ListComp))
+        once(item)
+    return exact and all(complete)
+
+
+def _round(m: Trace, node: _Comprehension, part: cst.CompFor, item: Value, inner: Frame, made: _Made) -> bool:
+    """Run one round of a ``for`` of a comprehension. Return whether all elements that it makes are known."""
+    m.bind(part.target, item, inner)
+    if any(condition(m, evaluate(m, test.test, inner)) is False for test in part.ifs):
+        return True
+    exact = not part.ifs
+    if part.inner_for_in is not None:
+        return _rounds(m, node, part.inner_for_in, inner, inner, made) and exact
+    if isinstance(node, cst.DictComp):
+        key = m.see(evaluate(m, node.key, inner))
+        made.pairs[iteration.key_of(key) if isinstance(key, Const) else key] = evaluate(m, node.value, inner)
+    else:
+        _append(m, made, evaluate(m, node.elt, inner), isinstance(node, cst.ListComp))
     return exact
 
 
@@ -107,18 +120,17 @@ def _await(m: Trace, node: cst.Await, frame: Frame) -> Value:
 
 @evaluates(cst.Yield)
 def _yield(m: Trace, node: cst.Yield, frame: Frame) -> Value:
-    if isinstance(node.value, cst.From):
-        value = evaluate(m, node.value.item, frame)
-        items = iteration.elements(m, value)[0]
-    else:
-        items = [evaluate(m, node.value, frame)] if node.value is not None else []
-    if frame.function is not None and frame.function.resume is not None:
-        for item in items or [NONE]:
-            frame.function.resume(item)
+    function = frame.function
+    if function is None or function.resume is None:
         return Unknown()
-    if frame.yields is None:
-        frame.yields = List(open=True)
-    contents = m.state.get(frame.yields)
-    m.state.put(frame.yields, Items((*contents.items, *items), True))
-    events.yields(m, frame, frame.yields, items)
+    if not isinstance(node.value, cst.From):
+        function.resume(evaluate(m, node.value, frame) if node.value is not None else NONE)
+        return Unknown()
+    source = iteration.iterator(m, evaluate(m, node.value.item, frame))
+    body = lazy.suspended(m, source)
+    if body is not None:
+        body(function.resume, function.once)
+    else:
+        for item in iteration.elements(m, source)[0]:
+            function.resume(item)
     return Unknown()

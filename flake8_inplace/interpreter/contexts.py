@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import libcst as cst
 
 from ..heap.values import NONE, Object, Value
-from ..models import amp, calls, classes, handed
+from ..models import amp, calls, classes, handed, lazy
 from ..trace.callables import Autocast, GradMode, Managed, Method, Packing
 from ..trace.frames import Frame
 from ..trace.trace import Trace
@@ -55,18 +56,17 @@ def _enter(m: Trace, items: list[cst.WithItem], body: cst.BaseSuite, frame: Fram
 def _managed(m: Trace, value: Managed, items: list[cst.WithItem], body: cst.BaseSuite, frame: Frame) -> bool:
     """Run the body of a ``with`` where a function under ``contextlib.contextmanager`` yields."""
     site = site_of(items[0].item, frame)
-    outside = list(m.stack.frames), list(m.stack.calls), list(m.stack.functions)
     came: list[bool] = []
 
-    def resume(yielded: Value) -> None:
+    def body_of(resume: Callable[[Value], None], once: bool) -> Value:
+        return run(m, replace(value.function, managed=False, resume=resume, once=once), value.args, value.kwargs, site)
+
+    def inside(yielded: Value) -> None:
         if came:
             return
-        inside = m.stack.frames, m.stack.calls, m.stack.functions
-        m.stack.frames, m.stack.calls, m.stack.functions = outside
         if items[0].asname is not None:
             bind(m, items[0].asname.name, yielded, frame)
         came.append(_enter(m, items[1:], body, frame))
-        m.stack.frames, m.stack.calls, m.stack.functions = inside
 
-    run(m, replace(value.function, managed=False, resume=resume), value.args, value.kwargs, site)
+    lazy.drive(m, value, body_of, inside)
     return came[0] if came else _enter(m, items[1:], body, frame)

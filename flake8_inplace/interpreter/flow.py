@@ -121,7 +121,11 @@ def fork(m: Trace, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> bool:
 
 @runs(cst.Return)
 def _return(m: Trace, node: cst.Return, frame: Frame) -> bool:
-    value = evaluate(m, node.value, frame) if node.value is not None else NONE
+    return leave(m, node, evaluate(m, node.value, frame) if node.value is not None else NONE, frame)
+
+
+def leave(m: Trace, node: cst.BaseSmallStatement, value: Value, frame: Frame) -> bool:
+    """Leave a function with a value at this statement. Control does not reach the next one."""
     if node is frame.last:
         frame.exits.append(Exit(m.state.guard(), {}, value))
         frame.ended = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import libcst as cst
@@ -11,7 +11,7 @@ from ..hazards import intent
 from ..heap.join import choose
 from ..heap.state import Exit, State, variables
 from ..heap.values import NONE, Choice, Dict, Grad, Object, Tensor, Tuple, Unknown, Value, constant
-from ..models import amp, calls, lineage, tensors
+from ..models import amp, calls, lazy, lineage, tensors
 from ..program import wording
 from ..program.nodes import parts
 from ..program.site import Site
@@ -49,9 +49,13 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
             return result
     if function.memoized:
         return _memoized(m, function, args, kwargs, site)
-    if m.stack.is_statement(site) and function.resume is None and m.text.yields(function):
-        return Unknown()  # a generator that nobody reads
     m.work.ran[function.node] = m.clock
+    if function.resume is None and m.text.yields(function):
+
+        def body(resume: Callable[[Value], None], once: bool) -> Value:
+            return run(m, replace(function, resume=resume, once=once), args, kwargs, site)
+
+        return lazy.generator(m, body)
     if _too_deep(m, function):
         return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.NO)
     if function.piece.path == m.text.file.path and not m.budget.other_calls:
@@ -110,7 +114,7 @@ def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Val
             events.announce(m, frame.given, frame.born)
         else:
             events.returns(m, frame.given, value, frame.born, not unused)
-        return frame.yields or value
+        return value
     finally:
         switches = function.name in ("__enter__", "__exit__")  # it for the caller, where no decorator puts it back
         if not switches or function.grad is not None:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import libcst as cst
 
 from ..hazards.snapshots import SNAPSHOTS
 from ..heap.state import Exit
-from ..heap.values import NONE, Attributes, Cell, CellState, Const, Object, Tensor, Tuple, Unknown, Value
-from ..models import iteration, lineage, modules
+from ..heap.values import NONE, Attributes, Cell, CellState, Object, Tensor, Unknown, Value
+from ..models import iteration, lazy, lineage, modules
 from ..program import wording
 from ..program.nodes import has
+from ..program.site import Site
 from ..trace import events, holdings
-from ..trace.callables import Bound
 from ..trace.frames import Frame, Function, Loop
 from ..trace.trace import Trace
 from .binding import bind
-from .calls import arguments
 from .conditions import condition
 from .dispatch import evaluate, runs, site_of, skip, suite
 from .functions import run
@@ -29,16 +27,10 @@ ROUNDS = 4
 
 @runs(cst.For)
 def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
-    call, numbered = _numbered(node.iter)
-    if isinstance(call, cst.Call) and (generator := _generator(m, node, call.func, frame)) is not None:
-        function, receiver = generator
-        args, kwargs = arguments(m, call, frame)
-        return _interleaved(m, node, function, [*receiver, *args], kwargs, frame, numbered)
-    source, begin = m.see(evaluate(m, node.iter, frame)), m.tick()
-    if isinstance(source, Object):
-        found = lineage.member(source.cls, "__iter__")
-        if isinstance(found, Function) and _yields(m, node, found):
-            return _interleaved(m, node, found, [source], {}, frame)
+    source, begin = _generator(m, m.see(evaluate(m, node.iter, frame)), site_of(node.iter, frame)), m.tick()
+    body = lazy.suspended(m, source)
+    if body is not None and not has(node.body, cst.Break, cst.Return):
+        return _interleaved(m, node, source, body, frame)
     items, exact = iteration.few(m, *iteration.elements(m, source), modules.configures(frame.piece))
     if not items:
         skip(m, node.iter, node.body)
@@ -56,63 +48,26 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
     return alive
 
 
-def _numbered(node: cst.BaseExpression) -> tuple[cst.BaseExpression, bool]:
-    """Return what a loop iterates over, the ``x`` of ``enumerate(x)``, and whether it is enumerated."""
-    if not isinstance(node, cst.Call) or not node.args or node.args[0].star:
-        return node, False
-    numbers = isinstance(node.func, cst.Name) and node.func.value == "enumerate"
-    return (node.args[0].value, True) if numbers else (node, False)
+def _generator(m: Trace, source: Value, site: Site) -> Value:
+    """Return the generator that the ``__iter__`` of an instance makes; any other value as it is."""
+    found = lineage.member(source.cls, "__iter__") if isinstance(source, Object) else None
+    if isinstance(found, Function) and not found.managed and m.text.yields(found):
+        return m.see(run(m, found, [source], {}, site))
+    return source
 
 
-def _generator(m: Trace, node: cst.For, func: cst.BaseExpression, frame: Frame) -> tuple[Function, list[Value]] | None:
-    """Return the generator function that a loop calls, and its receiver; None if it calls none of the program."""
-    if not isinstance(func.value if isinstance(func, cst.Attribute) else func, cst.Name):
-        return None
-    callee = m.see(evaluate(m, func, frame))
-    if isinstance(callee, Bound):
-        function, receiver = callee.function, [callee.receiver]
-    elif isinstance(callee, Function):
-        function, receiver = callee, []
-    else:
-        return None
-    return (function, receiver) if _yields(m, node, function) else None
-
-
-def _yields(m: Trace, node: cst.For, function: Function) -> bool:
-    """Return whether a function is a generator, and the loop over it runs it to its end."""
-    yields = not function.managed and m.text.yields(function)
-    return yields and not has(node.body, cst.Break, cst.Return, cst.Yield)
-
-
-def _interleaved(
-    m: Trace,
-    node: cst.For,
-    generator: Function,
-    args: list[Value],
-    kwargs: dict[str, Value],
-    frame: Frame,
-    numbered: bool = False,
-) -> bool:
-    """Run ``for x in generator(...)``: the body runs where the generator yields."""
+def _interleaved(m: Trace, node: cst.For, source: Value, body: lazy.Body, frame: Frame) -> bool:
+    """Run ``for x in generator(...)``: the body of the loop runs where the generator yields."""
     frame.elements |= wording.targets(node.target)
-    outside = list(m.stack.frames), list(m.stack.calls), list(m.stack.functions)
-    items: list[Value] = []
+    began: list[Value] = []
 
-    def resume(yielded: Value) -> None:
-        items.append(yielded)
-        first = len(items) == 1 and isinstance(node.iter, cst.Call) and len(node.iter.args) == 1
-        number = Const(0) if first else Unknown(scalar=True)
-        element = Tuple((number, yielded)) if numbered else yielded
-        inside = m.stack.frames, m.stack.calls, m.stack.functions
-        m.stack.frames, m.stack.calls, m.stack.functions = outside
-        try:
-            loop(m, frame, node.body, [lambda: bind(m, node.target, element, frame)], lambda: None, None, exact=True)
-        finally:
-            m.stack.frames, m.stack.calls, m.stack.functions = inside
+    def once(item: Value) -> None:
+        began.append(item)
+        loop(m, frame, node.body, [lambda: bind(m, node.target, item, frame)], lambda: None, None, exact=True)
 
-    run(m, replace(generator, resume=resume), args, kwargs, site_of(node.iter, frame))
-    if not items:  # it was not read, or didn't reach a ``yield``
-        loop(m, frame, node.body, [lambda: bind(m, node.target, Unknown(), frame)], lambda: None, None, exact=True)
+    lazy.drive(m, source, body, once)
+    if not began:  # it was not read, or didn't reach a ``yield``
+        once(Unknown())
     return suite(m, node.orelse.body, frame) if node.orelse is not None else True
 
 

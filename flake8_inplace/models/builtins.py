@@ -8,14 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from ..heap.values import NONE, Const, Dict, List, Object, Ref, Slice, Tensor, Tuple, Unknown, Value, constant
+from ..torchfacts import modules
 from ..torchfacts import ops as facts
 from ..trace import events
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
-from . import lineage, methods, tensors
+from . import lazy, lineage, methods, tensors
 from .arithmetic import is_small, operator
 from .containers import get_item
-from .iteration import elements, iterator, length
+from .iteration import elements, following, iterator, length
 from .registry import Call, Model, builtin, model, package
 
 
@@ -74,7 +75,12 @@ def _tuple(call: Call) -> Value:
     return Tuple(tuple(items)) if exact else List(items, open=True)
 
 
-@builtin("sorted", "iter", "set")
+@builtin("iter")
+def _iter(call: Call) -> Value:
+    return call.seen(0) if lazy.suspended(call.m, call.seen(0)) is not None else _in_some_order(call)
+
+
+@builtin("sorted", "set")
 def _in_some_order(call: Call) -> Value:
     items, exact = _elements(call)
     rank(call, items)
@@ -111,8 +117,7 @@ def rank(call: Call, items: list[Value]) -> None:
 
 @builtin("next")
 def _next(call: Call) -> Value:
-    items, _ = _elements(call)
-    return items[0] if items else Unknown()
+    return following(call.m, call.seen(0))
 
 
 @builtin("staticmethod", "classmethod", "property")
@@ -241,16 +246,20 @@ def instance_of(m: Trace, value: Value, cls: Value) -> Value:
 
 
 _TENSORS = frozenset({"torch.Tensor", "torch.nn.Parameter"})
+_BARE = frozenset({"torch.nn.Module", "torch.nn.modules.Module", "torch.nn.modules.module.Module"})
 
 
 def _is_apart(cls: Value, known: list[Value]) -> bool:
     """Whether none of the classes of an instance can inherit from a class that isn't among them.
 
-    What others define inherits from no class of the program, and no module is a tensor, or a builtin of Python.
+    What others define inherits from no class of the program, and no module is a tensor, or a builtin of Python. What
+    derives from nn.Module alone is no layer.
     """
     outside = [base.name for base in known if isinstance(base, Ref)]
     if isinstance(cls, Class):
         return True
+    if isinstance(cls, Ref) and modules.lookup(cls.name) is not None:
+        return all(name in _BARE or name.startswith(("abc.", "typing.", "builtins.")) for name in outside)
     if isinstance(cls, Ref) and (cls.name in _TENSORS or cls.name.startswith("builtins.")):
         return all(name.startswith("torch.nn.") and name not in _TENSORS for name in outside)
     return isinstance(cls, Ref) and cls.name.startswith("torch.") and not outside

@@ -36,6 +36,7 @@ from . import (
     checkpoint,
     classes,
     dicts,
+    distributions,
     generic,
     handed,
     higher,
@@ -59,28 +60,19 @@ from . import (
 from .registry import Call, call_model, call_package, package
 
 FUNCTIONS = (
-    amp,
-    autograd,
-    builtins,
-    checkpoint,
-    generic,
-    handed,
-    higher,
-    iterators,
-    nn,
-    numpy,
-    patterns,
-    stdlib,
-    transforms,
+    *(amp, autograd, builtins, checkpoint, distributions, generic, handed, higher, iterators),
+    *(nn, numpy, patterns, stdlib, transforms),
 )
 """The modules that register models of functions and classes; those of methods are imported where they are called."""
+_ASKING = (Ref("builtins.enumerate"), Ref("builtins.iter"), Ref("builtins.next"))
+"""Functions that leave it to their models how much of an iterator they read."""
 
 
 def call(m: Trace, callee: Value, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """Call any value."""
     m.budget.call()
     callee = m.see(callee)
-    if not isinstance(callee, (Function, Bound)):
+    if not isinstance(callee, (Function, Bound, Class)) and callee not in _ASKING:
         lazy.read(m, *args, *kwargs.values())
     if isinstance(callee, Unknown) and callee.default is not None:
         callee = m.see(callee.default)

@@ -9,6 +9,7 @@ from ..trace import events, holdings
 from ..trace.callables import Bound, Method, Super
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
+from .distributions import is_distribution
 from .lineage import (
     DICTIONARIES,
     FIELD,
@@ -127,7 +128,7 @@ def attribute(m: Trace, instance: Object, name: str, site: Site) -> Value:
         return Method(instance, name, site.node)
     else:
         value = m.symbol(instance, name)
-        if instance.cls == STRANGER and value.node is None:  # a distribution remembers what it was made of
+        if (instance.cls == STRANGER or is_distribution(instance.cls)) and value.node is None:  # of what it was made of
             value.node = phi(m.history(*contents.values()))
             value.grad = max((holdings.reach(m, item) for item in contents.values()), default=Grad.NO)
     return value

@@ -99,6 +99,13 @@ def _either(m: Trace, value: Choice) -> tuple[list[Value], bool]:
     return columns, all(done and len(items) == longest for _, items, done in rows)
 
 
+def following(m: Trace, value: Value) -> Value:
+    """What ``next(value)`` returns: a generator that nothing has read yet runs up to its first ``yield``."""
+    body = lazy.suspended(m, value)
+    items = lazy.start(m, value, body) if body is not None and isinstance(value, List) else elements(m, value)[0]
+    return items[0] if items else Unknown()
+
+
 def few(m: Trace, items: list[Value], exact: bool, configures: bool) -> tuple[list[Value], bool]:
     """The elements that a loop is read with: all of a short list, two of a long one.
 

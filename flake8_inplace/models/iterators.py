@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 from ..heap.values import NONE, Const, List, Slice, Tuple, Unknown, Value
 from ..trace import events
+from . import lazy
 from .containers import sliced
 from .iteration import ELEMENTS, elements
 from .registry import Call, builtin, model, package
@@ -29,6 +31,10 @@ def _zip(call: Call) -> Value:
 
 @builtin("enumerate")
 def _enumerate(call: Call) -> Value:
+    body = lazy.suspended(call.m, call.seen(0))
+    if body is not None:
+        return _numbered(call, body)
+    lazy.read(call.m, *call.values)
     columns = [elements(call.m, arg) for arg in call.args[:1]]
     exact = all(done for _, done in columns)
     rows: list[Value] = []
@@ -36,6 +42,20 @@ def _enumerate(call: Call) -> Value:
         first: Value = Const(number) if exact or number == 0 else Unknown(scalar=True, positive=True)
         rows.append(Tuple((first, *row)))
     return _rounds(call, rows, columns)
+
+
+def _numbered(call: Call, body: lazy.Body) -> Value:
+    """Return the generator that numbers what a generator yields."""
+
+    def numbers(resume: Callable[[Value], None], once: bool) -> None:
+        first: list[Value] = [] if len(call.values) > 1 else [Const(0)]
+
+        def number(value: Value) -> None:
+            resume(Tuple((first.pop() if first else Unknown(scalar=True), value)))
+
+        body(number, once)
+
+    return lazy.generator(call.m, numbers)
 
 
 def _rows(columns: list[Column]) -> list[tuple[Value, ...]]:

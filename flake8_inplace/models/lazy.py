@@ -1,4 +1,4 @@
-"""Lazy iterators: ``map``, ``filter`` and generator expressions compute nothing until something reads them."""
+"""Lazy iterators: ``map``, ``filter`` and generators compute nothing until something reads them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ from collections.abc import Callable
 
 from ..heap.state import Declared, same_or_none
 from ..heap.values import Items, List, Value
+from ..trace import events
 from ..trace.trace import Trace
 
 Rows = tuple[list[Value], bool]
 """Elements, and whether these are all."""
 UNREAD: Declared[List, Callable[[], Rows] | None] = Declared(same_or_none)
 """What computes the elements of an iterator that nothing has read yet."""
+Body = Callable[[Callable[[Value], None], bool], object]
+"""Runs the body of a generator, given what to call with each value and whether to stop at the first ``yield``."""
+BODIES: Declared[List, Body | None] = Declared(same_or_none)
+"""The bodies of generators, by the lists of their values."""
 
 
 def lazily(m: Trace, make: Callable[[], Rows], time: int = 0) -> List:
@@ -29,3 +34,54 @@ def read(m: Trace, *values: Value) -> None:
             m.state.set(unread, value, None)
             rows, exact = make()
             m.state.put(value, Items(tuple(rows), not exact))
+
+
+def generator(m: Trace, body: Body) -> List:
+    """Return what a call of a generator function makes. Its body runs when something reads it."""
+
+    def make() -> Rows:
+        body(collect, False)
+        return list(m.state.get(made).items), False
+
+    def collect(value: Value) -> None:
+        m.state.put(made, Items((*m.state.get(made).items, value), True))
+        events.yields(m, m.stack.frames[-1], made, [value])
+
+    def go_on(resume: Callable[[Value], None], once: bool) -> None:
+        m.state.set(m.state[UNREAD], made, None)
+        body(resume, once)
+        m.state.put(made, Items((), once))  # it has yielded its last value, unless it was asked for one only
+
+    made = lazily(m, make)
+    m.state.set(m.state[BODIES], made, go_on)
+    return made
+
+
+def suspended(m: Trace, value: Value) -> Body | None:
+    """Return the body of a generator that nothing has read yet; None of anything else."""
+    return m.state[BODIES].get(value) if isinstance(value, List) and m.state[UNREAD].get(value) is not None else None
+
+
+def start(m: Trace, value: List, body: Body) -> list[Value]:
+    """Run a generator up to its first ``yield``, and return what it yields. The rest is taken to yield the like."""
+    found: list[Value] = []
+    body(found.append, True)
+    m.state.put(value, Items(tuple(found), True))
+    return found
+
+
+def drive(m: Trace, value: Value, body: Body, act: Callable[[Value], None]) -> None:
+    """Run a generator to its end. Where it yields, ``act`` runs as a part of the code that reads it."""
+    outside = list(m.stack.frames), list(m.stack.calls), list(m.stack.functions)
+
+    def resume(item: Value) -> None:
+        if isinstance(value, List):
+            events.yields(m, m.stack.frames[-1], value, [item])
+        inside = m.stack.frames, m.stack.calls, m.stack.functions
+        m.stack.frames, m.stack.calls, m.stack.functions = outside
+        try:
+            act(item)
+        finally:
+            m.stack.frames, m.stack.calls, m.stack.functions = inside
+
+    body(resume, False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..heap.values import NONE, Items, List, Unknown, Value, constant
 from ..trace import events
 from . import containers, records
-from .iteration import elements
+from .iteration import elements, following
 from .registry import Call, call_method, method
 
 LIST = "builtins.list"
@@ -14,7 +14,7 @@ DEQUE = "collections.deque"
 
 def list_method(call: Call, value: List) -> Value:
     """Call a method of a list or deque."""
-    made = call_method(call, value, LIST, DEQUE, "collections.abc.Iterator")
+    made = call_method(call, value, LIST, DEQUE, "collections.abc.Generator")
     return made if made is not None else Unknown()
 
 
@@ -79,9 +79,9 @@ def _copy(call: Call, value: List) -> Value:
     return records.shallow(call.m, value)
 
 
-@method("collections.abc.Iterator", "__next__")
+@method("collections.abc.Generator", "__next__", "send")
 def _next(call: Call, value: List) -> Value:
-    return elements(call.m, value)[0][0] if call.m.state.get(value).items else Unknown()
+    return following(call.m, value)
 
 
 @method(LIST, "sort", "remove")

@@ -6,10 +6,24 @@ from collections.abc import Iterator
 
 from ..heap.values import ITEMS, NONE, Const, Dict, List, Object, Ref, Tensor, Tuple, Value, constant
 from ..program.pieces import Piece
+from ..torchfacts import ops as facts
 from ..trace import events, holdings
 from ..trace.callables import Bound, Partial
 from ..trace.frames import Class, Function
-from . import autograd, classes, containers, custom, dicts, handed, lineage, lists, optim, records, tensors
+from . import (
+    autograd,
+    classes,
+    containers,
+    custom,
+    dicts,
+    distributions,
+    handed,
+    lineage,
+    lists,
+    optim,
+    records,
+    tensors,
+)
 from .registry import Call, call_method, method, model
 from .unknowns import parameters_of, state_of
 
@@ -35,6 +49,9 @@ def _classes(call: Call, instance: Object) -> Iterator[str]:
         yield lineage.FUNCTION
     if instance.cls == custom.CONTEXT:
         yield custom.CONTEXT.name
+    if isinstance(instance.cls, Ref) and distributions.is_distribution(instance.cls):
+        yield instance.cls.name
+        return
     if own := handed.own_class(instance.cls):
         yield own
         return
@@ -235,15 +252,29 @@ def _apply(call: Call, instance: Object) -> Value | None:
 def _configures(call: Call) -> bool:
     """Whether what is applied to modules may change how they compute; mostly it gives parameters their first values."""
     function = call.seen(0)
-    function = function.function if isinstance(function, (Bound, Partial)) else function
+    while isinstance(function, (Bound, Partial)):
+        function = call.m.see(function.function)
     if not isinstance(function, Function):
         return False
-    return configures(function.text or function.piece)
+    piece = function.text or function.piece
+    return configures(piece) or (function.grad is not False and _overwrites(piece))
 
 
 def configures(piece: Piece) -> bool:
     """Whether a piece of the file may switch modules to work in place, or register something with them."""
     return any(name == "inplace" or name.startswith("register_") for name in piece.mentions)
+
+
+def _overwrites(piece: Piece) -> bool:
+    """Whether a piece may overwrite parameters with gradients on: not by torch.nn.init."""
+    if not piece.mentions.isdisjoint(_WITHOUT_GRADIENTS):
+        return False
+    methods = piece.mentions & facts.inplace_methods()
+    return any("init" not in piece.mentions or facts.lookup(f"torch.nn.init.{name}") == () for name in methods)
+
+
+_WITHOUT_GRADIENTS = frozenset({"data", "no_grad", "inference_mode", "set_grad_enabled"})
+"""How a piece says that it overwrites parameters without gradients."""
 
 
 _BACKWARD_HOOKS = ("register_full_backward_hook", "register_full_backward_pre_hook")

@@ -65,6 +65,10 @@ class Piece:
         """Characters."""
         return sum(len(line) for line in self.lines[self.line - 1 : self.end])
 
+    def says(self, word: str) -> bool:
+        """Whether a word is anywhere in the text."""
+        return any(word in line for line in self.lines[self.line - 1 : self.end])
+
     def read(self) -> libcst.IndentedBlock:
         """The statements of the piece. Raises SyntaxError where they are not known."""
         if self._block is None:

@@ -289,7 +289,7 @@ def _passes(statement: ast.stmt, unit: Unit | Group) -> frozenset[str] | None:
     body = statement.body[ast.get_docstring(statement, clean=False) is not None :]
     nodes = [node for line in body for node in ast.walk(line)]
     if any(isinstance(node, ast.Constant) and isinstance(node.value, (str, bool)) for node in nodes):
-        return None  # that chooses what the other one does
+        return None  # a string or a truth value chooses what the other one does
     called = {_root(node.func) for node in nodes if isinstance(node, ast.Call)}
     return frozenset(node.id for node in nodes if isinstance(node, ast.Name)) - called
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..heap.autograd import compatible
 from ..heap.state import Exit, Moments, Table, moments, spread
-from ..heap.values import ALWAYS, Callable_, Guard, List, Value
+from ..heap.values import ALWAYS, Callable_, Guard, Value
 from ..program.pieces import Piece
 from ..program.sealed import sealed
 
@@ -28,7 +28,6 @@ class Frame:
     function: Function | None = None
     given: Sequence[Value] = ()  # the arguments
     exits: list[Exit] = field(default_factory=list)
-    yields: List | None = None
     loops: list[Loop] = field(default_factory=list)
     tries: list[Loop] = field(default_factory=list)
     outer: frozenset[str] = frozenset()  # names declared global or nonlocal
@@ -81,7 +80,7 @@ class Function(Callable_):
     - ``managed``: ``contextlib.contextmanager`` decorates it.
     - ``memoized``: ``functools.cache`` or ``lru_cache`` decorates it.
     - ``tensors``: the parameters that are annotated as tensors.
-    - ``resume``: is called with each value that the function yields.
+    - ``resume``: is called with each value that the function yields. ``once``: it stops after the first.
     - ``wrapped``: the value that decorators of the file made of it, which a call by name calls.
     """
 
@@ -99,6 +98,7 @@ class Function(Callable_):
     managed: bool = False
     tensors: tuple[str, ...] = ()
     resume: Callable[[Value], None] | None = None
+    once: bool = False
     wrapped: Value | None = None
     autocast: Value | None = None
     memoized: bool = False

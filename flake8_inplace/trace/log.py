@@ -149,7 +149,7 @@ def again(m: Trace, event: Overwrite, time: int) -> bool:
 
 
 def _is_generator(frame: Frame) -> bool:
-    return frame.yields is not None or (frame.function is not None and frame.function.resume is not None)
+    return frame.function is not None and frame.function.resume is not None
 
 
 def whole(value: Tensor, event: Overwrite) -> bool:

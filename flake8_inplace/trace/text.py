@@ -63,14 +63,19 @@ class Text:
 
     def yields(self, function: Function) -> bool:
         """Whether a function is a generator."""
-        body, _ = self.body(function)
-        if body not in self.generators:
-            from libcst import Yield  # with the first tree
+        known = self.generators.get(function.node)
+        if known is None:
+            known = self.generators[function.node] = self._yields(function)
+        return known
 
-            from ..program.nodes import has
+    def _yields(self, function: Function) -> bool:
+        if function.text is not None and not function.text.says("yield"):
+            return False  # without a tree
+        from libcst import Yield  # with the first tree
 
-            self.generators[body] = has(body, Yield)
-        return self.generators[body]
+        from ..program.nodes import has
+
+        return has(self.body(function)[0], Yield)
 
     def module(self, path: str) -> Module | None:
         """Return a module by its path; None if it cannot be read, or is not to be."""

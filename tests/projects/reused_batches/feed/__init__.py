@@ -1,0 +1,1 @@
+from .batches import fresh, reused
