@@ -235,6 +235,8 @@ LAWS = {
     "STALE_SNAPSHOTS": Law(agreed),
     "COPIED": Law(times),
     "SHALLOW": Law(times),
+    "CALLED": Law(times),
+    "TWINS": Law(agreed),
     "APPENDED": Law(times),
     "HANDED_BACK": Law(times),
     "USED": Law(times),

@@ -67,6 +67,10 @@ SHARERS: Declared[Value, frozenset[Value]] = Declared(union)
 """The optimizers that one shares its state with."""
 SHALLOW: Declared[Value, int] = Declared(latest)
 """When an instance was made as a shallow copy of another one."""
+TWINS: Declared[Object, Object | None] = Declared(same_or_none)
+"""What a shallow copy was made of."""
+CALLED: Declared[Value, int] = Declared(latest)
+"""When an instance was called last, as long as there are shallow copies."""
 STEPPED: Declared[Value, bool | None] = Declared(same_or_none)
 """The optimizers that have made a step."""
 STEPPED_ON: Declared[Value, Site | None] = Declared(same_or_none)
@@ -162,8 +166,9 @@ def _taken(m: Trace, value: Value) -> list[tuple[Storage, int]]:
 @events.copied.listen
 def on_copied(m: Trace, source: Value, copy: Value, explicit: bool) -> None:
     """Note ``copy.copy(module)``, which shares the parameters."""
-    if explicit and isinstance(copy, Object):
+    if explicit and isinstance(copy, Object) and isinstance(source, Object):
         m.state.set(m.state[SHALLOW], copy, m.tick())
+        m.state.set(m.state[TWINS], copy, source)
 
 
 @events.set_attribute.listen
@@ -175,13 +180,20 @@ def on_set_attribute(m: Trace, instance: Object, name: str, value: Value) -> Non
 
 @events.call_instance.listen
 def on_call_instance(m: Trace, instance: Object, site: Site) -> None:
-    """Report the call of a shallow copy of a module after the parameters that it shares were updated."""
-    shared = m.state[SHALLOW].get(instance) if m.state[SHALLOW] else 0
-    for tensor in holdings.parameters(m, instance) if shared else ():
-        for update in updates_of(m, tensor.storage, shared or 0):
-            if update.site is not None:
-                m.refuse("snapshot", update.site)
-                return
+    """Report the call of a shallow copy of a module after a call of that, both after an update of what they share.
+
+    Where the copy alone is called after an update, it may be the form of the module that evaluates.
+    """
+    if not m.state[TWINS]:
+        return
+    m.state.set(m.state[CALLED], instance, m.tick())
+    source, shared = m.state[TWINS].get(instance), m.state[SHALLOW].get(instance, 0)
+    if source is None or not shared:
+        return
+    found = [each for tensor in holdings.parameters(m, instance) for each in updates_of(m, tensor.storage, shared)]
+    last = max(found, key=lambda update: update.time, default=None)
+    if last is not None and last.site is not None and last.time < m.state[CALLED].get(source, 0):
+        m.refuse("snapshot", last.site)
 
 
 def may_be_copy(m: Trace, tensor: Tensor) -> bool:
