@@ -150,7 +150,7 @@ def _view(m: Trace, op: facts.Op, out: facts.Out, base: Tensor, bound: Bindings)
     kind = _KINDS.get(out.kind, View.ORDINARY)
     if op.name == "broadcast_tensors" and base.lead is not Dimension.SIZE_ONE and base.dims != 0:
         kind = View.ORDINARY  # it may have the full size
-    if op.name in _EXPANDING and _keeps_size(m, base, bound):
+    if op.name in _EXPANDING and _repeats_nothing(m, base, bound):
         kind = View.ORDINARY
     part = view(m, base, kind, kinds.plain(op.name) not in _TRANSPOSING)
     part.region = _region(m, op, base, bound)
@@ -213,18 +213,16 @@ def _sizes(m: Trace, bound: Bindings) -> tuple[Value, ...]:
     return tuple(map(m.see, size.items)) if isinstance(size, Tuple) else ()
 
 
-def _keeps_size(m: Trace, base: Tensor, bound: Bindings) -> bool:
+def _repeats_nothing(m: Trace, base: Tensor, bound: Bindings) -> bool:
     """Whether an expanded tensor surely has no element twice: it has its old size, or at most one element."""
-    other = m.see(bound.get("other", NONE))
+    other, size = (m.see(bound.get(name, NONE)) for name in ("other", "size"))
     if isinstance(other, Tensor):
-        return shapes.relation(base, other) == "same" or other.dims == 0 or same_tensor(base, other)
-    size = m.see(bound.get("size", NONE))
-    empty = size == Tuple(()) or (isinstance(size, List) and not m.state.get(size).open and not m.state.get(size).items)
+        wanted = () if other.dims == 0 else other.shape
+        return same_tensor(base, other) or (wanted is not None and shapes.repeats_nothing(base.shape, wanted))
+    if not isinstance(size, Tuple) and (not isinstance(size, List) or m.state.get(size).open):
+        return False
     sizes = [value.value if isinstance(value, Const) else None for value in _sizes(m, bound)]
-    stays = [size in (1, -1) for size in sizes]
-    if base.shape is not None and len(base.shape) == len(sizes):
-        stays = [stay or size == was for stay, size, was in zip(stays, sizes, base.shape, strict=True)]
-    return empty or 0 in sizes or (bool(sizes) and all(stays))
+    return shapes.repeats_nothing(base.shape, sizes)
 
 
 def _lead(m: Trace, expanded: Tensor | None, bound: Bindings) -> Dimension:

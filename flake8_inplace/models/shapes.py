@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..heap.values import NONE, Bindings, Const, List, Tensor, Tuple, Unknown, Value
 from ..torchfacts import ops as facts
 from ..trace.trace import Trace
@@ -52,6 +54,14 @@ def broadcast(one: Shape | None, other: Shape | None) -> Shape | None:
     if any(a != b and 1 not in (a, b) for a, b in zip(longer, shorter, strict=True)):
         return None
     return tuple([b if a == 1 else a for a, b in zip(longer, shorter, strict=True)])
+
+
+def repeats_nothing(shape: Shape | None, sizes: Sequence[int | None]) -> bool:
+    """Whether what is expanded to these sizes surely has no element twice."""
+    missing = len(sizes) - len(shape or ())
+    known: list[int | None] = [1] * missing + list(shape) if shape is not None and missing >= 0 else [None] * len(sizes)
+    stays = [size in (1, -1) or (size is not None and size == was) for size, was in zip(sizes, known, strict=True)]
+    return 0 in sizes or all(stays)
 
 
 def relation(tensor: Tensor, first: Tensor) -> str | None:

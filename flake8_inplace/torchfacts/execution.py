@@ -285,12 +285,14 @@ def execute(
     # What an op overwrites it also returns; the old value it saves as a copy.
     slots |= {place: "result" if name in written else name for place, name in owner.items()}
     kept = [one.tensor for ref in packed if (one := ref()) is not None]  # by the graph of what is returned or written
+    places = {storage(t) for t in kept}
+    partly = {name for name, tensors in held.items() if any(storage(t) not in places for t in tensors)}
     return Run(
         requires,
         frozenset(held),
         any(t.numel() == 0 for t in copies.values()),
         not any(t.dim() for t in copies.values()),
-        frozenset(slots[place] for t in kept if (place := storage(t)) in slots),
+        frozenset(slots[place] for place in places if place in slots and slots[place] not in partly),
         frozenset(written),
         tuple(classify(output, held) for output in outputs),
         kept_shape(outputs, list(copies.values())),
