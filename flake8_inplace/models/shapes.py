@@ -58,8 +58,10 @@ def broadcast(one: Shape | None, other: Shape | None) -> Shape | None:
 
 def repeats_nothing(shape: Shape | None, sizes: Sequence[int | None]) -> bool:
     """Whether what is expanded to these sizes surely has no element twice."""
-    missing = len(sizes) - len(shape or ())
-    known: list[int | None] = [1] * missing + list(shape) if shape is not None and missing >= 0 else [None] * len(sizes)
+    known: list[int | None] = [None] * len(sizes)
+    if shape is not None and len(shape) <= len(sizes):
+        known = [1] * (len(sizes) - len(shape))
+        known.extend(shape)
     stays = [size in (1, -1) or (size is not None and size == was) for size, was in zip(sizes, known, strict=True)]
     return 0 in sizes or all(stays)
 
