@@ -28,6 +28,7 @@ from flake8_inplace.torchfacts import (  # noqa: E402
     kinds,
     layer_recipes,
     layers,
+    learning,
     recipes,
     schemas,
 )
@@ -170,6 +171,27 @@ def test_one_operator_or_layer_is_measured_alone(generate: Any, capsys: pytest.C
     fact = modules.lookup(names[1])
     assert fact is not None and layer == f"{names[1]}: op: {ops.format_op(fact.op)}"
     assert generate.main(["--only", "torch.no_such_name"]) == 1
+
+
+def test_a_mask_that_is_broadcast_is_copied(generate: Any) -> None:
+    """The generator gives an optional tensor another shape, which shows when it is copied."""
+    (op,) = ops.lookup("torch.masked.sum")
+    (save,) = (save for save in op.saves if save.slot == "mask")
+    assert [condition.option for condition in save.when] == ["mask.shape"]
+    assert made(save, {"mask.shape": "same"}) and not made(save, {"mask.shape": "other"})
+
+
+def test_a_condition_names_the_values_that_it_can() -> None:
+    """`dims=(0, 2)` copies what is saved otherwise; no condition can name it, but one can name `dims=None`."""
+    changed = [learning.Trial({"dims": "(0, 2)"}, False, 0), learning.Trial({}, True, 0, "dims")]
+    learnt = learning.learn([*changed, learning.Trial({}, True, 1), learning.Trial({}, True, 2)], 0.65)
+    assert learnt.rules == ((ops.Condition("dims", (None,)),),)
+
+
+def test_what_keeps_the_shape_of_its_operands() -> None:
+    kept = "mul add sub div exp gt clone softmax cumsum zeros_like".split()
+    assert all(map(ops.keeps_shape, kept)), [name for name in kept if not ops.keeps_shape(name)]
+    assert not any(map(ops.keeps_shape, "matmul mm einsum sum max transpose reshape cat linear outer inverse".split()))
 
 
 # -- what is saved: PyTorch refuses the backward pass after the tensor was overwritten

@@ -233,8 +233,8 @@ class Tensor:
     """A tensor object."""
 
     __slots__ = (
-        *("cell", "contiguous", "dims", "dtype", "lead", "made", "origin", "place", "region", "storage", "tail"),
-        *("time", "view"),
+        *("cell", "contiguous", "dims", "dtype", "lead", "made", "origin", "place", "region", "shape", "storage"),
+        *("tail", "time", "view"),
     )
 
     def __init__(
@@ -251,6 +251,7 @@ class Tensor:
         self.view = view
         self.contiguous = contiguous  # False after a transposition
         self.dims = dims  # the number of dimensions, if known
+        self.shape: tuple[int, ...] | None = None  # if the text gives it
         self.dtype = dtype
         self.origin = Source.OTHER
         self.made: Origin | None = None  # of a tensor with memory of its own

@@ -62,6 +62,8 @@ def of_result(m: Trace, op: facts.Op, integral: bool, operands: dict[str, list[T
         return DType.UNKNOWN
     if op.name in _WHOLE or (op.name in _TYPED_BY and _whole(m, bound.get(_TYPED_BY[op.name], NONE))):
         return DType.INTEGRAL
+    if op.name == "arange" and all(_whole(m, bound[name]) for name in ("start", "end", "step") if name in bound):
+        return DType.INTEGRAL
     return _common(m, op, operands, bound)
 
 

@@ -35,6 +35,7 @@ from ..trace import events
 from ..trace.holdings import depth_of, tensors_in, unknowns
 from ..trace.log import PLAIN, Written
 from ..trace.trace import BATCHED, Trace
+from . import shapes
 from .amp import copies
 from .refusals import adds_up, lacks_derivative, overlaps, refusal, shares_memory, spoils_rows, unbatched
 from .results import make_result
@@ -181,6 +182,8 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
     index = _index(m, call)
     refused = False
     for tensor in written:
+        if reshapes(op.name):
+            tensor.shape = None
         if tensor.view is View.EXPANDED and takes_expanded(op.name):
             events.write(m, tensor.storage, form, site)
             if spoils_rows(m, op, tensor, call.bound):
@@ -270,7 +273,8 @@ def _alike(m: Trace, op: facts.Op, made: Value, grad: Grad) -> Value:
     if m.alike is None or not isinstance(made, Tensor):
         return made
     m.alike.number += 1
-    key = (m.alike.number, op.name, grad, made.dims, made.origin, made.lead, made.view, made.contiguous, made.dtype)
+    form = (made.dims, made.shape, made.lead, made.contiguous, made.dtype)
+    key = (m.alike.number, op.name, grad, made.origin, made.view, form)
     return m.alike.made.setdefault(key, made)
 
 
@@ -290,8 +294,19 @@ def hold_whole_numbers(m: Trace, tensor: Tensor) -> None:
 
 def _makes(m: Trace, call: _Call, save: facts.Save) -> bool:
     """Whether a call surely makes this save."""
-    sure = all(holds(m, condition, call.bound) for condition in save.when) if save.when else save.sure
+    sure = all(_holds(m, condition, call) for condition in save.when) if save.when else save.sure
     return sure and not call.requiring.isdisjoint(save.needs)
+
+
+def _holds(m: Trace, condition: facts.Condition, call: _Call) -> bool:
+    """Whether a condition on an option, or on the shape of a tensor, surely holds."""
+    if not condition.option.endswith(facts.SHAPE):
+        return holds(m, condition, call.bound)
+    name = condition.option.removesuffix(facts.SHAPE)
+    lead = next(param.name for param in call.op.params if param.kind == "tensor")
+    first, given = (call.operands.get(param, []) for param in (lead, name))
+    known = shapes.relation(given[0], first[0]) if given and first else None
+    return known is not None and condition.holds(known)
 
 
 def holds(m: Trace, condition: facts.Condition, bound: Bindings) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from ..heap.regions import span
+from ..heap.regions import same_tensor, span
 from ..heap.values import (
     NONE,
     Bindings,
@@ -29,7 +29,7 @@ from ..heap.values import (
 from ..torchfacts import kinds
 from ..torchfacts import ops as facts
 from ..trace.trace import Trace
-from . import conversions, dtypes
+from . import conversions, dtypes, shapes
 from .parts import take
 from .tensors import detached, fresh, view
 
@@ -39,6 +39,7 @@ _PICKING = frozenset({"diagonal", "diag", "real", "imag", "unfold", "as_strided"
 """Operators that take elements which no index takes."""
 PARTS = 8
 """The most parts of a tensor that are told apart."""
+_EXPANDING = frozenset({"expand", "expand_as", "broadcast_to"})
 _ALL: Final = (Const(...),)
 _COPYING_STRIDED = frozenset("reshape contiguous flatten reshape_as view_as_real".split())
 _BLANK = frozenset(f"{name}{like}" for name in ("zeros", "ones", "empty", "full") for like in ("", "_like"))
@@ -113,6 +114,7 @@ def _new(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor
     made = fresh()
     made.dtype = dtypes.of_result(m, op, out.integral, operands, bound)
     made.dims = _dims(m, op, operands, bound)
+    made.shape = shapes.of_result(m, op, operands, bound, _sizes(m, bound))
     made.origin = Source.BLANK if op.name in _BLANK else Source.COMPUTED
     made.lead = _lead(m, None, bound)
     made.made = Origin(kinds.plain(op.name), tuple(map(m.see, bound.values())), m.clock)
@@ -138,7 +140,7 @@ def _view_or_copy(m: Trace, op: facts.Op, out: facts.Out, base: Tensor, bound: B
     same.origin = Source.MAYBE_CAST if op.name in ("to", "type", "type_as", "float") else Source.MAYBE_ALIAS
     if base.view is View.NONE and conversions.may_change_nothing(m, op, base):
         same.origin = Source.MAYBE_SAME
-    same.dims = base.dims if op.name not in _COPYING_STRIDED else None
+    same.dims, same.shape = (base.dims, base.shape) if op.name not in _COPYING_STRIDED else (None, None)
     sized = _lead(m, None, bound) if op.name == "reshape" else base.lead
     same.lead = sized if sized is Dimension.SIZE_ONE else Dimension.UNKNOWN
     return same
@@ -148,6 +150,8 @@ def _view(m: Trace, op: facts.Op, out: facts.Out, base: Tensor, bound: Bindings)
     kind = _KINDS.get(out.kind, View.ORDINARY)
     if op.name == "broadcast_tensors" and base.lead is not Dimension.SIZE_ONE and base.dims != 0:
         kind = View.ORDINARY  # it may have the full size
+    if op.name in _EXPANDING and _repeats_nothing(m, base, bound):
+        kind = View.ORDINARY
     part = view(m, base, kind, kinds.plain(op.name) not in _TRANSPOSING)
     part.region = _region(m, op, base, bound)
     if part.region is not None and op.name in ("narrow", "select"):
@@ -207,6 +211,18 @@ def _sizes(m: Trace, bound: Bindings) -> tuple[Value, ...]:
     if isinstance(size, List) and not m.state.get(size).open:
         return tuple(map(m.see, m.state.get(size).items))
     return tuple(map(m.see, size.items)) if isinstance(size, Tuple) else ()
+
+
+def _repeats_nothing(m: Trace, base: Tensor, bound: Bindings) -> bool:
+    """Whether an expanded tensor surely has no element twice: it has its old size, or at most one element."""
+    other, size = (m.see(bound.get(name, NONE)) for name in ("other", "size"))
+    if isinstance(other, Tensor):
+        wanted = () if other.dims == 0 else other.shape
+        return same_tensor(base, other) or (wanted is not None and shapes.repeats_nothing(base.shape, wanted))
+    if not isinstance(size, Tuple) and (not isinstance(size, List) or m.state.get(size).open):
+        return False
+    sizes = [value.value if isinstance(value, Const) else None for value in _sizes(m, bound)]
+    return shapes.repeats_nothing(base.shape, sizes)
 
 
 def _lead(m: Trace, expanded: Tensor | None, bound: Bindings) -> Dimension:

@@ -65,6 +65,7 @@ def detached(m: Trace, base: Tensor) -> Tensor:
     """``detach()``: the same memory and version counter, no history."""
     result = Tensor(base.storage, Cell(), base.view, base.contiguous, dtype=base.dtype)
     result.origin, result.time, result.region = base.origin, m.tick(), base.region
+    result.shape = base.shape
     return result
 
 

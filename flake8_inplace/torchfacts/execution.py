@@ -19,8 +19,8 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._pytree import tree_flatten, tree_map
 
 from .learning import Rule, Trial, learn, simple
-from .ops import Op, Out, Param, Save, torch_version
-from .variations import variations
+from .ops import SHAPE, Op, Out, Param, Save, torch_version
+from .variations import has_shape, shape_of, variations
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,11 @@ class Run:
     requires: str | None
     present: frozenset[str]  # parameters that held a tensor
     empty: bool  # some tensor had no elements
+    scalar: bool  # no tensor had a dimension
     saved: frozenset[str]
     written: frozenset[str]
     outs: tuple[Out, ...]  # of this run: differentiable says whether it did require grad
+    shape: tuple[int, ...] | None  # of the result, if the arguments are broadcast to it
     options: dict[str, Any] = field(default_factory=dict)  # what was given besides tensors; a tensor as "tensor"
     base: int = 0  # the number of the call among those of its overload
     changed: str | None = None  # the option in which it differs from that call
@@ -46,6 +48,7 @@ class Overload:
     exact: bool  # the saves come from a formula; measuring adds nothing to them
     runs: list[Run] = field(default_factory=list)
     calls: int = 0
+    telling: int = 0  # how many of them were on tensors that have dimensions
     settings: dict[str, Any] = field(default_factory=dict)  # how the module was built whose calls are measured
     failed: set[str] = field(default_factory=set)  # values of options that it does not take
 
@@ -72,8 +75,10 @@ def measure(
             return True
         runs = run_each(overload, function, args, kwargs, bound)
         overload.runs += runs
-        if options and runs and not overload.exact and overload.calls & (overload.calls + 1) == 0:  # 0, 1, 3, 7, ...
+        telling = any(not run.scalar for run in runs)
+        if options and telling and not overload.exact and overload.telling & (overload.telling + 1) == 0:  # 0, 1, 3, 7
             vary(overload, function, args, kwargs)
+        overload.telling += telling
         overload.calls += bool(runs)
         return bool(runs)
     return False
@@ -149,12 +154,15 @@ def apart(
 
 
 def options_of(op: Op, bound: dict[str, Any]) -> dict[str, Any]:
-    """What conditions may speak of: the values of options, and whether an optional tensor is given."""
-    return {
+    """What conditions may speak of: the values of options, whether an optional tensor is given, and its shape."""
+    options = {
         p.name: simple(bound[p.name]) if p.kind == "other" else "<tensor>"
         for p in op.params
         if bound.get(p.name) is not None and (p.kind == "other" or p.optional)
     }
+    tensors = [p for p in op.params if p.kind == "tensor" and isinstance(bound.get(p.name), torch.Tensor)]
+    shapes = {p.name + SHAPE: shape_of(bound[p.name], bound[tensors[0].name]) for p in tensors[1:] if has_shape(p)}
+    return options | {option: shape for option, shape in shapes.items() if shape is not None}
 
 
 def bind(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any] | None:
@@ -277,14 +285,39 @@ def execute(
     # What an op overwrites it also returns; the old value it saves as a copy.
     slots |= {place: "result" if name in written else name for place, name in owner.items()}
     kept = [one.tensor for ref in packed if (one := ref()) is not None]  # by the graph of what is returned or written
+    places = {storage(t) for t in kept}
+    partly = {name for name, tensors in held.items() if any(storage(t) not in places for t in tensors)}
     return Run(
         requires,
         frozenset(held),
         any(t.numel() == 0 for t in copies.values()),
-        frozenset(slots[place] for t in kept if (place := storage(t)) in slots),
+        not any(t.dim() for t in copies.values()),
+        frozenset(slots[place] for place in places if place in slots and slots[place] not in partly),
         frozenset(written),
         tuple(classify(output, held) for output in outputs),
+        kept_shape(outputs, list(copies.values())),
     )
+
+
+def kept_shape(outputs: Sequence[Any], given: Sequence[torch.Tensor]) -> tuple[int, ...] | None:
+    """The shape of the one output, if the arguments are broadcast to it."""
+    if len(outputs) != 1 or not isinstance(outputs[0], torch.Tensor):
+        return None
+    shape = tuple(outputs[0].shape)
+    try:
+        return shape if shape == tuple(torch.broadcast_shapes(*(t.shape for t in given))) else None
+    except RuntimeError:  # they cannot be
+        return None
+
+
+def keeps_shape(runs: Sequence[Run]) -> bool:
+    """Whether the results of all runs have the shape of their arguments, of which there are several.
+
+    Square matrices don't tell: their product has their shape as well.
+    """
+    shapes = {r.shape for r in runs if not r.empty}
+    telling = any(shape and (len(shape) == 1 or shape[-1] != shape[-2]) for shape in shapes)
+    return None not in shapes and len(shapes) > 1 and telling
 
 
 def classify(output: Any, held: dict[str, list[torch.Tensor]]) -> Out:
@@ -346,8 +379,8 @@ def measured_saves(op: Op, runs: Sequence[Run]) -> tuple[Save, ...]:
 
 
 def usual(runs: Sequence[Run]) -> list[Run]:
-    """The runs that tell something of what is saved: those of the usual form, on tensors that are not empty."""
-    runs = [r for r in runs if not r.empty] or runs
+    """The runs that tell something of what is saved: those of the usual form, on tensors that have dimensions."""
+    runs = [r for r in runs if not r.empty and not r.scalar] or runs
     found = Counter(form(r) for r in runs if r.changed is None).most_common(1)
     return [r for r in runs if found and form(r) == found[0][0]]
 
@@ -395,8 +428,14 @@ def measured_outs(op: Op, runs: Sequence[Run]) -> tuple[Out, ...]:
     return tuple(common_out(op, column) for column in columns)
 
 
+RARE = 0.1
+"""So small a share of the runs that return an argument itself has unusual values, such as no dimension to reduce."""
+
+
 def common_out(op: Op, seen: Sequence[Out]) -> Out:
     kinds = {out.kind for out in seen} - {"none"} or {"fresh"}
+    if kinds == {"fresh", "same"} and sum(out.kind == "same" for out in seen) <= RARE * len(seen):
+        kinds = {"fresh"}
     kind = kinds.pop() if len(kinds) == 1 else "expand" if kinds == {"view", "expand"} else "maybe"
     of = None if kind == "fresh" else next(out.of for out in seen if out.of is not None)
     grad = any(out.differentiable for out in seen)

@@ -34,7 +34,7 @@ from typing import Any
 import torch
 
 from . import handwritten, layer_recipes, refusals, refused
-from .execution import Overload, measure, measured_outs, measured_saves
+from .execution import Overload, Run, keeps_shape, measure, measured_outs, measured_saves
 from .layers import constructor, module_overloads, module_variants, parameter_words
 from .ops import FORMAT, TABLE, Op, Out, Param, format_op, parse_condition, parse_op, parse_save
 from .ops import table as facts_table
@@ -66,8 +66,17 @@ def build(verbose: bool = False) -> dict[Path, dict[str, Any]]:
     }
     release = {"format": FORMAT, "torch": torch.__version__.partition("+")[0], "devices": ["cpu"]}
     older = facts_table()["older"]  # measured with other releases, by `versions`
-    facts = {"rows": list(rows), "names": names, "older": older, "modules": module_facts(), **method_words(table)}
+    words = {**method_words(table), "shape_keeping": " ".join(sorted(shape_keeping(overloads)))}
+    facts = {"rows": list(rows), "names": names, "older": older, "modules": module_facts(), **words}
     return {TABLE: release | facts, refusals.TABLE: release | observations.words()}
+
+
+def shape_keeping(overloads: dict[str, list[Overload]]) -> set[str]:
+    """The operators whose result has the shape that their operands are broadcast to, in every run."""
+    runs: dict[str, list[Run]] = {}
+    for overload in (overload for group in overloads.values() for overload in group):
+        runs.setdefault(overload.op.name, []).extend(overload.runs)
+    return {name for name, seen in runs.items() if keeps_shape(seen)}
 
 
 def measured(names: Collection[str]) -> Iterator[tuple[str, str]]:

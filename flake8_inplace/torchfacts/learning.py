@@ -75,9 +75,7 @@ def learn(trials: Sequence[Trial], sure: float) -> Learnt:
         if split is None:
             break
         condition = condition_of(split, frozenset(known[split.option]))
-        if condition is None:
-            known.pop(split.option)
-            continue
+        assert condition is not None  # `most_telling` asks for no other
         if split.outcome:
             rules.append((*excluded, condition))
         else:
@@ -133,7 +131,7 @@ def hinges(trials: Sequence[Trial]) -> list[str]:
     return list(found)
 
 
-def best_split(trials: Sequence[Trial], options: Mapping[str, Any]) -> Split | None:
+def best_split(trials: Sequence[Trial], options: Mapping[str, Counter[Key]]) -> Split | None:
     """The option that tells most trials apart: the exceptions by preference, and where both are many also the rule."""
     share = sum(trial.outcome for trial in trials) / len(trials)
     rare = share < 0.5
@@ -145,8 +143,11 @@ FEW = 0.1
 """So small a share of exceptions is not worth a rule for what is no exception."""
 
 
-def most_telling(trials: Sequence[Trial], options: Mapping[str, Any], outcome: bool) -> Split | None:
-    """The option of which most trials have values that all lead to this outcome, if others remain."""
+def most_telling(trials: Sequence[Trial], options: Mapping[str, Counter[Key]], outcome: bool) -> Split | None:
+    """The option of which most trials have values that all lead to this outcome, if others remain.
+
+    A condition must be able to name the values: of `dims=(0, 2)` none can speak, of the others `dims=null` may.
+    """
     best, most = None, 0
     for option in options:
         outcomes: dict[Key, set[bool]] = {}
@@ -154,8 +155,9 @@ def most_telling(trials: Sequence[Trial], options: Mapping[str, Any], outcome: b
             outcomes.setdefault(trial.key(option), set()).add(trial.outcome)
         values = frozenset(key for key, seen in outcomes.items() if seen == {outcome})
         taken = sum(trial.key(option) in values for trial in trials)
-        if taken > most and taken < len(trials):
-            best, most = Split(option, values, outcome, frozenset(outcomes) - values), taken
+        split = Split(option, values, outcome, frozenset(outcomes) - values)
+        if most < taken < len(trials) and condition_of(split, frozenset(options[option])) is not None:
+            best, most = split, taken
     return best
 
 

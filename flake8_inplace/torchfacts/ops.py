@@ -47,6 +47,10 @@ ANY_INT = "int"
 """In a condition: any integer, which neither None nor a sequence is."""
 
 
+SHAPE = ".shape"
+"""In a condition, behind the name of a tensor: "same" as that of the first tensor, or "other", which is broadcast."""
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """A condition on the value of an option: `mode=area`, `output_size!=1`, `dim!=null`, `dim=int` for any integer.
@@ -223,7 +227,7 @@ def _valid(op: Op, row: str) -> None:
     spoken = {*op.writes, *op.unseen, *(need for save in op.saves for need in save.needs)}
     spoken |= {out.of for out in op.outs if out.of}
     spoken |= {save.slot for save in op.saves if not save.slot.startswith("result")}
-    options = {condition.option for save in op.saves for condition in save.when}
+    options = {condition.option.removesuffix(SHAPE) for save in op.saves for condition in save.when}
     spoken |= {option for option in options if option != "training" and not option.startswith("init.")}
     kinds = {out.kind for out in op.outs} - {"fresh", "same", "view", "views", "expand", "maybe", "detached", "unsafe"}
     if wrong := sorted((spoken - params) | kinds):
@@ -315,6 +319,11 @@ def no_bump_methods() -> frozenset[str]:
 
 
 @cache
+def keeps_shape(op: str) -> bool:
+    """Whether the result of an operator has the shape that its operands are broadcast to."""
+    return op in _words("shape_keeping")
+
+
 def _words(key: str) -> frozenset[str]:
     return frozenset(str(table()[key]).split())
 

@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from .ops import Op, Param
+import torch
+
+from .ops import SHAPE, Op, Param
 
 NUMBERS: tuple[Any, ...] = (True, False, 0, 1, 2, 3, 4, -1, -2, 0.5, 1.5, 2.5, math.inf, -math.inf)
 POOL: tuple[Any, ...] = (None, *NUMBERS, (0, 1), (-2, -1), (1, 1), (2, 3), (1, 1, 1))
@@ -28,16 +30,48 @@ ELSEWHERE = frozenset("out dtype device generator requires_grad inplace memory_f
 def variations(
     op: Op, args: Sequence[Any], kwargs: dict[str, Any], function: Callable[..., Any]
 ) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
-    """Each option of a call given each other value, and each optional tensor left out: (what changed, the call)."""
+    """Each option of a call given each other value, and each optional tensor left out and in another shape.
+
+    Yields what changed, and the call.
+    """
+    first = None
     for index, p in enumerate(op.params):
         given = kwargs.get(p.name, args[index] if index < len(args) and not p.kwonly else None)
-        for value in candidates(p, given, function):
+        changes = [(p.name, value) for value in candidates(p, given, function)]
+        if p.kind == "tensor" and isinstance(given, torch.Tensor):
+            changes += [(p.name + SHAPE, value) for value in reshaped(given, first) if has_shape(p)]
+            first = given if first is None else first
+        for changed, value in changes:
             if p.varargs:
-                yield p.name, (*args[:index], value), kwargs
+                yield changed, (*args[:index], value), kwargs
             elif index < len(args) and not p.kwonly:
-                yield p.name, (*args[:index], value, *args[index + 1 :]), kwargs
+                yield changed, (*args[:index], value, *args[index + 1 :]), kwargs
             else:
-                yield p.name, tuple(args), {**kwargs, p.name: value}
+                yield changed, tuple(args), {**kwargs, p.name: value}
+
+
+def has_shape(p: Param) -> bool:
+    """Whether conditions speak of the shape of a parameter: some operators copy a mask that is to be broadcast."""
+    return p.kind == "tensor" and p.optional and not p.name.startswith("self.")
+
+
+def reshaped(given: torch.Tensor, first: torch.Tensor | None) -> Iterator[torch.Tensor]:
+    """A tensor that is broadcast to the shape of the first one; or if it was, one that has this shape itself."""
+    if first is None or not given.dim() or given.layout != torch.strided:
+        return
+    if given.shape == first.shape:
+        yield from (given.narrow(dim, 0, 1).clone() for dim in range(given.dim()) if given.shape[dim] > 1)
+    elif shape_of(given, first) is not None:
+        yield given.expand_as(first).clone()
+
+
+def shape_of(given: torch.Tensor, first: torch.Tensor) -> str | None:
+    """How the shape of a tensor relates to that of the first one: "same", or "other" if it is broadcast to it."""
+    if given.shape == first.shape:
+        return "same"
+    sizes = zip(reversed(given.shape), reversed(first.shape), strict=False)
+    fits = given.dim() <= first.dim() and all(size in (1, whole) for size, whole in sizes)
+    return "other" if fits else None
 
 
 def candidates(p: Param, given: Any, function: Callable[..., Any]) -> Iterator[Any]:

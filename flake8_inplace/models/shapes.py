@@ -1,0 +1,89 @@
+"""The shapes of tensors, where the text gives the sizes: those of factories, and of what operators make of these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..heap.values import NONE, Bindings, Const, List, Tensor, Tuple, Unknown, Value
+from ..torchfacts import ops as facts
+from ..trace.trace import Trace
+
+Shape = tuple[int, ...]
+_SIZED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "randint"})
+_WRITTEN_OUT = frozenset({"tensor", "as_tensor"})
+MOST = 10_000
+"""The most elements of a list whose lengths are compared."""
+
+
+def of_result(
+    m: Trace, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bindings, sizes: tuple[Value, ...]
+) -> Shape | None:
+    """The shape of a new tensor. ``sizes`` are those that the operator is given."""
+    if op.name in _SIZED:
+        return constants(sizes) if sizes else None
+    if op.name in _WRITTEN_OUT:
+        return _lengths(m, bound.get("data", NONE))
+    if not operands or not facts.keeps_shape(op.name) or any(map(_may_be_tensor, _given(m, op, bound))):
+        return None
+    shape: Shape | None = ()
+    for tensor in [tensor for found in operands.values() for tensor in found]:
+        shape = broadcast(shape, tensor.shape)
+    return shape
+
+
+def _given(m: Trace, op: facts.Op, bound: Bindings) -> list[Value]:
+    return [m.see(bound[p.name]) for p in op.params if p.kind != "other" and p.name in bound]
+
+
+def _may_be_tensor(value: Value) -> bool:
+    return isinstance(value, Unknown) and not value.scalar
+
+
+def constants(sizes: tuple[Value, ...]) -> Shape | None:
+    """Sizes that are all known."""
+    known = [size.value for size in sizes if isinstance(size, Const) and type(size.value) is int and size.value >= 0]
+    return tuple(known) if len(known) == len(sizes) else None
+
+
+def broadcast(one: Shape | None, other: Shape | None) -> Shape | None:
+    """The shape of what an operator makes, element by element, of two tensors; None if it is not known."""
+    if one is None or other is None:
+        return None
+    longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
+    shorter = (1,) * (len(longer) - len(shorter)) + shorter
+    if any(a != b and 1 not in (a, b) for a, b in zip(longer, shorter, strict=True)):
+        return None
+    return tuple([b if a == 1 else a for a, b in zip(longer, shorter, strict=True)])
+
+
+def repeats_nothing(shape: Shape | None, sizes: Sequence[int | None]) -> bool:
+    """Whether what is expanded to these sizes surely has no element twice."""
+    known: list[int | None] = [None] * len(sizes)
+    if shape is not None and len(shape) <= len(sizes):
+        known = [1] * (len(sizes) - len(shape))
+        known.extend(shape)
+    stays = [size in (1, -1) or (size is not None and size == was) for size, was in zip(sizes, known, strict=True)]
+    return 0 in sizes or all(stays)
+
+
+def relation(tensor: Tensor, first: Tensor) -> str | None:
+    """How the shape of a tensor relates to that of another one: see ``ops.SHAPE``."""
+    if tensor.shape is None or first.shape is None:
+        return None
+    return "same" if tensor.shape == first.shape else "other"
+
+
+def _lengths(m: Trace, value: Value) -> Shape | None:
+    """How long lists of lists of numbers are."""
+    value = m.see(value)
+    if isinstance(value, Const) and isinstance(value.value, (int, float)):
+        return ()
+    if isinstance(value, List) and m.state.get(value).open:
+        return None
+    items = value.items if isinstance(value, Tuple) else m.state.get(value).items if isinstance(value, List) else None
+    if items is None or len(items) > MOST:
+        return None
+    if not items:
+        return (0,)
+    inner = _lengths(m, items[0])
+    return None if inner is None else (len(items), *inner)
