@@ -494,7 +494,6 @@ REASONS: dict[str, list[str]] = {
     "the scan takes top-level definitions, tables and registrations only from the top level itself": [
         "wrap: flow/entries: A lambda with a name",
         "wrap: flow/entries: Tables that decorators fill",
-        "wrap: flow/entries: The backward of an operator",
     ],
     "a model that is kept is recognised in an `if` without `else` that holds nothing but assignments": [
         "exchange_arms: flow/stale: A model that is kept by another name",
