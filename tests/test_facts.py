@@ -231,9 +231,9 @@ class Score:
             floats = [t for t in tensors if execution.is_float(t)]
             right = []
             for slot in slots(op, held) if floats else ():
-                target = held[slot] if slot in held else int(slot[6:] or 0)
-                try:
-                    saved = oracle.is_saved(function, args, kwargs, floats, target)
+                targets = [[each] for each in held[slot]] if slot in held else [int(slot[6:] or 0)]
+                try:  # a list counts as saved if all of its tensors are
+                    saved = all(oracle.is_saved(function, args, kwargs, floats, target) for target in targets)
                 except oracle.Undecided:
                     self.undecided += 1
                     continue

@@ -51,7 +51,6 @@ OTHER_PROGRAM = {
     "recurrent_table_beside_masks_and_counters.py": "doubles the table",
     "relu_in_place_of_a_softmax.py": "subtracts a constant",
     "shortcut_added_after_in_place_relu.py": "adds before the activation",
-    "rmsnorm_inplace_rsqrt.py": "leaves the caller's tensor as it was",
     "vit_decoder_adds_pos_to_callers_tokens.py": "leaves the caller's tensor as it was",
     "squared_then_bias_added_in_place.py": "adds where it squares",
 }
@@ -156,7 +155,6 @@ NO_FIX_ON_THE_PAGE = {
     "TIP106": "the order of training is for people to choose",
     "TIP204": "the write is the last thing done to the name, which is a view of another",
     "TIP206": "the write is the last thing done to the name, which is a view of another",
-    "TIP302": "the write is the last thing done to the array",
     "TIP310": "the order of training is for people to choose",
     "TIP404": "the tensor is kept on ctx: where to keep it is for people to choose",
 }
