@@ -258,7 +258,13 @@ def test_d5_an_interrupt_ends_the_run(tmp_path: Path, wait: float) -> None:
     command = [sys.executable, "-m", "flake8_inplace", "check", "--isolated", "--jobs=2", "."]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
     )
     time.sleep(wait)
     os.killpg(process.pid, signal.SIGINT)
