@@ -78,4 +78,5 @@ def _saves(m: Trace, node: Node, site: Site) -> bool:
 def _is_within(m: Trace, saved: Saved, site: Site) -> bool:
     """Whether something was saved in a call at a place, or by it."""
     outer = tuple(m.stack.calls)
-    return saved.calls[: len(outer)] == outer and site in (saved.place, *saved.calls[len(outer) : len(outer) + 1])
+    inner = saved.calls[len(outer) : len(outer) + 1]
+    return saved.calls[: len(outer)] == outer and (site == saved.place or site in inner)
