@@ -13,7 +13,7 @@ import libcst as cst
 from ..finding import Edit, Finding, Fix, Place
 from ..rules import RULES
 from ..torchfacts import ops
-from .syntax import Module, is_method, is_path, keyed, last_name, stripped, walk
+from .syntax import Module, is_library, is_method, is_path, keyed, last_name, stripped, walk
 
 _TRIED = 12
 """How many places are copied at once, at most. Each of them may cost two analyses."""
@@ -165,9 +165,10 @@ def _is_alias(node: cst.BaseExpression) -> bool:
 
 
 def _makes_array(node: cst.BaseExpression) -> bool:
-    """``x.numpy()``, ``np.asarray(x)``."""
-    name = last_name(node.func) if isinstance(node, cst.Call) else ""
-    return isinstance(node, cst.Call) and (name == "asarray" or (name == "numpy" and is_method(node)))
+    """``x.numpy()``, ``np.asarray(x)``; not ``torch.asarray(x)``, which makes a tensor."""
+    if not isinstance(node, cst.Call) or is_library(node.func):
+        return False
+    return last_name(node.func) == "asarray" or (last_name(node.func) == "numpy" and is_method(node))
 
 
 def _ending(module: Module, node: cst.BaseExpression) -> tuple[str, str]:

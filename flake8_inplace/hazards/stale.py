@@ -25,6 +25,7 @@ from ..heap.values import (
 )
 from ..program.units import Triggers
 from ..rule import Rule
+from ..torchfacts import arrays
 from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import (
@@ -65,7 +66,7 @@ RULES = (
         at_run_time=False,
     ),
 )
-TRIGGERS = Triggers(names=frozenset({"readinto", "readinto1", "recv_into"}))
+TRIGGERS = Triggers(names=arrays.READING)
 
 
 @events.read_variable.listen

@@ -11,6 +11,7 @@ from ..heap.values import NONE, Array, Choice, Const, Dict, List, Object, Ref, T
 from ..models import arrays, classes, lineage, methods, tensors
 from ..program.site import Site
 from ..torchfacts import ops as facts
+from ..torchfacts.arrays import READING
 from ..trace import events
 from ..trace.callables import Bound, Dispatch, Method, Namespace, Super
 from ..trace.frames import Class, Frame, Function
@@ -179,7 +180,7 @@ def _unknown_attribute(m: Trace, value: Unknown, name: str, site: Site) -> Value
         return m.see(m.state.store[value, name])
     if name in ("shape", "dtype", "device"):
         return m.symbol(value, name, scalar=True)
-    if name in ("state_dict", "load_state_dict") or name in lineage.READING:
+    if name in ("state_dict", "load_state_dict") or name in READING:
         return Method(value, name, site.node)
     if name in ("parameters", "named_parameters", "train", "eval"):  # optimizers and schedulers have none of these
         m.state.set(m.state[MODULES], value, True)

@@ -61,11 +61,8 @@ def of(m: Trace, tensor: Tensor, depth: int = DEPTH) -> str:
     if len(arrays) > 1 or "" in types:
         return ""
     kind = next(iter(arrays), "int64")
-    return (
-        kind
-        if kind.startswith("float") or not ("a fraction" in types or made.op in ("div", "divide", "sqrt"))
-        else "float64"
-    )
+    fraction = "a fraction" in types or made.op in ("div", "divide", "sqrt")
+    return "float64" if fraction and not kind.startswith("float") else kind
 
 
 def _types(m: Trace, value: Value, depth: int) -> Iterator[str]:

@@ -24,6 +24,7 @@ from ..heap.values import (
 from ..program.site import Site
 from ..program.wording import called_name
 from ..torchfacts import ops as facts
+from ..torchfacts.arrays import READING
 from ..trace import events, holdings
 from ..trace.callables import Autocast, Bound, Dispatch, GradMode, Method, MethodCaller, Partial, Super, Transform
 from ..trace.frames import Class, Function
@@ -164,7 +165,7 @@ def _fill(call: Call) -> None:
 def call_method(m: Trace, bound: Method, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """Call a method that the file does not define."""
     receiver, given = m.see(bound.receiver), Call(m, bound.name, args, kwargs, site)
-    if bound.name in lineage.READING and args and not isinstance(receiver, (Tensor, Array)):
+    if bound.name in READING and args and not isinstance(receiver, (Tensor, Array)):
         _fill(given)
     match receiver:
         case Tensor():

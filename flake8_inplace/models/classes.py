@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..heap.autograd import phi
 from ..heap.values import ITEMS, NONE, Attributes, Const, Dict, Grad, List, Object, Ref, Unknown, Value
 from ..program.site import Site
+from ..torchfacts.arrays import READING
 from ..trace import events, holdings
 from ..trace.callables import Bound, Method, Super
 from ..trace.frames import Class, Function
@@ -17,7 +18,6 @@ from .lineage import (
     MODULE,
     NAMED_TUPLE,
     PACKED,
-    READING,
     STRANGER,
     fields,
     inherits,

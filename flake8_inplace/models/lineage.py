@@ -17,8 +17,6 @@ MODULES = frozenset(
 FUNCTION = "torch.autograd.Function"
 DATASETS = frozenset({"torch.utils.data.Dataset", "torch.utils.data.dataset.Dataset"})
 STRANGER = Ref("an unknown class")
-READING = frozenset({"readinto", "readinto1", "recv_into"})
-"""Methods of files and sockets that fill the buffer that they are given."""
 NAMED_TUPLE = Ref("typing.NamedTuple")
 OPTIMIZERS = frozenset(
     f"torch.optim.{name}"

@@ -184,6 +184,10 @@ def lookup(name: str) -> Row | None:
     return None
 
 
+READING = frozenset({"readinto", "readinto1", "recv_into"})
+"""Methods of files and sockets that fill the buffer that they are given, over which an array or a tensor may lie."""
+
+
 @cache
 def writers() -> frozenset[str]:
     """The last names of the functions and methods that overwrite an argument."""
