@@ -39,13 +39,15 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
     taken = frame.bound(name) if name in frame.times else 0
     if not taken or frame is not m.stack.frames[-1]:
         return
-    if (frame.loops and frame.loops[-1].began > taken) or name in frame.elements or writes_through(frame.line, name):
+    if (frame.loops and frame.loops[-1].began > taken) or name in frame.elements:
         return
     for guard, tensor in _tensors(m, value):
         for event in since(m, tensor, taken):
             here = event.frames[-1] is frame
             if not compatible(event.guard, guard) or event.form == "out" or not (here or _in_call(m, event, frame)):
                 continue
+            if writes_through(frame.line, name):
+                return
             if frame.reads.get(name, 0) >= taken and not _is_made_of(event, tensor):
                 continue
             lost = _has_content(m, tensor, event, taken) and _loses(m, tensor, event)

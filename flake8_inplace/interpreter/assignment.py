@@ -32,7 +32,7 @@ def _expression(m: Trace, node: cst.Expr, frame: Frame) -> bool:
 
 def _is_last(node: cst.BaseExpression, frame: Frame) -> bool:
     """Whether a generator that is asked for one value goes no further than this ``yield``."""
-    return isinstance(node, cst.Yield) and frame.function is not None and frame.function.once
+    return type(node) is cst.Yield and frame.function is not None and frame.function.once
 
 
 @runs(cst.Assign)

@@ -15,15 +15,17 @@ from dataclasses import dataclass
 from . import lazy
 from .importers import Index, read_index
 from .imports import Definition, Exports, Import, Module, Project, Result, Unknown, imported
-from .pieces import Row, Scan
+from .pieces import Piece, Row, Scan
 from .reach import NOWAY, Flow, Ways
 from .roots import RESERVED
 from .scan import Outline, borrowed, brings, imports
 from .sights import IMPORTS
 from .units import Triggers
 
-MAX_KEPT = 400_000
-"""Characters of modules whose pieces are kept."""
+MAX_KEPT = 1_000_000
+"""Characters of modules whose text is kept, cut into pieces."""
+MAX_TREES = 250_000
+"""Characters of pieces whose trees are kept."""
 MAX_IMPORTERS = 150_000
 """Characters of the files that import a file, at some distance, that are read for what they show of it."""
 
@@ -68,6 +70,7 @@ class Modules:
         self._summaries: dict[str, _Summary | None] = {}
         self._rows: dict[str, tuple[Row, ...] | None] = {}
         self._scans: OrderedDict[str, tuple[int, Scan]] = OrderedDict()
+        self._trees: OrderedDict[Piece, int] = OrderedDict()  # pieces that were read, and their sizes
         self._indices: dict[str, Index] = {}
         self._uses: dict[str, set[str]] = {}  # the files that a file imports from
 
@@ -161,8 +164,22 @@ class Modules:
         self._scans[path] = found
         kept = sum(size for size, _ in self._scans.values())
         while kept > MAX_KEPT and len(self._scans) > 1:
-            kept -= self._scans.popitem(last=False)[1][0]
+            size, scan = self._scans.popitem(last=False)[1]
+            kept -= size
+            for piece in scan.pieces:
+                self._trees.pop(piece, None)
         return found[1]
+
+    def keep(self, pieces: Iterable[Piece]) -> None:
+        """Keep the trees of pieces that a file used: the next may import the same. Forget those used long ago."""
+        for piece in pieces:
+            self._trees[piece] = piece.size
+            self._trees.move_to_end(piece)
+        kept = sum(self._trees.values())
+        while kept > MAX_TREES:
+            piece, size = self._trees.popitem(last=False)
+            piece.forget()
+            kept -= size
 
     def _rows_of(self, path: str) -> tuple[Row, ...] | None:
         if path not in self._rows:

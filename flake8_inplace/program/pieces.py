@@ -85,9 +85,11 @@ class Piece:
         return IndentedBlock(())
 
     def forget(self) -> None:
-        """Give up the nodes of the piece, and of what was cut out of it."""
+        """Give up the nodes of the piece, and of what was cut out of it. If it is read again, it is parsed again."""
         for piece in (self, *self.functions.values()):
             piece._tree = piece._block = None
+        if self.body:  # without one it is data, of which nothing is read
+            self.body, self.functions = None, {}
 
     def origin(self, node: object) -> int | None:
         """The line that a node was made from, if it was made for this piece."""

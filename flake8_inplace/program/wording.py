@@ -28,17 +28,17 @@ def mentioned(node: cst.CSTNode) -> Iterator[str]:
 
 def targets(node: cst.CSTNode | None) -> frozenset[str]:
     """The variables that an assignment binds, or the target of one."""
-    if isinstance(node, cst.Assign):
+    if type(node) is cst.Assign:
         return frozenset().union(*(targets(target.target) for target in node.targets))
     if isinstance(node, (cst.Tuple, cst.List)):
         return frozenset().union(*(targets(element.value) for element in node.elements))
-    return frozenset({node.value}) if isinstance(node, cst.Name) else frozenset()
+    return frozenset({node.value}) if type(node) is cst.Name else frozenset()
 
 
 def binds(node: cst.CSTNode, name: str, other: str) -> bool:
     """Whether a text binds a variable to another one: ``name = other``."""
-    if isinstance(node, cst.Assign):
-        return isinstance(node.value, cst.Name) and node.value.value == other and name in targets(node)
+    if type(node) is cst.Assign:
+        return type(node.value) is cst.Name and node.value.value == other and name in targets(node)
     return any(binds(part, name, other) for part in parts(node))
 
 
@@ -47,24 +47,24 @@ def written_name(node: cst.CSTNode, is_module: Callable[[str], bool]) -> str:
 
     ``is_module`` tells the modules among the variables: their functions write to an argument, as ``F.relu_(x)`` does.
     """
-    if isinstance(node, cst.Call):
-        if isinstance(node.func, cst.Call) and called_name(node.func) == "getattr" and node.func.args:
+    if type(node) is cst.Call:
+        if type(node.func) is cst.Call and called_name(node.func) == "getattr" and node.func.args:
             node = node.func.args[0].value
-        elif isinstance(node.func, cst.Attribute) and not _is_function(node.func, is_module):
+        elif type(node.func) is cst.Attribute and not _is_function(node.func, is_module):
             node = node.func.value
         elif node.args and not node.args[0].star:
             node = node.args[0].value
-    elif isinstance(node, cst.AugAssign):
+    elif type(node) is cst.AugAssign:
         node = node.target
     while isinstance(node, (cst.Subscript, cst.Call)):
-        node = node.value if isinstance(node, cst.Subscript) else node.func
-        node = node.value if isinstance(node, cst.Attribute) else node
+        node = node.func if isinstance(node, cst.Call) else node.value
+        node = node.value if type(node) is cst.Attribute else node
     return node.value if type(node) is cst.Name else ""
 
 
 def output_name(node: cst.CSTNode) -> str:
     """The variable that ``out=`` of a call is spelled with, or an empty string."""
-    for arg in node.args if isinstance(node, cst.Call) else ():
+    for arg in node.args if type(node) is cst.Call else ():
         if arg.keyword is not None and arg.keyword.value == "out":
             return _root(arg.value)
     return ""
@@ -75,28 +75,33 @@ def written_by(line: cst.CSTNode | None) -> frozenset[str]:
 
     A function that is called as a statement may write to any argument.
     """
-    if isinstance(line, cst.AugAssign):
+    if type(line) is cst.AugAssign:
         return frozenset({_root(line.target)})
-    if isinstance(line, cst.Assign):
-        return frozenset(_root(target.target) for target in line.targets if isinstance(target.target, cst.Subscript))
-    if isinstance(line, cst.Expr) and isinstance(line.value, cst.Call):
+    if type(line) is cst.Assign:
+        return frozenset(_root(target.target) for target in line.targets if type(target.target) is cst.Subscript)
+    if type(line) is cst.Expr and type(line.value) is cst.Call:
         return frozenset(map(_root, (line.value.func, *(arg.value for arg in line.value.args))))
     return frozenset()
 
 
 def _root(node: cst.CSTNode) -> str:
     """The variable that an expression begins with."""
-    while isinstance(node, (cst.Attribute, cst.Subscript, cst.Call)):
-        node = node.func if isinstance(node, cst.Call) else node.value
-    return node.value if isinstance(node, cst.Name) else ""
+    while True:
+        if type(node) is cst.Call:
+            node = node.func
+        elif type(node) is cst.Attribute or type(node) is cst.Subscript:
+            node = node.value
+        else:
+            break
+    return node.value if type(node) is cst.Name else ""
 
 
 def _is_function(called: cst.Attribute, is_module: Callable[[str], bool]) -> bool:
     owner = called.value
-    while isinstance(owner, cst.Attribute):
+    while type(owner) is cst.Attribute:
         owner = owner.value
     overwrites = called.attr.value.endswith("_") or called.attr.value in arrays.writing_methods()
-    return not overwrites or (isinstance(owner, cst.Name) and is_module(owner.value))
+    return not overwrites or (type(owner) is cst.Name and is_module(owner.value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +121,9 @@ def operands(node: cst.CSTNode) -> list[Operand] | None:
     """How two operands are spelled. None if they are spelled alike, or one of them with no variable."""
     if isinstance(node, cst.BinaryOperation):
         both: Sequence[cst.CSTNode] = (node.left, node.right)
-    elif isinstance(node, cst.Call):
+    elif type(node) is cst.Call:
         both = [arg.value for arg in node.args if not arg.star and arg.keyword is None][:2]
-        if isinstance(node.func, cst.Attribute) and len(both) == 1:
+        if type(node.func) is cst.Attribute and len(both) == 1:
             both = (node.func.value, *both)
     else:
         return None
@@ -147,22 +152,22 @@ def _is_product(node: cst.BaseExpression) -> bool:
 
 def _picks(node: cst.CSTNode) -> bool:
     """Whether an expression takes an element out of something."""
-    return isinstance(node, cst.Subscript) or any(map(_picks, parts(node)))
+    return type(node) is cst.Subscript or any(map(_picks, parts(node)))
 
 
 def _holder(operand: cst.CSTNode) -> Operand:
     if isinstance(operand, cst.BinaryOperation) and _is_product(operand):
         factors = [side for side in (operand.left, operand.right) if not isinstance(side, (cst.Integer, cst.Float))]
         return _holder(factors[0]) if len(factors) == 1 else Operand("", None, False)
-    node, called = operand, isinstance(operand, cst.Call)
+    node, called = operand, type(operand) is cst.Call
     path: tuple[str, ...] | None = ()
-    while not isinstance(node, cst.Name):
-        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+    while type(node) is not cst.Name:
+        if type(node) is cst.Call and type(node.func) is cst.Attribute:
             node, path = node.func.value, () if path == () else None
-        elif isinstance(node, cst.Attribute):
+        elif type(node) is cst.Attribute:
             path = None if path is None else (node.attr.value, *path)
             node = node.value
-        elif isinstance(node, cst.Subscript):
+        elif type(node) is cst.Subscript:
             node, path = node.value, None
         else:
             return Operand("", None, False)
@@ -179,20 +184,20 @@ def _words(node: cst.CSTNode) -> Iterator[str]:
 
 def called_name(node: cst.CSTNode) -> str:
     """The last name of what a call calls: ``relu_`` in ``F.relu_(x)``."""
-    func = node.func if isinstance(node, cst.Call) else None
-    func = func.attr if isinstance(func, cst.Attribute) else func
-    return func.value if isinstance(func, cst.Name) else ""
+    func = node.func if type(node) is cst.Call else None
+    func = func.attr if type(func) is cst.Attribute else func
+    return func.value if type(func) is cst.Name else ""
 
 
 def written_attribute(node: cst.CSTNode) -> str:
     """The attribute that a write is spelled with: ``h`` in ``self.h[0] = 0`` and ``self.h.add_(1)``, or nothing."""
-    while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value.endswith("_"):
+    while type(node) is cst.Call and type(node.func) is cst.Attribute and node.func.attr.value.endswith("_"):
         node = node.func.value  # of a chain, the first: ``self.h.mul_(2).add_(1)``
-    if isinstance(node, cst.AugAssign):
+    if type(node) is cst.AugAssign:
         node = node.target
-    while isinstance(node, cst.Subscript):
+    while type(node) is cst.Subscript:
         node = node.value
-    return node.attr.value if isinstance(node, cst.Attribute) else ""
+    return node.attr.value if type(node) is cst.Attribute else ""
 
 
 def lists(node: cst.CSTNode, name: str) -> bool:
@@ -202,21 +207,21 @@ def lists(node: cst.CSTNode, name: str) -> bool:
         held = [element.value for element in node.elements]
     elif isinstance(node, cst.For) and isinstance(node.iter, cst.Tuple):
         held = [element.value for element in node.iter.elements]
-    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "append":
+    elif type(node) is cst.Call and type(node.func) is cst.Attribute and node.func.attr.value == "append":
         held = [arg.value for arg in node.args]
-    found = any(isinstance(part, cst.Name) and part.value == name for part in held)
+    found = any(type(part) is cst.Name and part.value == name for part in held)
     return found or any(lists(child, name) for child in parts(node))
 
 
 def tells_apart(node: cst.CSTNode, one: str, other: str) -> bool:
     """Whether a text asks whether two variables are one, or may make them one: ``one = other if inplace else ...``."""
-    if isinstance(node, cst.Attribute) and node.attr.value in _IDENTIFYING and isinstance(node.value, cst.Name):
+    if type(node) is cst.Attribute and node.attr.value in _IDENTIFYING and type(node.value) is cst.Name:
         return node.value.value in (one, other)
-    if isinstance(node, cst.Assign) and isinstance(node.value, cst.IfExp):
-        arms = [arm.value for arm in (node.value.body, node.value.orelse) if isinstance(arm, cst.Name)]
+    if type(node) is cst.Assign and isinstance(node.value, cst.IfExp):
+        arms = [arm.value for arm in (node.value.body, node.value.orelse) if type(arm) is cst.Name]
         if one in targets(node) and other in arms:
             return True
-    if isinstance(node, cst.Comparison) and isinstance(node.comparisons[0].operator, _IDENTITIES):
+    if type(node) is cst.Comparison and isinstance(node.comparisons[0].operator, _IDENTITIES):
         sides = (node.left, node.comparisons[0].comparator)
         if {_identified(side) for side in sides} == {one, other}:
             return True
@@ -225,9 +230,9 @@ def tells_apart(node: cst.CSTNode, one: str, other: str) -> bool:
 
 def _identified(node: cst.BaseExpression) -> str:
     """The variable whose identity an expression is: ``x`` beside ``is``, or ``id(x)``."""
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "id" and node.args:
+    if type(node) is cst.Call and type(node.func) is cst.Name and node.func.value == "id" and node.args:
         node = node.args[0].value
-    return node.value if isinstance(node, cst.Name) else ""
+    return node.value if type(node) is cst.Name else ""
 
 
 def under_test(node: cst.CSTNode, wanted: cst.CSTNode, asks: Callable[[str], bool], asked: bool = False) -> bool:

@@ -324,6 +324,7 @@ def keeps_shape(op: str) -> bool:
     return op in _words("shape_keeping")
 
 
+@cache
 def _words(key: str) -> frozenset[str]:
     return frozenset(str(table()[key]).split())
 

@@ -87,8 +87,11 @@ class Text:
     def close(self) -> None:
         """Break reference cycles eagerly; waiting for the cyclic collector costs memory, and its work time.
 
-        The trees of other files are kept as long as their pieces are: the next file may import the same.
+        What other files lent goes back: the next file may import the same.
         """
+        if self.others is not None:
+            lent = (module.file for path, module in self.modules.items() if module and path != self.file.path)
+            self.others.keep(piece for file in lent for piece in file.pieces if piece in self.loaded)
         for frame in self.scopes:
             frame.vars.clear()
             if frame.owner is not None:
