@@ -200,9 +200,10 @@ def _is_docstring(node: ast.stmt) -> bool:
 def _registers(
     body: list[ast.stmt], parts: list[Unit | Group], names: list[frozenset[str]], followed: frozenset[str]
 ) -> Iterator[frozenset[str]]:
-    """For each statement the variables of the file that its decorators are, or mention in what they do.
+    """For each statement the variables of the file that its decorators are, are given, or mention in what they do.
 
-    So are functions, and names of other files, that they look something up in: ``@f.register``.
+    So are functions, and names of other files, that they look something up in, ``@f.register``, or are given,
+    ``@register(HEADS)``.
     """
     units: dict[str, list[Unit]] = {}
     variables: set[str] = set()
@@ -215,21 +216,30 @@ def _registers(
     for statement in body:
         roots = _decorators(statement).intersection(units)
         mentioned = (unit.mentions for root in roots for unit in units[root])
-        asked = others.intersection(_decorators(statement, ast.Attribute)) if roots else ()
-        yield frozenset(variables & roots.union(*mentioned)).union(asked) if roots else frozenset()
+        given = frozenset(_given(statement))
+        asked = others.intersection(_decorators(statement, ast.Attribute) | given) if roots else ()
+        yield frozenset(variables & roots.union(given, *mentioned)).union(asked) if roots else frozenset()
 
 
 def _decorators(statement: ast.stmt, *kinds: type[ast.expr]) -> frozenset[str]:
-    """The variables that the decorators of a statement begin with: of all, or of those of some kinds.
+    """The variables that the decorators of a statement begin with: of all, or of those of some kinds."""
+    called = (each.func if isinstance(each, ast.Call) else each for each in _decorating(statement))
+    return frozenset(_root(each) for each in called if not kinds or isinstance(each, kinds))
 
-    ``LAYERS.register("tanh")(nn.Tanh)`` is a decorator without its function.
-    """
-    found = statement.decorator_list if isinstance(statement, _DEFINITIONS) else []
+
+def _given(statement: ast.stmt) -> Iterator[str]:
+    """The variables that the decorators of a statement are given: ``HEADS`` of ``@register(HEADS, "plain")``."""
+    for each in _decorating(statement):
+        if isinstance(each, ast.Call):
+            yield from (arg.id for arg in each.args if isinstance(arg, ast.Name))
+
+
+def _decorating(statement: ast.stmt) -> list[ast.expr]:
+    """The decorators of a statement. ``LAYERS.register("tanh")(nn.Tanh)`` is one without its function."""
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         inner = statement.value.func
-        found = [inner] if isinstance(inner, ast.Call) else []
-    called = (each.func if isinstance(each, ast.Call) else each for each in found)
-    return frozenset(_root(each) for each in called if not kinds or isinstance(each, kinds))
+        return [inner] if isinstance(inner, ast.Call) else []
+    return statement.decorator_list if isinstance(statement, _DEFINITIONS) else []
 
 
 def _root(node: ast.expr) -> str:
