@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..heap.regions import is_base, unshaped
 from ..heap.state import Declared, latest
-from ..heap.values import NONE, Array, Const, Dict, List, Object, Slice, Source, Tensor, Unknown, Value
+from ..heap.values import NONE, Array, Const, Dict, List, Object, Slice, Source, Tensor, Tuple, Unknown, Value
 from ..rule import Rule
 from ..trace import events
 from ..trace.log import (
@@ -68,7 +68,7 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
     results = [*direct_tensors(m, result)]
     if whole is NONE and isinstance(outcome, (List, Dict)):
         results += given_tensors(m, outcome, NONE, 1)
-    if not results and not isinstance(outcome, (Object, Dict, List, Unknown, Array)):
+    if not results and not isinstance(outcome, (Object, Dict, List, Tuple, Unknown, Array)):
         return
     every = [tensor for arg in args for tensor in given_tensors(m, arg, whole)]
     given = {tensor.storage: tensor for tensor in every}

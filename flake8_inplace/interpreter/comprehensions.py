@@ -67,7 +67,7 @@ def _rounds(m: Trace, node: _Comprehension, part: cst.CompFor, frame: Frame, inn
         made.sources.append(source)
     complete: list[bool] = []
 
-    def once(item: Value) -> None:
+    def once(item: Value, _: bool = False) -> None:
         complete.append(_round(m, node, part, item, inner, made))
 
     body = lazy.suspended(m, source)

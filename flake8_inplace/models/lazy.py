@@ -70,17 +70,21 @@ def start(m: Trace, value: List, body: Body) -> list[Value]:
     return found
 
 
-def drive(m: Trace, value: Value, body: Body, act: Callable[[Value], None]) -> None:
-    """Run a generator to its end. Where it yields, ``act`` runs as a part of the code that reads it."""
+def drive(m: Trace, value: Value, body: Body, act: Callable[[Value, bool], None]) -> None:
+    """Run a generator to its end. Where it yields, ``act`` runs as a part of the code that reads it.
+
+    It is told whether it runs for all iterations that follow in the generator.
+    """
     outside = list(m.stack.frames), list(m.stack.calls), list(m.stack.functions)
 
     def resume(item: Value) -> None:
         if isinstance(value, List):
             events.yields(m, m.stack.frames[-1], value, [item])
         inside = m.stack.frames, m.stack.calls, m.stack.functions
+        later = any(loop.later for frame in m.stack.frames if frame not in outside[0] for loop in frame.loops)
         m.stack.frames, m.stack.calls, m.stack.functions = outside
         try:
-            act(item)
+            act(item, later)
         finally:
             m.stack.frames, m.stack.calls, m.stack.functions = inside
 
