@@ -106,7 +106,7 @@ def _read_name(
             if was_given(m, value, event) or (not index and _has_part(m, value, event)):
                 m.refuse("argument", event.site, event.calls, guard=event.guard, needs=_to_be_given(value, event))
             elif _is_detached(m, value, event, frame) or (
-                name in frame.times and _overlaps(value, event.tensor) and again(m, event, bound)
+                name in frame.times and _overlaps(value, event) and again(m, event, bound)
             ):
                 m.refuse("read", event.site, event.calls, guard=event.guard)
 
@@ -145,13 +145,14 @@ def takes_what_was_written(m: Trace, value: Tensor, event: Overwrite) -> bool:
     return plain(value.region.index) == plain(over[1])
 
 
-def _overlaps(value: Tensor, written: Tensor) -> bool:
+def _overlaps(value: Tensor, event: Overwrite) -> bool:
     """Whether a tensor, or a view, surely has elements of what was overwritten: ``buffer[:n]`` and ``buffer[:k]``."""
     if value.view is View.NONE:
         return True
-    if value.region is None or written.region is None or not same_tensor(value.region.base, written.region.base):
+    over = written_region(event)
+    if value.region is None or over is None or not same_tensor(value.region.base, over[0]):
         return False
-    return bool(plain(value.region.index)) and share(value.region.index, written.region.index)
+    return bool(plain(value.region.index)) and share(value.region.index, over[1])
 
 
 def _to_be_same(value: Tensor, event: Overwrite) -> tuple[Need, ...]:

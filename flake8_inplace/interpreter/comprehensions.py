@@ -10,6 +10,7 @@ import libcst as cst
 from ..heap.state import variables
 from ..heap.values import NONE, Array, Const, Dict, Items, List, Object, Tensor, Tuple, Unknown, Value
 from ..models import iteration, lazy
+from ..models.arithmetic import one_of_many
 from ..trace import events
 from ..trace.frames import Frame, Function
 from ..trace.trace import Trace
@@ -50,7 +51,8 @@ def _comprehension(m: Trace, node: _Comprehension, frame: Frame) -> Value:
     for source in made.sources:
         events.collect(m, source, [*made.rows, *made.pairs.values()])
     if isinstance(node, cst.DictComp):
-        return Dict(made.pairs, not exact, m.clock)
+        return Dict(dict(zip(made.pairs, _as_one(m, [*made.pairs.values()], frame))), not exact, m.clock)
+    made.rows = _as_one(m, made.rows, frame)
     if not isinstance(node, cst.ListComp):
         return List(made.rows, not exact, m.clock)
     m.state.put(made.result, Items(tuple(made.rows), not exact))
@@ -94,6 +96,14 @@ def _round(m: Trace, node: _Comprehension, part: cst.CompFor, item: Value, inner
     else:
         _append(m, made, evaluate(m, node.elt, inner), isinstance(node, cst.ListComp))
     return exact
+
+
+def _as_one(m: Trace, rows: list[Value], frame: Frame) -> list[Value]:
+    """Return the elements of a comprehension, of which a variable may be one of many: ``[zero for _ in range(3)]``."""
+    values = [m.see(row) for row in rows]
+    many = [value for value in values if isinstance(value, (Tensor, Array)) and values.count(value) > 1]
+    outer = [m.see(value) for value in frame.vars.values()] if many else []
+    return [one_of_many(m, value) if value in many and value in outer else row for row, value in zip(rows, values)]
 
 
 def _append(m: Trace, made: _Made, value: Value, at_once: bool) -> None:
