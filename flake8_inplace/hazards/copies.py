@@ -78,4 +78,5 @@ def _judge(m: Trace, copy: Value, value: Value) -> None:
 def _of_another(copy: Value, event: Overwrite) -> bool:
     """Whether a method overwrote an attribute of its own instance, and that is not the copy."""
     owner = event.frames[-1].receiver
-    return isinstance(copy, Object) and isinstance(owner, Object) and owner is not copy and bool(attribute_written(event.site))
+    other = isinstance(copy, Object) and isinstance(owner, Object) and owner is not copy
+    return other and bool(attribute_written(event.site))

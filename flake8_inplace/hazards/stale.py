@@ -313,13 +313,14 @@ def was_given(m: Trace, value: Tensor, event: Overwrite) -> bool:
 def read_operand(m: Trace, value: Value, time: int, named: bool) -> None:
     """Report an operand, evaluated at ``time``, that another operand of the same expression has overwritten since.
 
-    An operand without a name of its own counts if it is a view: ``x[0] * torch.sigmoid_(x)``.
+    An operand without a name of its own counts if it is a view, ``x[0] * torch.sigmoid_(x)``, or if both are the buffer
+    of a function that reuses it: ``smooth(x) - smooth(y)``.
     """
     value = array_backing(value)
     if isinstance(value, Tensor):
         for event in since(m, value, time):
             same = value.region is not None and same_tensor(value, event.tensor) and event.written.index is None
-            if same or (named and whole(value, event)) or _is_within(value, event):
+            if same or _is_within(value, event) or (whole(value, event) and (named or again(m, event, time))):
                 m.refuse("read", event.site, event.calls, guard=event.guard)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..heap.state import Declared, same_or_none
 from ..heap.values import Items, List, Value
@@ -23,6 +23,20 @@ def lazily(m: Trace, make: Callable[[], Rows], time: int = 0) -> List:
     """An iterator whose elements are computed when it is read."""
     made = List(open=True, time=time)
     m.state.set(m.state[UNREAD], made, make)
+    return made
+
+
+def each(m: Trace, rows: Sequence[Callable[[], Value]], exact: bool) -> List:
+    """An iterator that computes one element after the other when it is read."""
+
+    def make() -> Rows:
+        found: list[Value] = []
+        for row in rows:
+            found.append(row())
+            events.yields(m, m.stack.frames[-1], made, found[-1:])
+        return found, exact
+
+    made = lazily(m, make)
     return made
 
 
