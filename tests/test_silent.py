@@ -118,7 +118,6 @@ NO_FORM = {
     "twelfth: packets read into the memory of a memoryview",
     "twelfth: results of one work buffer, by a generator expression that is unpacked",
     "twelfth: sums that are emptied before their mean is computed",
-    "twelfth: traces of several agents that are one array",
     "seventh: batch prepared for the model",
     "seventh: copy method of a dictionary of fields",
     "seventh: history of a list of layers' states",
