@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from ..heap.regions import is_base, unshaped
+from ..heap.regions import base_of, is_base, unshaped
 from ..heap.state import Declared, latest
-from ..heap.values import NONE, Array, Const, Dict, List, Object, Slice, Source, Tensor, Unknown, Value
+from ..heap.values import NONE, Array, Const, Dict, List, Object, Slice, Source, Storage, Tensor, Tuple, Unknown, Value
 from ..rule import Rule
 from ..trace import events
 from ..trace.log import (
@@ -68,7 +68,7 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
     results = [*direct_tensors(m, result)]
     if whole is NONE and isinstance(outcome, (List, Dict)):
         results += given_tensors(m, outcome, NONE, 1)
-    if not results and not isinstance(outcome, (Object, Dict, List, Unknown, Array)):
+    if not results and not isinstance(outcome, (Object, Dict, List, Tuple, Unknown, Array)):
         return
     every = [tensor for arg in args for tensor in given_tensors(m, arg, whole)]
     given = {tensor.storage: tensor for tensor in every}
@@ -77,7 +77,29 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
     for storage, tensor in given.items():
         back, inner = (storage.hidden or storage) in returned, storage not in direct
         alone = all(found is tensor for found in every if found.storage is storage)
-        _note_writes(m, tensor, _writes_since(m, tensor, born, alone), args, born, back, inner)
+        writes = _writes_since(m, tensor, born, alone)
+        if not _gives_back(m, outcome, storage, writes):
+            _note_writes(m, tensor, writes, args, born, back, inner)
+
+
+def _gives_back(m: Trace, result: Value, storage: Storage, writes: list[Overwrite]) -> bool:
+    """Whether a call returns what it took out of a tensor, or a copy of the old values: it knows that it changes them.
+
+    ``x -= mean`` and ``return mean``; ``labels = ids.clone()``, ``ids[mask] = 3`` and ``return labels``.
+    """
+    items = [array_backing(m.see(item)) for item in (result.items if isinstance(result, Tuple) else (result,))]
+    taken = [value for event in writes for value in event.written.values if not isinstance(value, Const)]
+    begun = min((event.time for event in writes), default=0)
+    for item in items:
+        made = base_of(item).made if isinstance(item, Tensor) else None
+        copied = made is not None and made.op in ("clone", "copy") and made.time < begun
+        if (item in taken and not _is_of(item, storage)) or (copied and any(_is_of(value, storage) for value in made.values)):
+            return True
+    return False
+
+
+def _is_of(value: Value, storage: Storage) -> bool:
+    return isinstance(value, Tensor) and value.storage is storage
 
 
 def _note_writes(

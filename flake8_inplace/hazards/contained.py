@@ -107,8 +107,9 @@ def _held_since(m: Trace, container: List, part: Tensor, item: Value) -> int:
 
 
 def _is_same(m: Trace, value: Value, part: Tensor) -> bool:
-    value = array_backing(m.see(value))
-    return isinstance(value, Tensor) and same_tensor(unshaped(value), unshaped(part))
+    """Whether an element of a list is a tensor, if it is in the list on the path that appended one."""
+    found = direct_tensors(m, value) if not isinstance(m.see(value), Tuple) else []
+    return bool(found) and all(same_tensor(unshaped(each), unshaped(part)) for each in found)
 
 
 def _judge_snapshots(m: Trace, container: List, key: tuple[Hashable, ...], part: Value) -> None:

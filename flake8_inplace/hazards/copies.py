@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from ..heap.state import Declared, latest
 from ..heap.values import Choice, Dict, Grad, List, Object, Tensor, Tuple, Value
 from ..trace import events
-from ..trace.log import array_backing, lies_in, since, whole
+from ..trace.log import Overwrite, array_backing, lies_in, since, whole
 from ..trace.trace import Trace
+from .intent import attribute_written
 
 COPIED: Declared[tuple[Value, Tensor], int] = Declared(latest)
-"""When a shallow copy was made, by the copy and a tensor in it; 0 once the copy has been read."""
+"""When a shallow copy was made, by the copy and a tensor in it; negative once the copy has been read."""
 
 
 @events.copied.listen
@@ -56,7 +57,8 @@ def on_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
 def _judge(m: Trace, copy: Value, value: Value) -> None:
     """Report the first read of a tensor in a copy if it was overwritten since, by a name for something else.
 
-    Code that has read the copy before has a name for the tensor, and may write to it on purpose.
+    Code that has read the copy before has a name for the tensor, and may write to it on purpose. That doesn't go for a
+    write to an attribute of another instance.
     """
     if not m.state[COPIED]:
         return
@@ -65,8 +67,16 @@ def _judge(m: Trace, copy: Value, value: Value) -> None:
         time = m.state[COPIED].get((copy, tensor), 0) if isinstance(tensor, Tensor) else 0
         if not time or not isinstance(tensor, Tensor):
             continue
-        m.state.set(m.state[COPIED], (copy, tensor), 0)
-        for event in since(m, tensor, time):
+        m.state.set(m.state[COPIED], (copy, tensor), -abs(time))
+        for event in since(m, tensor, abs(time)):
             own = m.see(event.frames[-1].vars.get(event.name, Tuple(()))) is copy
+            own = own or (time < 0 and not _of_another(copy, event))
             if not own and (whole(tensor, event) or lies_in(tensor, event)):
                 m.refuse("read", event.site, event.calls, guard=event.guard)
+
+
+def _of_another(copy: Value, event: Overwrite) -> bool:
+    """Whether a method overwrote an attribute of its own instance, and that is not the copy."""
+    owner = event.frames[-1].receiver
+    other = isinstance(copy, Object) and isinstance(owner, Object) and owner is not copy
+    return other and bool(attribute_written(event.site))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..heap.autograd import compatible
 from ..heap.regions import is_base, plain, same_tensor, share
+from ..heap.state import Declared, latest
 from ..heap.values import (
     ALWAYS,
     NONE,
@@ -41,6 +42,7 @@ from ..trace.log import (
     array_backing,
     direct_tensors,
     is_record,
+    lies_in,
     since,
     whole,
 )
@@ -67,6 +69,8 @@ RULES = (
     ),
 )
 TRIGGERS = Triggers(names=arrays.READING)
+READ: Declared[tuple[Object, str], int] = Declared(latest)
+"""When an attribute with a tensor was last read, by instance and name."""
 
 
 @events.read_variable.listen
@@ -102,7 +106,7 @@ def _read_name(
             if was_given(m, value, event) or (not index and _has_part(m, value, event)):
                 m.refuse("argument", event.site, event.calls, guard=event.guard, needs=_to_be_given(value, event))
             elif _is_detached(m, value, event, frame) or (
-                name in frame.times and _overlaps(value, event.tensor) and again(m, event, bound)
+                name in frame.times and _overlaps(value, event) and again(m, event, bound)
             ):
                 m.refuse("read", event.site, event.calls, guard=event.guard)
 
@@ -141,13 +145,14 @@ def takes_what_was_written(m: Trace, value: Tensor, event: Overwrite) -> bool:
     return plain(value.region.index) == plain(over[1])
 
 
-def _overlaps(value: Tensor, written: Tensor) -> bool:
+def _overlaps(value: Tensor, event: Overwrite) -> bool:
     """Whether a tensor, or a view, surely has elements of what was overwritten: ``buffer[:n]`` and ``buffer[:k]``."""
     if value.view is View.NONE:
         return True
-    if value.region is None or written.region is None or not same_tensor(value.region.base, written.region.base):
+    over = written_region(event)
+    if value.region is None or over is None or not same_tensor(value.region.base, over[0]):
         return False
-    return bool(plain(value.region.index)) and share(value.region.index, written.region.index)
+    return bool(plain(value.region.index)) and share(value.region.index, over[1])
 
 
 def _to_be_same(value: Tensor, event: Overwrite) -> tuple[Need, ...]:
@@ -200,7 +205,7 @@ def read_part_of(m: Trace, value: Value, holder: Value | None) -> None:
             converted = event.change is Change.CONVERTED and (was_given(m, value, event) or _has_part(m, value, event))
             meant = event.change is Change.MARKED and isinstance(holder, List)
             changed = value is m.state[RETURNED].get((event.change, event)) and not meant
-            here = frame in event.frames[:-1] and not _is_newer(m, frame, holder, event)
+            here = _goes_on(m, holder, event)
             if ((converted or changed) and here) or (converted and _had(frame, holder, event)):
                 m.refuse("argument", event.site, event.calls, guard=event.guard)
 
@@ -218,6 +223,16 @@ def _had(frame: Frame, holder: Value | None, event: Overwrite) -> bool:
     earlier = [other for other in event.frames[:-1] if other.function is frame.function and other is not frame]
     both = (frame, *earlier[-1:])
     return bool(earlier) and all(holder in each.given and holder is not each.receiver for each in both)
+
+
+def _goes_on(m: Trace, holder: Value | None, event: Overwrite) -> bool:
+    """Whether a caller of the function that overwrote a value reads it: itself, or what it gives the holder to."""
+    for frame in reversed(m.stack.frames):
+        if frame in event.frames:
+            return frame is not event.frames[-1] and not _is_newer(m, frame, holder, event)
+        if holder is None or all(m.see(value) is not holder for value in frame.given):
+            return False
+    return False
 
 
 def _is_newer(m: Trace, frame: Frame, holder: Value | None, event: Overwrite) -> bool:
@@ -239,6 +254,8 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     value = array_backing(value)
     if is_record(instance):
         read_part_of(m, value, instance)
+    if isinstance(value, Tensor) and m.state[WRITES] and not m.unread:
+        m.state.set(m.state[READ], (instance, name), m.tick())
     if m.unread or not isinstance(value, Tensor) or not m.state[STORED]:
         return
     time, writer = m.state[STORED].get((instance, name), 0), m.state[ATTRIBUTE_WRITERS].get((instance, name))
@@ -296,13 +313,14 @@ def was_given(m: Trace, value: Tensor, event: Overwrite) -> bool:
 def read_operand(m: Trace, value: Value, time: int, named: bool) -> None:
     """Report an operand, evaluated at ``time``, that another operand of the same expression has overwritten since.
 
-    An operand without a name of its own counts if it is a view: ``x[0] * torch.sigmoid_(x)``.
+    An operand without a name of its own counts if it is a view, ``x[0] * torch.sigmoid_(x)``, or if both are the buffer
+    of a function that reuses it: ``smooth(x) - smooth(y)``.
     """
     value = array_backing(value)
     if isinstance(value, Tensor):
         for event in since(m, value, time):
             same = value.region is not None and same_tensor(value, event.tensor) and event.written.index is None
-            if same or (named and whole(value, event)) or _is_within(value, event):
+            if same or _is_within(value, event) or (whole(value, event) and (named or again(m, event, time))):
                 m.refuse("read", event.site, event.calls, guard=event.guard)
 
 
@@ -326,10 +344,27 @@ def on_set_attribute(m: Trace, instance: Object, name: str, value: Value) -> Non
     """Note when an attribute is bound and by which frame. Judge one that is bound to the same tensor again."""
     if m.state[WRITES] and m.state.get(instance).items.get(name) is value:
         _judge_rebinding(m, value, m.state[STORED].get((instance, name), 0))
+        _judge_renewal(m, instance, name, array_backing(value))
     if len(m.state[WRITES]) or len(m.state[UPDATES]) or isinstance(value, (Tensor, Array)):
         now = m.tick()
         m.state.set(m.state[STORED], (instance, name), now)
         m.state.set(m.state[ATTRIBUTE_WRITERS], (instance, name), (m.stack.frames[-1], now))
+
+
+def _judge_renewal(m: Trace, instance: Object, name: str, value: Value) -> None:
+    """Report what another object wrote to an attribute's memory before it was read, if the attribute is bound anew.
+
+    ``self.last = state`` at each step says that the attribute has the state of that step, but the environment has one
+    array for all.
+    """
+    writer, read = m.state[ATTRIBUTE_WRITERS].get((instance, name)), m.state[READ].get((instance, name), 0)
+    if writer is None or not isinstance(value, Tensor):
+        return
+    for event in since(m, value, writer[1]):
+        owner = event.frames[-1].receiver
+        other = isinstance(owner, Object) and owner is not instance and bool(attribute_written(event.site))
+        if event.time < read and other and (whole(value, event) or lies_in(value, event)):
+            m.refuse("read", event.site, event.calls, guard=event.guard)
 
 
 def _judge_rebinding(m: Trace, value: Value, time: int) -> None:

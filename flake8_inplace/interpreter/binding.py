@@ -33,7 +33,9 @@ def bind(m: Trace, target: cst.BaseExpression, value: Value, frame: Frame) -> No
             value.place = Site(frame.piece, target, target)
     elif type(target) is cst.Tuple or type(target) is cst.List:
         stars = [i for i, e in enumerate(target.elements) if type(e) is cst.StarredElement]
+        source = m.see(value)
         values = iteration.unpack(m, value, len(target.elements), stars[0] if stars else None)
+        events.collect(m, source, values)
         for element, item in zip(target.elements, values, strict=False):
             bind(m, element.value, item, frame)
     elif isinstance(target, cst.Attribute):

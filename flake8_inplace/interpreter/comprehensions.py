@@ -10,6 +10,7 @@ import libcst as cst
 from ..heap.state import variables
 from ..heap.values import NONE, Array, Const, Dict, Items, List, Object, Tensor, Tuple, Unknown, Value
 from ..models import iteration, lazy
+from ..models.arithmetic import one_of_many
 from ..trace import events
 from ..trace.frames import Frame, Function
 from ..trace.trace import Trace
@@ -34,7 +35,7 @@ class _Made:
     """The elements that a comprehension has made so far, and the values that it iterates over."""
 
     rows: list[Value] = field(default_factory=list)
-    result: List = field(default_factory=List)  # of a list comprehension: it holds each element once that is made
+    result: List = field(default_factory=List)  # a list comprehension holds each element once that is made
     pairs: dict[Hashable, Value] = field(default_factory=dict)
     sources: list[Value] = field(default_factory=list)
 
@@ -45,12 +46,14 @@ def _comprehension(m: Trace, node: _Comprehension, frame: Frame) -> Value:
     inner, made = Frame(variables(), frame.piece, frame, loops=frame.loops), _Made()
     if isinstance(node, cst.GeneratorExp):
         made.sources.append(evaluate(m, node.for_in.iter, frame))
-        return lazy.lazily(m, lambda: (made.rows, _rounds(m, node, node.for_in, frame, inner, made)), m.clock)
+        made.result = lazy.lazily(m, lambda: (made.rows, _rounds(m, node, node.for_in, frame, inner, made)), m.clock)
+        return made.result
     exact = _rounds(m, node, node.for_in, frame, inner, made)
     for source in made.sources:
         events.collect(m, source, [*made.rows, *made.pairs.values()])
     if isinstance(node, cst.DictComp):
-        return Dict(made.pairs, not exact, m.clock)
+        return Dict(dict(zip(made.pairs, _as_one(m, [*made.pairs.values()], frame), strict=True)), not exact, m.clock)
+    made.rows = _as_one(m, made.rows, frame)
     if not isinstance(node, cst.ListComp):
         return List(made.rows, not exact, m.clock)
     m.state.put(made.result, Items(tuple(made.rows), not exact))
@@ -67,7 +70,7 @@ def _rounds(m: Trace, node: _Comprehension, part: cst.CompFor, frame: Frame, inn
         made.sources.append(source)
     complete: list[bool] = []
 
-    def once(item: Value) -> None:
+    def once(item: Value, _: bool = False) -> None:
         complete.append(_round(m, node, part, item, inner, made))
 
     body = lazy.suspended(m, source)
@@ -92,17 +95,28 @@ def _round(m: Trace, node: _Comprehension, part: cst.CompFor, item: Value, inner
         key = m.see(evaluate(m, node.key, inner))
         made.pairs[iteration.key_of(key) if isinstance(key, Const) else key] = evaluate(m, node.value, inner)
     else:
-        _append(m, made, evaluate(m, node.elt, inner), isinstance(node, cst.ListComp))
+        _append(m, made, evaluate(m, node.elt, inner), node)
     return exact
 
 
-def _append(m: Trace, made: _Made, value: Value, at_once: bool) -> None:
+def _as_one(m: Trace, rows: list[Value], frame: Frame) -> list[Value]:
+    """Return the elements of a comprehension, of which a variable may be one of many: ``[zero for _ in range(3)]``."""
+    values = [m.see(row) for row in rows]
+    many = [value for value in values if isinstance(value, (Tensor, Array)) and values.count(value) > 1]
+    outer = [m.see(value) for value in frame.vars.values()] if many else []
+    pairs = zip(rows, values, strict=True)
+    return [one_of_many(m, value) if value in many and value in outer else row for row, value in pairs]
+
+
+def _append(m: Trace, made: _Made, value: Value, node: _Comprehension) -> None:
     """Add an element. A generator expression makes it when it is asked for, after the one before has been used."""
-    holds = at_once and isinstance(m.see(value), _HOLDING)
-    if holds:
+    holds = isinstance(m.see(value), _HOLDING)
+    if holds and isinstance(node, cst.ListComp):
         events.append(m, made.result, value)
     made.rows.append(value)
-    if holds:
+    if holds and isinstance(node, cst.GeneratorExp):
+        events.yields(m, m.stack.frames[-1], made.result, [value])
+    if holds and isinstance(node, cst.ListComp):
         m.state.put(made.result, Items(tuple(made.rows), True))
 
 

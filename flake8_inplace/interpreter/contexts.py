@@ -61,7 +61,7 @@ def _managed(m: Trace, value: Managed, items: list[cst.WithItem], body: cst.Base
     def body_of(resume: Callable[[Value], None], once: bool) -> Value:
         return run(m, replace(value.function, managed=False, resume=resume, once=once), value.args, value.kwargs, site)
 
-    def inside(yielded: Value) -> None:
+    def inside(yielded: Value, _: bool) -> None:
         if came:
             return
         if items[0].asname is not None:

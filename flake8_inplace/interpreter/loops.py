@@ -6,15 +6,17 @@ from collections.abc import Callable
 
 import libcst as cst
 
+from ..hazards.contained import APPENDED
 from ..hazards.snapshots import SNAPSHOTS
 from ..heap.state import Exit
-from ..heap.values import NONE, Attributes, Cell, CellState, Object, Tensor, Unknown, Value
+from ..heap.values import NONE, Attributes, Cell, CellState, List, Object, Tensor, Unknown, Value
 from ..models import iteration, lazy, lineage, modules
 from ..program import wording
 from ..program.nodes import has
 from ..program.site import Site
 from ..trace import events, holdings
 from ..trace.frames import Frame, Function, Loop
+from ..trace.log import YIELDS
 from ..trace.trace import Trace
 from .binding import bind
 from .conditions import condition
@@ -61,13 +63,14 @@ def _interleaved(m: Trace, node: cst.For, source: Value, body: lazy.Body, frame:
     frame.elements |= wording.targets(node.target)
     began: list[Value] = []
 
-    def once(item: Value) -> None:
+    def once(item: Value, later: bool) -> None:
         began.append(item)
-        loop(m, frame, node.body, [lambda: bind(m, node.target, item, frame)], lambda: None, None, exact=True)
+        start = [lambda: bind(m, node.target, item, frame)]
+        loop(m, frame, node.body, start, lambda: None, None, exact=True, later=later)
 
     lazy.drive(m, source, body, once)
     if not began:  # it was not read, or didn't reach a ``yield``
-        once(Unknown())
+        once(Unknown(), False)
     return suite(m, node.orelse.body, frame) if node.orelse is not None else True
 
 
@@ -92,12 +95,14 @@ def loop(
     orelse: cst.Else | None,
     exact: bool = False,
     endless: bool = False,
+    later: bool = False,
 ) -> bool:
     """Run the iterations of a loop, each in the state that the one before left.
 
     If their number is not known, two more iterations follow one that makes a tensor require grad: one that saves with
     it, and one that overwrites what was saved. They also follow one that takes a snapshot of a module. One more
-    follows a later one that gave a tensor to what was None: ``if best is None: best = ...``.
+    follows a later one that gave a tensor to what was None, ``if best is None: best = ...``, or is the first to yield
+    or to append: ``if count == size: yield buffer``. ``later``: an iteration stands for all that follow in a generator.
     """
     state = m.state
     this = Loop(state.mark(), m.tick())
@@ -105,7 +110,7 @@ def loop(
     alive, grown = True, -ROUNDS
     for number, start in enumerate(rounds):
         mark, taken = state.mark(), len(m.state[SNAPSHOTS])
-        this.later = m.tick() if number and not exact else 0
+        this.later = m.tick() if later or (number and not exact) else 0
         start()
         this.continues = []
         through = suite(m, body, frame)
@@ -118,7 +123,7 @@ def loop(
             alive = False
             break
         grown = number if not exact and (grew(m, mark) or len(m.state[SNAPSHOTS]) > taken) else grown
-        if number and not exact and grown < number - 1 and begun(m, mark):
+        if number and not exact and grown < number - 1 and (begun(m, mark) or hands_out(m, this.began, this.later)):
             grown = number - 1
         if number == len(rounds) - 1 < ROUNDS - 1 and number < grown + 2:
             rounds.append(further)
@@ -145,6 +150,18 @@ def grew(m: Trace, mark: int) -> bool:
         elif isinstance(old, Tensor) and key in where and not m.grad(old) and holdings.reach(m, where[key]):
             return True
     return False
+
+
+def hands_out(m: Trace, began: int, since: int) -> bool:
+    """Return whether a generator, or a list, older than ``began`` yields or gets its first tensors after ``since``."""
+    first: dict[object, int] = {}
+    for one in (one for rows in m.state[YIELDS].values() for one in rows):
+        if one.frame.born < began:
+            first[one.frame] = min(first.get(one.frame, one.time), one.time)
+    for (container, _), time in m.state[APPENDED].items():
+        if time and isinstance(container, List) and container.time < began:
+            first[container] = min(first.get(container, time), time)
+    return any(time > since for time in first.values())
 
 
 def begun(m: Trace, mark: int) -> bool:

@@ -181,8 +181,13 @@ def is_small(constant: object) -> bool:
 def one_of_many(m: Trace, item: Value) -> Value:
     """An element that a repeated list has several times: ``[x] * n``."""
     item = m.see(item)
-    if not isinstance(item, Tensor):
-        return item
+    if isinstance(item, Array):
+        item = Array(_row(item.tensor))
+    return _row(item) if isinstance(item, Tensor) else item
+
+
+def _row(item: Tensor) -> Tensor:
+    """The same tensor as one of several rows that are one in memory."""
     same = Tensor(item.storage, item.cell, item.view, item.contiguous, item.dims, item.dtype)
     same.origin, same.time, same.lead = item.origin, item.time, Dimension.ROW
     return same

@@ -8,6 +8,7 @@ from ..heap.values import (
     Array,
     Cell,
     Const,
+    Dimension,
     Grad,
     Origin,
     Region,
@@ -183,6 +184,8 @@ def assign(m: Trace, array: Array, index: Value, value: Value, site: Site, op: s
 def _write(
     m: Trace, array: Array, form: str, site: Site, op: str, values: tuple[Value, ...], index: tuple[Value, ...] | None
 ) -> None:
+    if array.tensor.lead is Dimension.ROW:
+        m.refuse("expanded", site, other=array.tensor.place)
     events.write(m, array.tensor.storage, "numpy", site)
     given = tuple(array_backing(m.see(value)) for value in values)
     events.write_array(m, array, form, site, Written(kinds.plain(op), given, index, array=True))

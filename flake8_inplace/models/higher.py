@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..heap.values import NONE, Attributes, Dict, Items, List, Tuple, Unknown, Value
 from ..program.site import Site
 from ..trace.callables import Partial
 from ..trace.trace import Trace
 from .arithmetic import operator
 from .iteration import elements
-from .lazy import lazily
+from .lazy import each, lazily
 from .registry import Call, builtin, model
 
 
@@ -24,7 +26,7 @@ def _map(call: Call) -> Value | None:
     if not call.args:
         return None
     rows, exact = _rows(call)
-    return lazily(call.m, lambda: ([call.m.call(call.args[0], row, {}, call.site) for row in rows], exact))
+    return each(call.m, [partial(call.m.call, call.args[0], row, {}, call.site) for row in rows], exact)
 
 
 @model("itertools.starmap")
@@ -33,7 +35,7 @@ def _starmap(call: Call) -> Value | None:
         return None
     packed, exact = _rows(call)
     rows = [elements(call.m, row[0])[0] for row in packed]
-    return lazily(call.m, lambda: ([call.m.call(call.args[0], row, {}, call.site) for row in rows], exact))
+    return each(call.m, [partial(call.m.call, call.args[0], row, {}, call.site) for row in rows], exact)
 
 
 @model("itertools.accumulate")

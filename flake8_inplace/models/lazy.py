@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..heap.state import Declared, same_or_none
 from ..heap.values import Items, List, Value
@@ -23,6 +23,20 @@ def lazily(m: Trace, make: Callable[[], Rows], time: int = 0) -> List:
     """An iterator whose elements are computed when it is read."""
     made = List(open=True, time=time)
     m.state.set(m.state[UNREAD], made, make)
+    return made
+
+
+def each(m: Trace, rows: Sequence[Callable[[], Value]], exact: bool) -> List:
+    """An iterator that computes one element after the other when it is read."""
+
+    def make() -> Rows:
+        found: list[Value] = []
+        for row in rows:
+            found.append(row())
+            events.yields(m, m.stack.frames[-1], made, found[-1:])
+        return found, exact
+
+    made = lazily(m, make)
     return made
 
 
@@ -70,17 +84,21 @@ def start(m: Trace, value: List, body: Body) -> list[Value]:
     return found
 
 
-def drive(m: Trace, value: Value, body: Body, act: Callable[[Value], None]) -> None:
-    """Run a generator to its end. Where it yields, ``act`` runs as a part of the code that reads it."""
+def drive(m: Trace, value: Value, body: Body, act: Callable[[Value, bool], None]) -> None:
+    """Run a generator to its end. Where it yields, ``act`` runs as a part of the code that reads it.
+
+    It is told whether it runs for all iterations that follow in the generator.
+    """
     outside = list(m.stack.frames), list(m.stack.calls), list(m.stack.functions)
 
     def resume(item: Value) -> None:
         if isinstance(value, List):
             events.yields(m, m.stack.frames[-1], value, [item])
         inside = m.stack.frames, m.stack.calls, m.stack.functions
+        later = any(loop.later for frame in m.stack.frames if frame not in outside[0] for loop in frame.loops)
         m.stack.frames, m.stack.calls, m.stack.functions = outside
         try:
-            act(item)
+            act(item, later)
         finally:
             m.stack.frames, m.stack.calls, m.stack.functions = inside
 

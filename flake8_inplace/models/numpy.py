@@ -233,6 +233,13 @@ def _depth(m: Trace, value: Value) -> int | None:
     return 0 if is_number(value) else None
 
 
+@model("builtins.memoryview")
+def _memory_view(call: Call) -> Value | None:
+    """A ``memoryview`` is another name for the memory that it is made of."""
+    given = call.seen(0) if call.args else NONE
+    return given if isinstance(given, (Array, Unknown)) else None
+
+
 @model("numpy.frombuffer")
 def _from_buffer(call: Call) -> Value | None:
     return arrays.over(call.m, call.seen(0)) if call.args and isinstance(call.seen(0), Unknown) else None
