@@ -27,9 +27,10 @@ from . import (
     stale,
     style,
     targets,
+    tied,
 )
 
-_ = contained, copies, first_reads, origins, targets  # imported for their listeners: reads, and the log of writes
+_ = contained, copies, first_reads, origins, targets, tied  # imported for their listeners: reads, and the log of writes
 CHECKERS = (
     saved,
     refused,
