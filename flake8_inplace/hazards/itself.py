@@ -16,7 +16,7 @@ from ..trace.frames import Frame
 from ..trace.log import ATTRIBUTE_WRITERS, RETURNED, Overwrite, direct_tensors, since
 from ..trace.trace import Trace
 from .data import without_factors
-from .snapshots import Update, updates_of
+from .snapshots import Update, updates, updates_of
 
 # Training overwrites gradients and running statistics without a write in the text.
 RULES: tuple[Rule, ...] = ()  # it reports TIP303
@@ -37,7 +37,7 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     one, other = _behind(m, *without_factors(m, op, one, other, site))
     if _memory(one) is not _memory(other) or op in _ELSEWHERE or not m.stack.frames:
         return
-    taken = _taken(m, site)
+    taken = _taken(m, site, (one, other))
     if not _alike(one, other, taken.made_here):
         return
     trained = _is_trained(m, one) or _is_trained(m, other)
@@ -93,8 +93,7 @@ def _spans(taken: _Taken, trained: bool, senseless: bool) -> Iterator[tuple[int,
 
 def _changes(m: Trace, tensor: Tensor, begin: int) -> Iterator[Overwrite | Update]:
     yield from (event for event in since(m, tensor, begin) if not _was_asked_for(m, event))
-    state = m.cell(tensor)
-    if state.grad is Grad.YES and state.leaf:
+    if _is_parameter(m, tensor):
         yield from updates_of(m, tensor.storage, begin)
 
 
@@ -116,9 +115,14 @@ def _alike(one: Tensor, other: Tensor, made_here: Sequence[bool]) -> bool:
 
 def _is_trained(m: Trace, tensor: Tensor) -> bool:
     """Whether a tensor is a parameter, the gradient of one, or a running statistic."""
-    state = m.cell(tensor)
     by_training = any(event.written.op == "batch_norm" for event in since(m, tensor, 0))
-    return by_training or _is_gradient(m, tensor) or (state.grad is Grad.YES and state.leaf)
+    return by_training or _is_gradient(m, tensor) or _is_parameter(m, tensor)
+
+
+def _is_parameter(m: Trace, tensor: Tensor) -> bool:
+    """Whether a tensor is a parameter, or a name without history for one that an optimizer has updated."""
+    state = m.cell(tensor)
+    return (state.grad is Grad.YES and state.leaf) or any(_memory(tensor) in each.memory for each in updates(m))
 
 
 def _is_gradient(m: Trace, tensor: Tensor) -> bool:
@@ -140,8 +144,11 @@ class _Taken:
     bound: bool = False
 
 
-def _taken(m: Trace, site: Site) -> _Taken:
-    """Return when two operands took their tensors; 1 for both if they are spelled alike, or with no variable."""
+def _taken(m: Trace, site: Site, tensors: Sequence[Tensor]) -> _Taken:
+    """Return when two operands took their tensors; 1 for both if they are spelled alike, or with no variable.
+
+    What the text doesn't tell of an element, such as ``before["weight"]``, the value may: when ``detach()`` made it.
+    """
     from ..program.wording import binds, operands
 
     found, frame = operands(site.expression), m.stack.frames[-1]
@@ -149,6 +156,8 @@ def _taken(m: Trace, site: Site) -> _Taken:
         return _Taken(((1, False), (1, False)), (False, False))
     times = [_time_of(m, frame, operand.name, operand.path) for operand in found]
     made_here = [operand.called for operand in found]
+    if not any(time or called for (time, _), called in zip(times, made_here, strict=True)):
+        times = [(tensor.time, False) for tensor in tensors]
     if frame.function is None or any(attribute or not time for time, attribute in times) or times[0] == times[1]:
         return _Taken(times, made_here)
     older, newer = sorted((0, 1), key=times.__getitem__)
