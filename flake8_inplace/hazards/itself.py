@@ -10,12 +10,13 @@ from ..heap.values import NONE, UNCERTAIN, Grad, Object, Storage, Tensor, View
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
-from ..torchfacts.kinds import DIFFERENCES, EQUATING
+from ..torchfacts.kinds import ADDING, DIFFERENCES, EQUATING
 from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import ATTRIBUTE_WRITERS, RETURNED, Overwrite, direct_tensors, since
 from ..trace.trace import Trace
 from .data import without_factors
+from .intent import spelled_with
 from .snapshots import Update, updates, updates_of
 
 # Training overwrites gradients and running statistics without a write in the text.
@@ -23,6 +24,8 @@ RULES: tuple[Rule, ...] = ()  # it reports TIP303
 TRIGGERS = Triggers(names=frozenset({"grad", "running_mean", "running_var"}))
 
 
+TERMS = 3
+"""How deep a sum is taken apart."""
 _ELSEWHERE = EQUATING | {"lerp"}
 """Operators that may ask whether two names are one tensor, and those that `hazards.data` judges."""
 
@@ -34,6 +37,8 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     A variable or attribute tells when it took the tensor. What is taken out of containers at the same place, such as
     ``zip(model.parameters(), kept)``, doesn't, and counts only for parameters and gradients.
     """
+    if op in ADDING:
+        _judge_terms(m, op, one, other, site)
     one, other = _behind(m, *without_factors(m, op, one, other, site))
     if _memory(one) is not _memory(other) or op in _ELSEWHERE or not m.stack.frames:
         return
@@ -46,6 +51,40 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
             if (change.time < end or not end) and change.site is not None:
                 m.refuse("read", change.site, change.calls if isinstance(change, Overwrite) else None)
                 return
+
+
+def _judge_terms(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None:
+    """Report a gradient or parameter that a sum has twice, with both signs: ``w.grad - anchor.grad + full``."""
+    left, right = dict(_terms(m, one, 1)), dict(_terms(m, other, -1 if op == "sub" else 1))
+    if len(left) + len(right) == 2 or not m.stack.frames:
+        return
+    for new, old in [(new, old) for new in left for old in right if left[new] == -right[old]]:
+        same = _memory(new) is _memory(old) and _alike(new, old, (False, False))
+        bound = [time for tensor in (new, old) for time in _bound(m, tensor, site)] if same else []
+        begin = max(bound, default=0)
+        if bound and (_is_gradient(m, new) or (begin and _is_parameter(m, new))):
+            for change in [change for change in _changes(m, new, begin) if change.site is not None]:
+                m.refuse("read", change.site, change.calls if isinstance(change, Overwrite) else None)
+                return
+
+
+def _terms(m: Trace, tensor: Tensor, sign: int, depth: int = TERMS) -> Iterator[tuple[Tensor, int]]:
+    """Yield the terms of a sum, each with its sign."""
+    made = tensor.made
+    operands = [each for value in made.values for each in direct_tensors(m, value)] if made is not None else []
+    if made is None or made.op not in ADDING or len(operands) != len(made.values) or not depth:
+        yield tensor, sign
+        return
+    yield from _terms(m, operands[0], sign, depth - 1)
+    yield from _terms(m, operands[1], -sign if made.op == "sub" else sign, depth - 1)
+
+
+def _bound(m: Trace, tensor: Tensor, site: Site) -> Iterator[int]:
+    """Yield when the variables of an expression were bound that hold a tensor; 0 for an element of a loop."""
+    frame = m.stack.frames[-1]
+    for name, value in frame.vars.items():
+        if m.see(value) is tensor and spelled_with(site, (name,)):
+            yield 0 if name in frame.elements else frame.bound(name)
 
 
 def _memory(tensor: Tensor) -> Storage:

@@ -146,6 +146,13 @@ def _get_submodule(call: Call, instance: Object) -> Value | None:
     return found[0] if found else call.m.symbol(instance, call.name, call.args[0])
 
 
+@method(MODULE, "get_parameter", "get_buffer")
+def _get_tensor(call: Call, instance: Object) -> Value | None:
+    wanted = constant(call.args[0]) if call.args else None
+    found = [tensor for path, tensor in holdings.named(call.m, instance) if path == wanted]
+    return found[0] if found else None
+
+
 @method(MODULE, "register_buffer", "register_parameter", "add_module", "register_module")
 def _register(call: Call, instance: Object) -> Value | None:
     if len(call.args) < 2:
