@@ -247,6 +247,7 @@ LAWS = {
     "CACHED": Law(agreed),
     "SHARERS": Law(st.frozensets(st.sampled_from(EVENTS))),
     "SHARED": Law(agreed),
+    "MERGED": Law(agreed),
     "TIED": Law(agreed),
     "READER": Law(agreed),
     "CHOSEN": Law(agreed),

@@ -116,6 +116,8 @@ NO_FORM = {
     "sixth: average begins with a shallow copy of the first client",
     "third: checkpoint rng counter",
     "thirteenth: decoder is initialised after vectors were copied to the embedding that it is tied to",
+    "thirteenth: first of the clients whose states a function adds up",
+    "thirteenth: sum in the first client, which gets the mean before it is called again",
     "thirteenth: padding row is zeroed once more after the initialisation that undid it",
     "seventh: batch prepared for the model",
     "seventh: copy method of a dictionary of fields",

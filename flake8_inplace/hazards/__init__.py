@@ -18,6 +18,7 @@ from . import (
     first_reads,
     integers,
     itself,
+    merged,
     origins,
     overlap,
     refused,
@@ -30,7 +31,7 @@ from . import (
     tied,
 )
 
-_ = contained, copies, first_reads, origins, targets, tied  # imported for their listeners: reads, and the log of writes
+_ = contained, copies, first_reads, merged, origins, targets, tied  # imported for their listeners: reads, and the log of writes
 CHECKERS = (
     saved,
     refused,
