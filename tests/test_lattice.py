@@ -247,6 +247,8 @@ LAWS = {
     "CACHED": Law(agreed),
     "SHARERS": Law(st.frozensets(st.sampled_from(EVENTS))),
     "SHARED": Law(agreed),
+    "PARTS": Law(agreed),
+    "LIES_IN": Law(agreed),
     "MERGED": Law(agreed),
     "TIED": Law(agreed),
     "READER": Law(agreed),

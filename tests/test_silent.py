@@ -107,6 +107,7 @@ NO_FORM = {
     "fourth: checkpointed usage counter",
     "fourth: reentrant checkpoint writes its input",
     "fourth: array shuffle of indices",
+    "ninth_state: parameters that lie in a vector",
     "ninth_state: slow weights of lookahead",
     "ninth_state: tied head is initialised after the padding row",
     "tenth: array over scores, sorted backwards for thresholds",

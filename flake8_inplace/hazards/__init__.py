@@ -29,9 +29,19 @@ from . import (
     style,
     targets,
     tied,
+    vectors,
 )
 
-_ = contained, copies, first_reads, merged, origins, targets, tied  # imported for their listeners: reads, and the log of writes
+_ = (
+    contained,
+    copies,
+    first_reads,
+    merged,
+    origins,
+    targets,
+    tied,
+    vectors,
+)  # imported for their listeners: reads, and the log of writes
 CHECKERS = (
     saved,
     refused,

@@ -161,6 +161,14 @@ def _register(call: Call, instance: Object) -> Value | None:
     return NONE
 
 
+@model("torch.nn.utils.vector_to_parameters", "torch.nn.utils.convert_parameters.vector_to_parameters")
+def _vector_to_parameters(call: Call) -> Value | None:
+    if len(call.args) == 2 and isinstance(vector := call.m.promote(call.args[0]), Tensor):
+        events.divide(call.m, vector, list(holdings.tensors_in(call.m, call.args[1])))
+        return NONE
+    return None
+
+
 @model("torch.nn.utils.parametrize.register_parametrization")
 def _register_parametrization(call: Call) -> Value | None:
     if len(call.args) < 3:
