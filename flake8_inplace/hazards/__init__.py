@@ -32,16 +32,8 @@ from . import (
     vectors,
 )
 
-_ = (
-    contained,
-    copies,
-    first_reads,
-    merged,
-    origins,
-    targets,
-    tied,
-    vectors,
-)  # imported for their listeners: reads, and the log of writes
+# Imported for their listeners: reads, and the log of writes.
+_ = contained, copies, first_reads, merged, origins, targets, tied, vectors
 CHECKERS = (
     saved,
     refused,

@@ -13,7 +13,7 @@ from ..rule import Rule
 from ..torchfacts.kinds import ADDING, DIFFERENCES, EQUATING
 from ..trace import events
 from ..trace.frames import Frame
-from ..trace.log import ATTRIBUTE_WRITERS, RETURNED, Overwrite, direct_tensors, since
+from ..trace.log import ATTRIBUTE_WRITERS, RETURNED, WRITES, Overwrite, direct_tensors, since
 from ..trace.trace import Trace
 from .data import without_factors
 from .intent import spelled_with
@@ -55,17 +55,20 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
 
 def _judge_terms(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None:
     """Report a gradient or parameter that a sum has twice, with both signs: ``w.grad - anchor.grad + full``."""
-    left, right = dict(_terms(m, one, 1)), dict(_terms(m, other, -1 if op == "sub" else 1))
-    if len(left) + len(right) == 2 or not m.stack.frames:
+    if not m.stack.frames or not (m.state[WRITES] or updates(m)):
         return
+    left, right = dict(_terms(m, one, 1)), dict(_terms(m, other, -1 if op == "sub" else 1))
     for new, old in [(new, old) for new in left for old in right if left[new] == -right[old]]:
+        if new is one and old is other:  # what `on_relate` judges
+            continue
         same = _memory(new) is _memory(old) and _alike(new, old, (False, False))
         bound = [time for tensor in (new, old) for time in _bound(m, tensor, site)] if same else []
         begin = max(bound, default=0)
         if bound and (_is_gradient(m, new) or (begin and _is_parameter(m, new))):
-            for change in [change for change in _changes(m, new, begin) if change.site is not None]:
-                m.refuse("read", change.site, change.calls if isinstance(change, Overwrite) else None)
-                return
+            for change in _changes(m, new, begin):
+                if change.site is not None:
+                    m.refuse("read", change.site, change.calls if isinstance(change, Overwrite) else None)
+                    return
 
 
 def _terms(m: Trace, tensor: Tensor, sign: int, depth: int = TERMS) -> Iterator[tuple[Tensor, int]]:

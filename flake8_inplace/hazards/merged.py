@@ -1,7 +1,7 @@
 """States of several modules that a function adds up in one of them, such as the first client of a federation.
 
-``total = states[0]``, ``total[key] += other[key]``: a ``state_dict()`` holds the parameters themselves, so that the first
-module has the sum. What is loaded into it afterwards puts that right.
+``total = states[0]``, ``total[key] += other[key]``: a ``state_dict()`` holds the parameters themselves, so that the
+first module has the sum. What is loaded into it afterwards puts that right.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Parameters that lie in a vector: ``vector_to_parameters`` copies nothing, it makes each parameter a part of the vector.
+"""Parameters that lie in a vector: ``vector_to_parameters`` copies nothing, it makes each parameter a part of it.
 
 Who updates the parameters changes the vector, and the other way round.
 """
@@ -53,8 +53,10 @@ def _judge_vector(m: Trace, value: Value) -> None:
     parts, time = m.state[PARTS].get(value.storage.hidden or value.storage) or (frozenset(), 0)
     for part in parts:
         changes: list[Update | Overwrite] = [*updates_of(m, part, time), *since(m, Tensor(part), time)]
-        for change in [change for change in changes if change.site is not None][:1]:
-            m.refuse("read", change.site, change.calls if isinstance(change, Overwrite) else None)
+        for change in changes:
+            if change.site is not None:
+                m.refuse("read", change.site, change.calls if isinstance(change, Overwrite) else None)
+                break
 
 
 @events.call_instance.listen
