@@ -247,6 +247,13 @@ LAWS = {
     "CACHED": Law(agreed),
     "SHARERS": Law(st.frozensets(st.sampled_from(EVENTS))),
     "SHARED": Law(agreed),
+    "PARTS": Law(agreed),
+    "LIES_IN": Law(agreed),
+    "MERGED": Law(agreed),
+    "TIED": Law(agreed),
+    "READER": Law(agreed),
+    "CHOSEN": Law(agreed),
+    "UNDONE": Law(agreed),
     "TRAINED": Law(st.frozensets(st.sampled_from(EVENTS))),
 }
 each_table = pytest.mark.parametrize("name", LAWS)

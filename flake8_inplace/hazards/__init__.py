@@ -18,6 +18,7 @@ from . import (
     first_reads,
     integers,
     itself,
+    merged,
     origins,
     overlap,
     refused,
@@ -27,9 +28,12 @@ from . import (
     stale,
     style,
     targets,
+    tied,
+    vectors,
 )
 
-_ = contained, copies, first_reads, origins, targets  # imported for their listeners: reads, and the log of writes
+# Imported for their listeners: reads, and the log of writes.
+_ = contained, copies, first_reads, merged, origins, targets, tied, vectors
 CHECKERS = (
     saved,
     refused,

@@ -137,10 +137,18 @@ def judge_restore(m: Trace, tensor: Tensor, old: Tensor) -> None:
 
     So has what is computed from it after the write: ``x.copy_(old * mask)``.
     """
+    if old is tensor:
+        _judge_own(m, tensor)
     _judge_restore(m, tensor, old, m.tick())
     for part in old.made.values if old.made is not None else ():
         if isinstance(part := m.see(part), Tensor) and part.time and old.made is not None:
             _judge_restore(m, tensor, part, old.made.time)
+
+
+def _judge_own(m: Trace, tensor: Tensor) -> None:
+    """Report the last step that overwrote what an optimizer keeps, or backward a gradient, if it is given itself."""
+    for event in [event for event in since(m, tensor, 0) if event.form == "accumulate"][-1:]:
+        m.refuse("read", event.site, event.calls, guard=event.guard)
 
 
 def _judge_restore(m: Trace, tensor: Tensor, old: Tensor, used: int) -> None:

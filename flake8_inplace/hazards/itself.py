@@ -10,19 +10,22 @@ from ..heap.values import NONE, UNCERTAIN, Grad, Object, Storage, Tensor, View
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
-from ..torchfacts.kinds import DIFFERENCES, EQUATING
+from ..torchfacts.kinds import ADDING, DIFFERENCES, EQUATING
 from ..trace import events
 from ..trace.frames import Frame
-from ..trace.log import ATTRIBUTE_WRITERS, RETURNED, Overwrite, direct_tensors, since
+from ..trace.log import ATTRIBUTE_WRITERS, RETURNED, WRITES, Overwrite, direct_tensors, since
 from ..trace.trace import Trace
 from .data import without_factors
-from .snapshots import Update, updates_of
+from .intent import spelled_with
+from .snapshots import Update, updates, updates_of
 
 # Training overwrites gradients and running statistics without a write in the text.
 RULES: tuple[Rule, ...] = ()  # it reports TIP303
 TRIGGERS = Triggers(names=frozenset({"grad", "running_mean", "running_var"}))
 
 
+TERMS = 3
+"""How deep a sum is taken apart."""
 _ELSEWHERE = EQUATING | {"lerp"}
 """Operators that may ask whether two names are one tensor, and those that `hazards.data` judges."""
 
@@ -34,10 +37,12 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     A variable or attribute tells when it took the tensor. What is taken out of containers at the same place, such as
     ``zip(model.parameters(), kept)``, doesn't, and counts only for parameters and gradients.
     """
+    if op in ADDING:
+        _judge_terms(m, op, one, other, site)
     one, other = _behind(m, *without_factors(m, op, one, other, site))
     if _memory(one) is not _memory(other) or op in _ELSEWHERE or not m.stack.frames:
         return
-    taken = _taken(m, site)
+    taken = _taken(m, site, (one, other))
     if not _alike(one, other, taken.made_here):
         return
     trained = _is_trained(m, one) or _is_trained(m, other)
@@ -46,6 +51,43 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
             if (change.time < end or not end) and change.site is not None:
                 m.refuse("read", change.site, change.calls if isinstance(change, Overwrite) else None)
                 return
+
+
+def _judge_terms(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None:
+    """Report a gradient or parameter that a sum has twice, with both signs: ``w.grad - anchor.grad + full``."""
+    if not m.stack.frames or not (m.state[WRITES] or updates(m)):
+        return
+    left, right = dict(_terms(m, one, 1)), dict(_terms(m, other, -1 if op == "sub" else 1))
+    for new, old in [(new, old) for new in left for old in right if left[new] == -right[old]]:
+        if new is one and old is other:  # what `on_relate` judges
+            continue
+        same = _memory(new) is _memory(old) and _alike(new, old, (False, False))
+        bound = [time for tensor in (new, old) for time in _bound(m, tensor, site)] if same else []
+        begin = max(bound, default=0)
+        if bound and (_is_gradient(m, new) or (begin and _is_parameter(m, new))):
+            for change in _changes(m, new, begin):
+                if change.site is not None:
+                    m.refuse("read", change.site, change.calls if isinstance(change, Overwrite) else None)
+                    return
+
+
+def _terms(m: Trace, tensor: Tensor, sign: int, depth: int = TERMS) -> Iterator[tuple[Tensor, int]]:
+    """Yield the terms of a sum, each with its sign."""
+    made = tensor.made
+    operands = [each for value in made.values for each in direct_tensors(m, value)] if made is not None else []
+    if made is None or made.op not in ADDING or len(operands) != len(made.values) or not depth:
+        yield tensor, sign
+        return
+    yield from _terms(m, operands[0], sign, depth - 1)
+    yield from _terms(m, operands[1], -sign if made.op == "sub" else sign, depth - 1)
+
+
+def _bound(m: Trace, tensor: Tensor, site: Site) -> Iterator[int]:
+    """Yield when the variables of an expression were bound that hold a tensor; 0 for an element of a loop."""
+    frame = m.stack.frames[-1]
+    for name, value in frame.vars.items():
+        if m.see(value) is tensor and spelled_with(site, (name,)):
+            yield 0 if name in frame.elements else frame.bound(name)
 
 
 def _memory(tensor: Tensor) -> Storage:
@@ -93,8 +135,7 @@ def _spans(taken: _Taken, trained: bool, senseless: bool) -> Iterator[tuple[int,
 
 def _changes(m: Trace, tensor: Tensor, begin: int) -> Iterator[Overwrite | Update]:
     yield from (event for event in since(m, tensor, begin) if not _was_asked_for(m, event))
-    state = m.cell(tensor)
-    if state.grad is Grad.YES and state.leaf:
+    if _is_parameter(m, tensor):
         yield from updates_of(m, tensor.storage, begin)
 
 
@@ -116,9 +157,14 @@ def _alike(one: Tensor, other: Tensor, made_here: Sequence[bool]) -> bool:
 
 def _is_trained(m: Trace, tensor: Tensor) -> bool:
     """Whether a tensor is a parameter, the gradient of one, or a running statistic."""
-    state = m.cell(tensor)
     by_training = any(event.written.op == "batch_norm" for event in since(m, tensor, 0))
-    return by_training or _is_gradient(m, tensor) or (state.grad is Grad.YES and state.leaf)
+    return by_training or _is_gradient(m, tensor) or _is_parameter(m, tensor)
+
+
+def _is_parameter(m: Trace, tensor: Tensor) -> bool:
+    """Whether a tensor is a parameter, or a name without history for one that an optimizer has updated."""
+    state = m.cell(tensor)
+    return (state.grad is Grad.YES and state.leaf) or any(_memory(tensor) in each.memory for each in updates(m))
 
 
 def _is_gradient(m: Trace, tensor: Tensor) -> bool:
@@ -140,8 +186,11 @@ class _Taken:
     bound: bool = False
 
 
-def _taken(m: Trace, site: Site) -> _Taken:
-    """Return when two operands took their tensors; 1 for both if they are spelled alike, or with no variable."""
+def _taken(m: Trace, site: Site, tensors: Sequence[Tensor]) -> _Taken:
+    """Return when two operands took their tensors; 1 for both if they are spelled alike, or with no variable.
+
+    What the text doesn't tell of an element, such as ``before["weight"]``, the value may: when ``detach()`` made it.
+    """
     from ..program.wording import binds, operands
 
     found, frame = operands(site.expression), m.stack.frames[-1]
@@ -149,6 +198,8 @@ def _taken(m: Trace, site: Site) -> _Taken:
         return _Taken(((1, False), (1, False)), (False, False))
     times = [_time_of(m, frame, operand.name, operand.path) for operand in found]
     made_here = [operand.called for operand in found]
+    if not any(time or called for (time, _), called in zip(times, made_here, strict=True)):
+        times = [(tensor.time, False) for tensor in tensors]
     if frame.function is None or any(attribute or not time for time, attribute in times) or times[0] == times[1]:
         return _Taken(times, made_here)
     older, newer = sorted((0, 1), key=times.__getitem__)

@@ -12,7 +12,7 @@ from ..program.units import Triggers
 from ..rule import Rule
 from ..trace import events, holdings
 from ..trace.frames import Frame
-from ..trace.log import EVENTS, Overwrite, Written, since
+from ..trace.log import EVENTS, Overwrite, Written, fills, since
 from ..trace.trace import MODULES, Trace
 
 RULES = (
@@ -119,18 +119,28 @@ def on_update(m: Trace, site: Site | None, memory: frozenset[Storage]) -> None:
 
 @events.overwrite.listen
 def on_overwrite(m: Trace, tensor: Tensor, form: str, site: Site, written: Written) -> None:
-    """Note that an optimizer of the program updates a parameter."""
+    """Note that an optimizer of the program updates a parameter, or a loop by hand: ``p.data -= lr * p.grad``.
+
+    Without ``.data``, a write by hand is in the log of writes.
+    """
     stepping, cell = m.stack.stepping, tensor.cell.base or tensor.cell
     state = m.state.get(cell)
-    if stepping is None or form == "step" or state.grad is not Grad.YES or not state.leaf:
+    if form == "step" or state.grad is not Grad.YES or not state.leaf:
         return
-    memory = tensor.storage.hidden or tensor.storage
+    if stepping is None and (tensor.storage.hidden is None or fills(tensor, written)):
+        return
+    place, memory = stepping or site, tensor.storage.hidden or tensor.storage
     held, kept = frozenset({memory}), updates(m)[1 - EVENTS :]
     writes: tuple[tuple[Storage, Site], ...] = ((memory, site),)
-    last = updates(m)[-1:]
-    if last and last[0].site is stepping:  # one step is one update, of all that it overwrites
-        held, writes, kept = held | last[0].memory, (*last[0].writes, *writes), updates(m)[:-1]
-    m.state.set(m.state[UPDATES], _ALL, (*kept, Update(m.tick(), stepping, held, writes)))
+    last = updates(m)[-1] if updates(m) else None
+    if last is not None and last.site is not None and _is_one(last.site, place, stepping):
+        held, writes, kept = held | last.memory, (*last.writes, *writes), updates(m)[:-1]
+    m.state.set(m.state[UPDATES], _ALL, (*kept, Update(m.tick(), place, held, writes)))
+
+
+def _is_one(last: Site, place: Site, stepping: Site | None) -> bool:
+    """Whether one step, or one loop, updates all that it overwrites: that is one update."""
+    return last is stepping if stepping is not None else last.expression is place.expression
 
 
 def update_since(m: Trace, time: int) -> Site | None:

@@ -22,12 +22,20 @@ TRAINED: Declared[Storage, frozenset[tuple[Object, object]]] = Declared(union)
 
 @events.replace_data.listen
 def on_replace_data(m: Trace, tensor: Tensor, value: Value) -> None:
-    """Note that a parameter got the memory of another one, or memory of its own again."""
+    """Note that a parameter got the memory of another one, or memory of its own again.
+
+    Report the update of a parameter that got the same memory before, as for one client of a server after another.
+    """
     before = m.state[SHARED].get(tensor.storage)
     for storage in (tensor.storage, before[0]) if before is not None else ():
         m.state.set(m.state[SHARED], storage, None)
     if isinstance(value, Tensor) and value.view is View.NONE and value.origin not in UNCERTAIN and value.time:
         source, now = value.storage.hidden or value.storage, m.tick()
+        other, time = m.state[SHARED].get(source) or (tensor.storage, now)
+        for update in updates_of(m, other, time) if other is not tensor.storage else ():
+            if update.site is not None and other in update.memory and source not in update.memory:
+                m.refuse("read", update.site)
+                break
         m.state.set(m.state[SHARED], source, (tensor.storage, now))
         m.state.set(m.state[SHARED], tensor.storage, (source, now))
 

@@ -62,7 +62,7 @@ def phi(nodes: Iterable[Node | None]) -> Node | None:
     unique = list(dict.fromkeys(n for n in nodes if n is not None))
     if len(unique) < 2:
         return unique[0] if unique else None
-    return Node("phi", (), tuple(unique))
+    return Node("phi", (), tuple(unique), leaves=())
 
 
 def compatible(*guards: Guard) -> bool:

@@ -356,12 +356,16 @@ class Saved:
 
 @sealed(frozen=True, slots=True, eq=False)
 class Node:
-    """A node of the autograd graph (a ``grad_fn``): what it saved, its parents, and the guard under which it exists."""
+    """A node of the autograd graph (a ``grad_fn``): what it saved, its parents, and the guard under which it exists.
+
+    ``leaves``: the leaves among its operands, or None if it may have any.
+    """
 
     op: str
     saves: tuple[Saved, ...]
     parents: tuple[Node, ...]
     guard: Guard = ALWAYS
+    leaves: tuple[Cell, ...] | None = None
 
 
 TENSOR = Ref("torch.Tensor")

@@ -85,7 +85,7 @@ def _parameter(call: Call) -> Value:
 @model("torch.autograd.backward")
 def _backward(call: Call) -> Value:
     tensors.backward(call.m, call.args, call.kwargs)
-    gradients.accumulate(call.m, call.site)
+    gradients.accumulate(call.m, call.args, call.site)
     return NONE
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..heap.autograd import graph
 from ..heap.state import Declared, latest
 from ..heap.values import NONE, Cell, Tensor, Value
 from ..program.site import Site
@@ -71,8 +72,12 @@ def _clip(call: Call) -> None:
         unscale(call.m, call.args[0], call.site)
 
 
-def accumulate(m: Trace, site: Site) -> None:
-    """A backward adds to the gradients that are there."""
-    for cell, time in list(m.state[READ].items()):
-        if time and isinstance(found := _current(m, cell), Tensor):
+def accumulate(m: Trace, outputs: Iterable[Value], site: Site) -> None:
+    """A backward from ``outputs`` adds to the gradients that are there, of the leaves that it reaches."""
+    read = [cell for cell, time in m.state[READ].items() if time]
+    nodes = list(graph(*m.history(*outputs))) if read else []
+    known = {cell for node in nodes for cell in node.leaves or ()}
+    anywhere = not nodes or any(node.leaves is None for node in nodes)
+    for cell in read:
+        if (anywhere or cell in known) and isinstance(found := _current(m, cell), Tensor):
             events.accumulate(m, found, "add_", site)

@@ -28,7 +28,7 @@ from ..trace import events
 from ..trace.holdings import depth_of, reach, tensors_in
 from ..trace.log import Written
 from ..trace.trace import Trace
-from .operators import hold_whole_numbers, keep, write
+from .operators import hold_whole_numbers, keep, leaves, write
 from .parts import lead_of_part, tail_of_part, take
 from .refusals import shares_memory, unbatched
 from .tensors import fresh, view
@@ -71,7 +71,8 @@ def _index_node(m: Trace, tensor: Tensor, values: list[Value], index: Value, sit
     grad = max([m.grad(tensor), *(m.grad(m.see(v)) for v in values)]) if m.grad_mode else Grad.NO
     if grad:
         saves = _keep_indices(m, index, grad, site)
-        m.state.put(result.cell, CellState(grad, Node("index", saves, m.history(tensor, *values)), False))
+        node = Node("index", saves, m.history(tensor, *values), leaves=None if values else leaves(m, [tensor]))
+        m.state.put(result.cell, CellState(grad, node, False))
     return result
 
 

@@ -47,7 +47,7 @@ def method(m: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: Bindi
 @registry.method(TENSOR, "backward")
 def _backward(call: registry.Call, tensor: Tensor) -> Value:
     backward(call.m, [tensor], call.kwargs)
-    gradients.accumulate(call.m, call.site)
+    gradients.accumulate(call.m, [tensor], call.site)
     return NONE
 
 

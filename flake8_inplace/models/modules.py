@@ -146,12 +146,27 @@ def _get_submodule(call: Call, instance: Object) -> Value | None:
     return found[0] if found else call.m.symbol(instance, call.name, call.args[0])
 
 
+@method(MODULE, "get_parameter", "get_buffer")
+def _get_tensor(call: Call, instance: Object) -> Value | None:
+    wanted = constant(call.args[0]) if call.args else None
+    found = [tensor for path, tensor in holdings.named(call.m, instance) if path == wanted]
+    return found[0] if found else None
+
+
 @method(MODULE, "register_buffer", "register_parameter", "add_module", "register_module")
 def _register(call: Call, instance: Object) -> Value | None:
     if len(call.args) < 2:
         return None
     classes.set_attribute(call.m, instance, str(constant(call.args[0])), call.args[1], call.site)
     return NONE
+
+
+@model("torch.nn.utils.vector_to_parameters", "torch.nn.utils.convert_parameters.vector_to_parameters")
+def _vector_to_parameters(call: Call) -> Value | None:
+    if len(call.args) == 2 and isinstance(vector := call.m.promote(call.args[0]), Tensor):
+        events.divide(call.m, vector, list(holdings.tensors_in(call.m, call.args[1])))
+        return NONE
+    return None
 
 
 @model("torch.nn.utils.parametrize.register_parametrization")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -238,7 +239,8 @@ def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], ref
         events.underivable(m, saves[-1], call.site)
     nodes = [*(m.cell(tensor).node for tensor in call.given), *(value.node for value in call.unknown)]
     parents = tuple(dict.fromkeys(node for node in nodes if node is not None))
-    node = Node(op.name, tuple(saves), parents, m.state.guard() if m.alike is not None else ALWAYS)
+    guard = m.state.guard() if m.alike is not None else ALWAYS
+    node = Node(op.name, tuple(saves), parents, guard, None if call.unknown else leaves(m, call.given))
     for tensor in _returned(call) if not refused else ():
         if tensor.dtype is not DType.INTEGRAL:
             m.state.put(tensor.cell, CellState(max(m.cell(tensor).grad, call.grad), node, False))
@@ -248,6 +250,18 @@ def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], ref
             for tensor in tensors_in(m, result):
                 if tensor.cell not in shared and tensor.dtype is not DType.INTEGRAL:
                     tensor.cell.initial = CellState(call.grad, phi((tensor.cell.initial.node, node)), False)
+
+
+def leaves(m: Trace, operands: Iterable[Tensor]) -> tuple[Cell, ...] | None:
+    """Return the leaves among operands, or None if the history of one is unknown."""
+    found: list[Cell] = []
+    for tensor in operands:
+        state = m.cell(tensor)
+        if state.grad and state.node is None:
+            if not state.leaf:
+                return None
+            found.append(tensor.cell)
+    return tuple(found)
 
 
 def _returned(call: _Call) -> list[Tensor]:

@@ -56,7 +56,7 @@ def unknown_method(call: Call, receiver: Unknown) -> Value:
     m, name = call.m, call.name
     if name == "backward":
         tensors.backward(m, [receiver], call.kwargs)
-        gradients.accumulate(m, call.site)
+        gradients.accumulate(m, [receiver], call.site)
         return NONE
     if name in facts.tensor_only_methods() or (receiver.likely and name in facts.tensor_methods()):
         tensor = m.promote(receiver)

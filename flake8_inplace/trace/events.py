@@ -58,6 +58,8 @@ copy: Event[[Tensor, Tensor]] = Event()
 """``tensor.copy_(source)``."""
 replace_data: Event[[Tensor, Value]] = Event()
 """``tensor.data = value``."""
+divide: Event[[Tensor, Sequence[Tensor]]] = Event()
+"""``vector_to_parameters(vector, parameters)``: each parameter is made a part of the vector."""
 accumulate: Event[[Tensor, str, Site]] = Event()
 """Autograd overwrites a gradient: ``zero_grad(set_to_none=False)``, a second backward. Gradient, operator, place."""
 update: Event[[Site | None, frozenset[Storage]]] = Event()

@@ -1,0 +1,62 @@
+"""States of several modules that a function adds up in one of them, such as the first client of a federation.
+
+``total = states[0]``, ``total[key] += other[key]``: a ``state_dict()`` holds the parameters themselves, so that the
+first module has the sum. What is loaded into it afterwards puts that right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..heap.state import Declared, same_or_none
+from ..heap.values import Dict, List, Object, Storage, Tensor, Value
+from ..program.site import Site
+from ..trace import events, holdings
+from ..trace.log import WRITES, Overwrite, direct_tensors, since
+from ..trace.trace import Trace
+from .snapshots import SNAPSHOTS
+
+MERGED: Declared[Storage, Overwrite | None] = Declared(same_or_none)
+"""Where parameters of other modules were added to a parameter, by its state."""
+
+
+@events.returns.listen
+def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: bool) -> None:
+    """Note the parameters that a function overwrote by their states, which it was given in a list, for its result."""
+    if not used or not m.state[WRITES] or not m.state[SNAPSHOTS]:
+        return
+    for tensor in [found for arg in args for found in _states(m, m.see(arg))]:
+        for event in since(m, tensor, born):
+            if event.form == "augmented" and _of_another(m, tensor, event):
+                m.state.set(m.state[MERGED], tensor.storage, event)
+
+
+def _states(m: Trace, value: Value) -> Iterator[Tensor]:
+    """Yield the tensors of the dictionaries in a list that are in the state of a module."""
+    for item in map(m.see, m.state.get(value).items) if isinstance(value, List) else ():
+        for entry in map(m.see, m.state.get(item).items.values()) if isinstance(item, Dict) else ():
+            if isinstance(entry, Tensor) and m.state[SNAPSHOTS].get(entry) is not None:
+                yield entry
+
+
+def _of_another(m: Trace, tensor: Tensor, event: Overwrite) -> bool:
+    """Whether what was added to a tensor is in the state of another module."""
+    own = m.state[SNAPSHOTS].get(tensor)
+    added = [m.state[SNAPSHOTS].get(each) for value in event.written.values for each in direct_tensors(m, value)]
+    return own is not None and any(other is not None and other.module is not own.module for other in added)
+
+
+@events.load_state_dict.listen
+def on_load_state_dict(m: Trace, module: Value, states: Value, parameters: Sequence[Tensor], site: Site) -> None:
+    """Forget what was added to a module that gets another state."""
+    for tensor in parameters if m.state[MERGED] else ():
+        m.state.set(m.state[MERGED], tensor.storage, None)
+
+
+@events.call_instance.listen
+def on_call(m: Trace, instance: Object, site: Site) -> None:
+    """Report the call of a module that others were added to."""
+    for tensor in holdings.parameters(m, instance) if m.state[MERGED] else ():
+        event = m.state[MERGED].get(tensor.storage)
+        if event is not None:
+            m.refuse("argument", event.site, event.calls, guard=event.guard)
