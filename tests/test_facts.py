@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from flake8_inplace.torchfacts import modules, ops
+from flake8_inplace.torchfacts import modules, ops, sizes
 
 torch = pytest.importorskip("torch", reason="the facts are compared with an installed PyTorch")
 pytest.importorskip("expecttest", reason="op_db lives in torch.testing._internal, which imports expecttest")
@@ -179,6 +179,34 @@ def test_a_mask_that_is_broadcast_is_copied(generate: Any) -> None:
     (save,) = (save for save in op.saves if save.slot == "mask")
     assert [condition.option for condition in save.when] == ["mask.shape"]
     assert made(save, {"mask.shape": "same"}) and not made(save, {"mask.shape": "other"})
+
+
+@pytest.mark.parametrize("name", ["torch.matmul", "torch.linalg.matmul", "Tensor.__matmul__"])
+def test_a_batch_that_is_multiplied_by_one_matrix_is_copied(name: str) -> None:
+    (op,) = ops.lookup(name)
+    (save,) = (save for save in op.saves if save.slot == "other")
+    assert [ops.format_condition(condition) for condition in save.when] == ["other.shape!=batch"]
+    assert sizes.relation((2, 4, 5), (3, 4)) == sizes.relation((2, 1, 4, 5), (4,)) == "batch"
+    assert sizes.relation((1, 4, 5), (3, 4)) != "batch" != sizes.relation((2, 4, 5), (2, 3, 4))
+
+
+@pytest.mark.parametrize("name", [f"torch.fft.{name}" for name in "fft ifft rfft ihfft rfft2 rfftn ihfft2".split()])
+def test_a_transform_that_cuts_its_input_saves_it(name: str) -> None:
+    op = ops.lookup(name)[1]
+    (save,) = op.saves
+    (condition,) = save.when
+    option = condition.option.removesuffix(ops.FITS)
+    size = {"n": 3, "s": (2, 3)}[option]
+    assert sizes.holds_sizes((3, 4), (3,) if option == "n" else (2, 3), None)
+    for given, saved in ((size, True), (9 if option == "n" else (2, 9), False)):
+        x = torch.rand(3, 4).requires_grad_().clone()
+        y = getattr(torch.fft, name.removeprefix("torch.fft."))(x, given)
+        x.zero_()
+        if saved:
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                y.abs().sum().backward()
+        else:
+            y.abs().sum().backward()
 
 
 def test_a_condition_names_the_values_that_it_can() -> None:

@@ -66,6 +66,8 @@ def judge_marked(m: Trace, tensors: Sequence[Tensor], results: Sequence[Tensor],
         several = len(results) > 1 and tensor.view is not View.NONE and state.grad is Grad.YES
         if several or not any(result is tensor for result in results):
             m.refuse("dirty result", site)
+        elif tensor.view is View.MULTI_OUTPUT and state.grad is Grad.YES:
+            m.refuse("views", site, other=tensor.place)
         elif state.grad is Grad.YES and state.leaf and state.node is None:
             m.refuse("leaf", site)
 

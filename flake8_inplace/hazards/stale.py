@@ -327,7 +327,8 @@ def read_operand(m: Trace, value: Value, time: int, named: bool) -> None:
 def _is_within(value: Tensor, event: Overwrite) -> bool:
     """Return whether a value is a view of a base that was overwritten as a whole."""
     base = event.tensor
-    if event.written.index is not None or value.view is not View.ORDINARY or base.view is not View.NONE:
+    seen = value.view in (View.ORDINARY, View.NO_GRAD)
+    if event.written.index is not None or not seen or base.view is not View.NONE:
         return False
     return value.origin not in UNCERTAIN and base.origin not in UNCERTAIN
 

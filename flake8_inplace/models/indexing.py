@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..heap.regions import items_of, takes_all
+from ..heap.regions import items_of, same_tensor, takes_all
 from ..heap.values import (
     NONE,
     UNCERTAIN,
@@ -22,6 +22,7 @@ from ..heap.values import (
     Value,
     View,
     constant,
+    is_number,
 )
 from ..program.site import Site
 from ..trace import events
@@ -113,6 +114,9 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
 
 def _sources_inside(m: Trace, tensor: Tensor, index: Value, value: Value, copies: bool) -> list[Tensor]:
     """Return the tensors in the index, or else the value, that share the memory which the assignment overwrites."""
+    number = isinstance(value, Const) or is_number(value)
+    if number and isinstance(index, Tensor) and same_tensor(index, tensor):
+        return []  # `mask[mask] = False` fills at once; integers that index themselves are rare
     inside = [other for other in tensors_in(m, index) if other.storage is tensor.storage]
     if copies and not inside and isinstance(value, Tensor):
         inside = [value] if shares_memory("index_put_", tensor, {"value": [value]}) else []

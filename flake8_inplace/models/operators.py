@@ -313,14 +313,16 @@ def _makes(m: Trace, call: _Call, save: facts.Save) -> bool:
 
 
 def _holds(m: Trace, condition: facts.Condition, call: _Call) -> bool:
-    """Whether a condition on an option, or on the shape of a tensor, surely holds."""
-    if not condition.option.endswith(facts.SHAPE):
-        return holds(m, condition, call.bound)
-    name = condition.option.removesuffix(facts.SHAPE)
-    lead = next(param.name for param in call.op.params if param.kind == "tensor")
-    first, given = (call.operands.get(param, []) for param in (lead, name))
-    known = shapes.relation(given[0], first[0]) if given and first else None
-    return known is not None and condition.holds(known)
+    """Whether a condition on an option, or on the shapes of tensors, surely holds."""
+    lead = next((param.name for param in call.op.params if param.kind == "tensor"), "")
+    first = call.operands.get(lead, [])
+    if condition.option.endswith(facts.FITS):
+        sizes = call.bound.get(condition.option.removesuffix(facts.FITS), NONE)
+        return bool(first) and shapes.is_as_large(m, first[0], sizes, call.bound.get("dim", NONE))
+    if condition.option.endswith(facts.SHAPE):
+        given = call.operands.get(condition.option.removesuffix(facts.SHAPE), [])
+        return bool(given and first) and shapes.fulfils(condition, given[0], first[0])
+    return holds(m, condition, call.bound)
 
 
 def holds(m: Trace, condition: facts.Condition, bound: Bindings) -> bool:

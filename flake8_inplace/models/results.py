@@ -56,10 +56,18 @@ def make_result(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list
         out = replace(out, kind="view")  # there is no other that it could be expanded to
     given = operands.get(out.of or "", [])
     if len(given) > 1:  # one for each
-        return List([_single(m, op, out, {out.of or "": [tensor]}, bound) for tensor in given], open=True)
+        return List([_one_of(m, op, out, given, index, bound) for index in range(len(given))], open=True)
     if out.kind == "views" and given:
         return List(_parts(m, op, out, operands, bound), open=True)
     return List([_single(m, op, out, operands, bound), _single(m, op, out, operands, bound)], open=True)
+
+
+def _one_of(m: Trace, op: facts.Op, out: facts.Out, given: list[Tensor], index: int, bound: Bindings) -> Tensor:
+    """The result for one of the tensors. ``meshgrid`` repeats none beside which the others are single elements."""
+    others = given[:index] + given[index + 1 :]
+    if out.kind == "expand" and all(map(shapes.is_one_element, others)):
+        out = replace(out, kind="view")
+    return _single(m, op, out, {out.of or "": [given[index]]}, bound)
 
 
 def _parts(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> list[Value]:

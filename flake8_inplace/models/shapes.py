@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..heap.values import NONE, Bindings, Const, List, Tensor, Tuple, Unknown, Value
 from ..torchfacts import ops as facts
+from ..torchfacts.sizes import holds_sizes, relation
 from ..trace.trace import Trace
 
 Shape = tuple[int, ...]
@@ -66,17 +67,41 @@ def repeats_nothing(shape: Shape | None, sizes: Sequence[int | None]) -> bool:
     return 0 in sizes or all(stays)
 
 
-def relation(tensor: Tensor, first: Tensor) -> str | None:
-    """How the shape of a tensor relates to that of another one: see ``ops.SHAPE``."""
+def is_one_element(tensor: Tensor) -> bool:
+    """Whether a tensor surely has one element."""
+    return tensor.dims == 0 or (tensor.shape is not None and set(tensor.shape) <= {1})
+
+
+def is_as_large(m: Trace, tensor: Tensor, sizes: Value, dims: Value) -> bool:
+    """Whether a tensor surely has at least these sizes in these dimensions, or in its last ones."""
+    wanted, where = _numbers(m, sizes), _numbers(m, dims)
+    if tensor.shape is None or wanted is None or (where is None and m.see(dims) != NONE):
+        return False
+    return holds_sizes(tensor.shape, wanted, where)
+
+
+def _numbers(m: Trace, value: Value) -> Shape | None:
+    """One integer, or several, that are known."""
+    value = m.see(value)
+    if isinstance(value, List) and not m.state.get(value).open:
+        value = Tuple(m.state.get(value).items)
+    items = [m.see(item) for item in value.items] if isinstance(value, Tuple) else [value]
+    found = [item.value for item in items if isinstance(item, Const) and type(item.value) is int]
+    return tuple(found) if len(found) == len(items) else None
+
+
+def fulfils(condition: facts.Condition, tensor: Tensor, first: Tensor) -> bool:
+    """Whether a condition on the shape of a tensor surely holds. An unknown shape is taken for no ``batch``."""
     if tensor.shape is None or first.shape is None:
-        return None
-    return "same" if tensor.shape == first.shape else "other"
+        return condition.negated and condition.values == ("batch",)
+    return condition.holds(relation(tensor.shape, first.shape))
 
 
 def _lengths(m: Trace, value: Value) -> Shape | None:
     """How long lists of lists of numbers are."""
     value = m.see(value)
-    if isinstance(value, Const) and isinstance(value.value, (int, float)):
+    number = isinstance(value, Const) and isinstance(value.value, (int, float))
+    if number or (isinstance(value, Unknown) and value.scalar):
         return ()
     if isinstance(value, List) and m.state.get(value).open:
         return None

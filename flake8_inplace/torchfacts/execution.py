@@ -19,8 +19,9 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._pytree import tree_flatten, tree_map
 
 from .learning import Rule, Trial, learn, simple
-from .ops import SHAPE, Op, Out, Param, Save, torch_version
-from .variations import has_shape, shape_of, variations
+from .ops import FITS, SHAPE, Op, Out, Param, Save, torch_version
+from .sizes import holds_sizes, relation
+from .variations import fitted, has_shape, variations
 
 
 @dataclass(frozen=True)
@@ -161,8 +162,20 @@ def options_of(op: Op, bound: dict[str, Any]) -> dict[str, Any]:
         if bound.get(p.name) is not None and (p.kind == "other" or p.optional)
     }
     tensors = [p for p in op.params if p.kind == "tensor" and isinstance(bound.get(p.name), torch.Tensor)]
-    shapes = {p.name + SHAPE: shape_of(bound[p.name], bound[tensors[0].name]) for p in tensors[1:] if has_shape(p)}
-    return options | {option: shape for option, shape in shapes.items() if shape is not None}
+    first = bound[tensors[0].name].shape if tensors else ()
+    shapes = {p.name + SHAPE: relation(bound[p.name].shape, first) for p in tensors[1:] if has_shape(p)}
+    options |= {option: shape for option, shape in shapes.items() if shape is not None}
+    sized = fitted(op)
+    if sized is not None:
+        sizes, dims = (whole_numbers(bound.get(option)) for option in (sized, "dim"))
+        options[sized + FITS] = sizes is not None and holds_sizes(first, sizes, dims)
+    return options
+
+
+def whole_numbers(value: Any) -> Sequence[int] | None:
+    """One integer, or several."""
+    found = value if isinstance(value, (list, tuple)) else (value,)
+    return found if all(isinstance(number, int) for number in found) else None
 
 
 def bind(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any] | None:

@@ -36,10 +36,11 @@ import torch
 from . import handwritten, layer_recipes, refusals, refused
 from .execution import Overload, Run, keeps_shape, measure, measured_outs, measured_saves
 from .layers import constructor, module_overloads, module_variants, parameter_words
-from .ops import FORMAT, TABLE, Op, Out, Param, format_op, parse_condition, parse_op, parse_save
+from .ops import FITS, FORMAT, TABLE, Condition, Op, Out, Param, format_op, parse_condition, parse_op, parse_save
 from .ops import table as facts_table
 from .samples import calls
 from .schemas import python_table, schema_table, split_options
+from .variations import fitted
 from .words import method_words
 
 
@@ -136,8 +137,9 @@ def finish(o: Overload, siblings: Sequence[Overload] = ()) -> Op:
         written = {name for r in o.runs if r.changed is None for name in r.written}
         writes = op.writes or tuple(p.name for p in op.params if p.name in written)
         op = replace(op, saves=measured_saves(op, o.runs), writes=writes)
-    if any(p.name == handwritten.UNSURE.get(op.name) and not p.optional for p in op.params):
-        op = replace(op, saves=tuple(dict.fromkeys(replace(save, sure=False, when=()) for save in op.saves)))
+    if (option := fitted(op)) is not None:
+        fitting = (Condition(option + FITS, (True,)),)
+        op = replace(op, saves=tuple(dict.fromkeys(replace(save, sure=False, when=fitting) for save in op.saves)))
     if op.name in handwritten.ON_DEVICE:
         op = replace(op, saves=(*op.saves, *map(parse_save, handwritten.ON_DEVICE[op.name].split())))
     if op.name in handwritten.IDENTITY:

@@ -211,9 +211,9 @@ KINDS: dict[str, str] = {
     **dict.fromkeys(("unflatten", "view", "as_strided", "numpy_T", "matrix_H", "mT", "mH", "adjoint"), "view"),
 }
 
-# Saves that hang on how an option compares with a size: a transform that cuts its input saves it, one that pads it
-# does not.
-UNSURE: dict[str, str] = {
+# The option whose sizes decide whether a transform saves its input: one that cuts it does, one that pads it saves a
+# copy.
+FITTED: dict[str, str] = {
     **{f"fft.{name}": "n" for name in ("fft", "ifft", "rfft", "ihfft")},
     **{f"fft.{name}": "s" for name in ("rfft2", "rfftn", "ihfft2", "ihfftn")},
 }

@@ -48,7 +48,11 @@ ANY_INT = "int"
 
 
 SHAPE = ".shape"
-"""In a condition, behind the name of a tensor: "same" as that of the first tensor, or "other", which is broadcast."""
+"""In a condition, behind the name of a tensor: see `sizes.relation`."""
+
+
+FITS = ".fits"
+"""In a condition, behind an option that gives sizes: whether the first tensor is at least as large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +231,7 @@ def _valid(op: Op, row: str) -> None:
     spoken = {*op.writes, *op.unseen, *(need for save in op.saves for need in save.needs)}
     spoken |= {out.of for out in op.outs if out.of}
     spoken |= {save.slot for save in op.saves if not save.slot.startswith("result")}
-    options = {condition.option.removesuffix(SHAPE) for save in op.saves for condition in save.when}
+    options = {condition.option.removesuffix(SHAPE).removesuffix(FITS) for save in op.saves for condition in save.when}
     spoken |= {option for option in options if option != "training" and not option.startswith("init.")}
     kinds = {out.kind for out in op.outs} - {"fresh", "same", "view", "views", "expand", "maybe", "detached", "unsafe"}
     if wrong := sorted((spoken - params) | kinds):

@@ -11,9 +11,11 @@ from typing import Any
 
 import torch
 
+from . import handwritten
 from .ops import SHAPE, Op, Param
+from .sizes import relation
 
-NUMBERS: tuple[Any, ...] = (True, False, 0, 1, 2, 3, 4, -1, -2, 0.5, 1.5, 2.5, math.inf, -math.inf)
+NUMBERS: tuple[Any, ...] = (True, False, 0, 1, 2, 3, 4, 5, -1, -2, 0.5, 1.5, 2.5, math.inf, -math.inf)
 POOL: tuple[Any, ...] = (None, *NUMBERS, (0, 1), (-2, -1), (1, 1), (2, 3), (1, 1, 1))
 """What is tried for an option of any name. A call that fails tells nothing, and costs little."""
 WORDS = """
@@ -39,7 +41,7 @@ def variations(
         given = kwargs.get(p.name, args[index] if index < len(args) and not p.kwonly else None)
         changes = [(p.name, value) for value in candidates(p, given, function)]
         if p.kind == "tensor" and isinstance(given, torch.Tensor):
-            changes += [(p.name + SHAPE, value) for value in reshaped(given, first) if has_shape(p)]
+            changes += [(p.name + SHAPE, value) for value in reshaped(p, given, first) if has_shape(p)]
             first = given if first is None else first
         for changed, value in changes:
             if p.varargs:
@@ -51,27 +53,29 @@ def variations(
 
 
 def has_shape(p: Param) -> bool:
-    """Whether conditions speak of the shape of a parameter: some operators copy a mask that is to be broadcast."""
-    return p.kind == "tensor" and p.optional and not p.name.startswith("self.")
+    """Whether conditions speak of the shape of a parameter: a mask that is to be broadcast is copied, and a batch."""
+    return p.kind == "tensor" and not p.name.startswith("self.")
 
 
-def reshaped(given: torch.Tensor, first: torch.Tensor | None) -> Iterator[torch.Tensor]:
-    """A tensor that is broadcast to the shape of the first one; or if it was, one that has this shape itself."""
+def fitted(op: Op) -> str | None:
+    """The option of an overload whose sizes decide whether it copies its first tensor."""
+    return next((p.name for p in op.params if p.name == handwritten.FITTED.get(op.name) and not p.optional), None)
+
+
+def reshaped(p: Param, given: torch.Tensor, first: torch.Tensor | None) -> Iterator[torch.Tensor]:
+    """A tensor in other shapes: an operand that is one matrix as a batch of two of them.
+
+    An optional tensor is broadcast to the shape of the first one; or if it was, it gets this shape itself.
+    """
     if first is None or not given.dim() or given.layout != torch.strided:
         return
-    if given.shape == first.shape:
+    if not p.optional:
+        if given.dim() == 2 and first.dim() <= 2:
+            yield torch.stack((given, given))
+    elif given.shape == first.shape:
         yield from (given.narrow(dim, 0, 1).clone() for dim in range(given.dim()) if given.shape[dim] > 1)
-    elif shape_of(given, first) is not None:
+    elif relation(given.shape, first.shape) == "other":
         yield given.expand_as(first).clone()
-
-
-def shape_of(given: torch.Tensor, first: torch.Tensor) -> str | None:
-    """How the shape of a tensor relates to that of the first one: "same", or "other" if it is broadcast to it."""
-    if given.shape == first.shape:
-        return "same"
-    sizes = zip(reversed(given.shape), reversed(first.shape), strict=False)
-    fits = given.dim() <= first.dim() and all(size in (1, whole) for size, whole in sizes)
-    return "other" if fits else None
 
 
 def candidates(p: Param, given: Any, function: Callable[..., Any]) -> Iterator[Any]:
