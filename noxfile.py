@@ -3,6 +3,8 @@
 PyTorch is not needed for these: what needs it runs in `.ci/run`.
 """
 
+from pathlib import Path
+
 import nox
 
 nox.options.default_venv_backend = "venv"
@@ -54,6 +56,16 @@ def compiled(session: nox.Session) -> None:
     session.install("--no-deps", "--target", site, ".", env={"FLAKE8_INPLACE_COMPILE": "1"})
     found = {"PYTHONPATH": site, "FLAKE8_INPLACE_COMPILED": site}
     session.run("pytest", "-n", "auto", *session.posargs, env=found)  # `python -m` would find the sources here
+
+
+@nox.session(python=PYTHONS)
+def wheel(session: nox.Session) -> None:
+    """The built wheel in a fresh environment, away from the sources."""
+    session.install("build")
+    folder = session.create_tmp()
+    session.run("python", "-m", "build", "--wheel", "--outdir", folder)
+    session.install(*map(str, Path(folder).glob("*.whl")))
+    session.run("python", ".ci/wheel.py", env={"PYTHONPATH": None})
 
 
 @nox.session

@@ -189,33 +189,46 @@ def test_python_examples_run(name: str, capsys: pytest.CaptureFixture[str]) -> N
         assert capsys.readouterr().out.splitlines() == said
 
 
+@pytest.mark.skipif(sys.platform == "win32" or shutil.which("git") is None, reason="a shell, and git")
 def test_adopting_works_as_it_says(tmp_path: Path) -> None:
-    """The commands of the page, in order, in a project of its own; then a new finding, and a mended one."""
-    shutil.copytree(ROOT / "docs" / "examples", tmp_path / "code")
-    steps = [line for block in fenced((ROOT / "docs" / "adopting.md").read_text(), "sh") for line in block.splitlines()]
-    assert steps[-1] == "flake8-inplace verify train.py"  # tests/test_verify.py
-    statuses = {step: command(step, tmp_path).returncode for step in steps[:-1]}
-    look, diff, mend, write, check = steps[:-1]
-    assert statuses == {look: 1, diff: 1, mend: 1, write: 0, check: 0}
-    new = tmp_path / "code" / "new.py"
-    new.write_text((ROOT / "docs" / "examples" / "silu_recipe.py").read_text())
-    assert (tmp_path / "code" / "silu_recipe.py").rename(tmp_path / "code" / "moved.py")
-    done = command(check, tmp_path)
+    """The commands of the page, in order, in a repository of its own; then a new finding, and a mended one."""
+    yaml = pytest.importorskip("yaml")
+    page = (ROOT / "docs" / "adopting.md").read_text()
+    code, changed = tmp_path / "code", tmp_path / "code" / "changed.py"
+    shutil.copytree(ROOT / "docs" / "examples", code)
+    hazard = (ROOT / "docs" / "evidence" / "block.py").read_text()
+    changed.write_text(hazard.replace("gate *= 2", "gate = gate * 2"))
+    identity = "-c user.name=me -c user.email=me@example.org"
+    shell(f"git init -q -b main . && git add . && git {identity} commit -q -m first", tmp_path)
+    changed.write_text(hazard)
+    steps = [line for block in fenced(page, "sh") for line in block.splitlines()]
+    diff, look, show, mend, write, check, silence, verify = steps
+    assert verify == "flake8-inplace verify train.py"  # tests/test_verify.py
+    first = shell(diff, tmp_path)
+    assert (first.returncode, first.stdout.count(": TIP")) == (1, 1)
+    for step, status in ((look, 1), (show, 1), (mend, 1), (write, 0), (check, 0)):
+        assert shell(step, tmp_path).returncode == status, step
+    [hook] = yaml.safe_load(fenced(page, "yaml")[0])["repos"][0]["hooks"]
+    assert shell(f"{hook['entry']} code/residual_block.py", tmp_path).returncode == 0
+    (code / "new.py").write_text((ROOT / "docs" / "examples" / "silu_recipe.py").read_text())
+    (code / "silu_recipe.py").rename(code / "moved.py")
+    done = shell(check, tmp_path)
     assert (done.returncode, done.stdout.count(": TIP")) == (1, 2)
     assert "1 entry no longer matches" in done.stderr
+    assert shell(silence, tmp_path).returncode == 0
+    assert shell(look, tmp_path).returncode == 0
 
 
-def command(line: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    program, *arguments = line.split()
-    assert program == "flake8-inplace"
-    return subprocess.run(
-        [sys.executable, "-m", "flake8_inplace", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+def shell(line: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Run a command line in a shell that finds this `flake8-inplace`."""
+    programs = folder / ".bin"
+    programs.mkdir(exist_ok=True)
+    program = programs / "flake8-inplace"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m flake8_inplace "$@"\n')
+    program.chmod(0o755)
+    path = os.pathsep.join([str(programs), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(["sh", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
 
 
 def test_rows_of_the_notation_are_valid() -> None:

@@ -1,4 +1,4 @@
-"""What needs a package of its own: watching files, and the completion of shells."""
+"""What needs a package of its own: watching files, pages in the terminal, and the completion of shells."""
 
 import os
 import shutil
@@ -31,6 +31,40 @@ def test_a_missing_package_is_one_line(
         status = int(end.code or 0)
     wanted = f"flake8-inplace {arguments[0]}: needs {package}: pip install 'flake8-inplace[{extra}]'\n"
     assert (status, *capsys.readouterr()) == (USAGE_ERROR, "", wanted)
+
+
+# Pages in the terminal
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
+@pytest.mark.parametrize("blocked", [False, True], ids=["rich", "without rich"])
+def test_a_page_in_a_terminal(blocked: bool) -> None:
+    """It goes through the pager. With rich it is laid out; without, it is the Markdown."""
+    import pty
+
+    if not blocked:
+        pytest.importorskip("rich")
+    code = (
+        f"import sys; sys.modules.update({{'rich.console': None}} if {blocked} else {{}}); "
+        "from flake8_inplace.cli import main; sys.exit(main(['explain', 'TIP103']))"
+    )
+    ours, theirs = pty.openpty()
+    path = os.pathsep.join([str(ROOT), *sys.path])
+    environment = {**os.environ, "PYTHONPATH": path, "PAGER": "sed s/^/paged:/", "TERM": "dumb", "COLUMNS": "80"}
+    process = subprocess.Popen([sys.executable, "-c", code], env=environment, stdin=theirs, stdout=theirs)
+    os.close(theirs)
+    shown = bytearray()
+    try:
+        while part := os.read(ours, 4096):
+            shown += part
+    except OSError:  # the other end is closed
+        pass
+    os.close(ours)
+    assert process.wait(60) == 0
+    text = shown.decode()
+    assert text.startswith("paged:") and "TIP103: an augmented assignment" in text
+    assert ("```python" in text) is blocked
+    assert "\033[" not in text
 
 
 # Watching

@@ -190,7 +190,7 @@ def test_nbqa(tmp_path: Path) -> None:
 
 def test_github_problem_matcher(tmp_path: Path) -> None:
     """Its expression reads what flake8 and our own command print, and no line of an excerpt."""
-    [matcher] = json.loads((ROOT / ".github" / "flake8-inplace-matcher.json").read_text())["problemMatcher"]
+    [matcher] = json.loads((ROOT / "flake8_inplace" / "problem-matcher.json").read_text())["problemMatcher"]
     [pattern] = matcher["pattern"]
     (tmp_path / "net.py").write_text(HAZARD)
     for command in (("-m", "flake8"), ("-m", "flake8_inplace", "check")):
@@ -207,7 +207,7 @@ def test_workflow_and_hooks_parse() -> None:
     commands = [step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step]
     assert any(command == ".ci/run" for command in commands)
     for command in commands:
-        for path in re.findall(r"(?:^|::)(\.[\w./-]+)", command):
+        for path in re.findall(r"(?:^(?=\.)|::add-matcher::)([\w./-]+)", command):
             assert (ROOT / path).exists(), path
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert [hook["entry"].split()[:2] for hook in hooks] == [["flake8-inplace", "check"], ["flake8-inplace", "fix"]]

@@ -132,6 +132,14 @@ def test_d7_the_ban_names_its_own_operator() -> None:
     assert ban.help == "write `h = h * ...`"
 
 
+def test_d21_the_problem_matcher_is_in_the_package() -> None:
+    """`.ci/wheel.py` looks for it in an installed wheel, tests/test_integrations.py reads findings with it."""
+    name = "problem-matcher.json"
+    assert (ROOT / "flake8_inplace" / name).exists()
+    assert f'"flake8_inplace" = ["{name}"' in (ROOT / "pyproject.toml").read_text()
+    assert f"/{name}" in (ROOT / "docs" / "commands.md").read_text()
+
+
 def test_d22_an_assignment_is_called_one() -> None:
     [found] = findings("sigmoid_then_index_assign")
     assert found.message.startswith("`gate[1] = ...` overwrites")
@@ -381,6 +389,19 @@ def test_d13_d14_trouble_is_said_in_plain_words(tmp_path: Path, command: str) ->
 def test_d16_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     project(tmp_path, odd=f"# -*- coding: nosuch -*-\n{HAZARD}")
     assert "unknown encoding" in run("check", cwd=tmp_path, status=1).stdout
+
+
+def test_d17_one_is_no_plural(tmp_path: Path) -> None:
+    project(tmp_path, net=HAZARD)
+    assert "1 fix shown; " in run("fix", cwd=tmp_path, status=1).stderr
+    wrote = run("check", "--baseline=k.json", "--write-baseline", cwd=tmp_path, status=0).stderr
+    assert "1 finding" in wrote and "1 findings" not in wrote
+    project(tmp_path, net=CLEAN)
+    gone = run("check", "--baseline=k.json", cwd=tmp_path, status=0).stderr
+    assert "1 entry no longer matches" in gone
+    project(tmp_path, net=HAZARD)
+    done = run("fix", "--fix", cwd=tmp_path, status=0)
+    assert done.stderr.endswith("1 fix made; 0 findings left\n")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="this user may read everything")

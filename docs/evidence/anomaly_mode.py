@@ -10,7 +10,7 @@ import torch
 
 def program():
     x = torch.ones(3, requires_grad=True)
-    y = x.sigmoid()  # the line that keeps y
+    y = x.sigmoid()  # the line that saves y
     y.add_(1)  # the line that overwrites it
     y.sum().backward()
 
@@ -32,7 +32,7 @@ def main():
     for anomaly in (False, True):
         text = said(anomaly)
         print(f"anomaly mode {'on' if anomaly else 'off'}:")
-        print("  names the line that keeps y:      ", "y = x.sigmoid()" in text)
+        print("  names the line that saves y:      ", "y = x.sigmoid()" in text)
         print("  names the line that overwrites it:", "y.add_(1)" in text)
         hint = re.search(r"(Hint: the backtrace.*)", text)
         print("  ends with:", hint[1] if hint else text.strip().splitlines()[-1])

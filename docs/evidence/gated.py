@@ -1,4 +1,4 @@
-"""Overwrites what an operator of another package keeps."""
+"""Overwrites what an operator of another package saves."""
 
 import own_ops
 import torch

@@ -1,4 +1,4 @@
-"""Eleven ways to overwrite what sigmoid kept: which of them raise, and which compute a wrong gradient without a word.
+"""Eleven ways to overwrite what sigmoid saved: which of them raise, and which compute a wrong gradient without a word.
 
 The right gradient of `(sigmoid(x) + 1).sum()` at x = 0 is 0.25 everywhere.
 """

@@ -1,4 +1,4 @@
-"""Two ways to edit attention weights after the softmax has kept them."""
+"""Two ways to edit attention weights after softmax has saved them."""
 
 import torch
 import torch.nn.functional as F
@@ -14,16 +14,16 @@ class AttentionBroken(nn.Module):
     def forward(self, x, mask):
         scores = self.q(x) @ self.k(x).transpose(1, 2)
         weights = torch.softmax(scores, dim=-1)
-        weights.masked_fill_(mask, 0)  # TIP101: softmax kept its result
+        weights.masked_fill_(mask, 0)  # TIP101: softmax saved its result
         return weights @ self.v(x)
 
 
 class DropoutBroken(AttentionBroken):
     def forward(self, x, mask):
         scores = self.q(x) @ self.k(x).transpose(1, 2)
-        scores.masked_fill_(mask, float("-inf"))  # nothing but the product made it, and a product keeps its inputs only
+        scores.masked_fill_(mask, float("-inf"))  # fine: a product saves its inputs, not its result
         weights = torch.softmax(scores, dim=-1)
-        weights = F.dropout(weights, self.dropout, self.training, inplace=True)  # TIP102: softmax kept its result
+        weights = F.dropout(weights, self.dropout, self.training, inplace=True)  # TIP102: softmax saved its result
         return weights @ self.v(x)
 
 

@@ -1,4 +1,4 @@
-"""One noise buffer for all layers, refilled with `out=`. The product of each layer kept it as it was."""
+"""One noise buffer for all layers, refilled with `out=`. The product of each layer saved it."""
 
 import torch
 from torch import nn
@@ -12,7 +12,7 @@ class NoisyBroken(nn.Module):
     def forward(self, x):
         noise = torch.empty(x.shape)
         for layer in self.layers:
-            torch.randn(x.shape, out=noise)  # TIP105: the product of the layer before kept `noise`
+            torch.randn(x.shape, out=noise)  # TIP105: the product of the layer before saved `noise`
             x = layer(x) * noise
         return x
 

@@ -20,7 +20,7 @@ class BlockBroken(nn.Module):
         return self.proj(mixed.transpose(1, 2).reshape(batch, length, dim))
 
     def forward(self, x):
-        x += self.attention(self.norm1(x))  # TIP103: layer_norm kept its input, which is x
+        x += self.attention(self.norm1(x))  # TIP103: layer_norm saved its input, which is x
         x += self.mlp(self.norm2(x))  # TIP103
         return x
 

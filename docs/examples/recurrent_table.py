@@ -13,7 +13,7 @@ class TableBroken(nn.Module):
         out = torch.zeros_like(inputs)
         out[0] = inputs[0]
         for t in range(1, len(inputs)):
-            out[t] = self.cell(inputs[t], out[t - 1])  # TIP104: the cell kept row t - 1, a view of the table
+            out[t] = self.cell(inputs[t], out[t - 1])  # TIP104: the cell saved row t - 1, a view of the table
         return out
 
 

@@ -15,7 +15,7 @@ class BlockBroken(nn.Module):
         identity = x
         out = self.norm(self.conv(x))
         out = F.relu(out, inplace=True)
-        out += identity  # TIP103: relu kept its result
+        out += identity  # TIP103: relu saved its result
         return out
 
 
@@ -23,7 +23,7 @@ class BlockFixed(BlockBroken):
     def forward(self, x):
         identity = x
         out = self.norm(self.conv(x))
-        out += identity  # batch norm kept its input, not its result
+        out += identity  # batch norm saved its input, not its result
         return F.relu(out, inplace=True)
 
 

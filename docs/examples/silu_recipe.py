@@ -7,7 +7,7 @@ from torch import nn
 def silu_broken(x):
     result = x.clone()
     torch.sigmoid_(x)
-    x *= result  # TIP103: sigmoid_ kept its result, which is x
+    x *= result  # TIP103: sigmoid_ saved its result, which is x
     return x
 
 

@@ -9,7 +9,7 @@ def train_broken(actor, critic, observation):
     actor_loss = -critic(actor(observation)).mean()
     critic_loss = critic(observation).square().mean()
     critic_loss.backward()
-    critic_optimizer.step()  # TIP106: the graph of actor_loss kept the critic's weights
+    critic_optimizer.step()  # TIP106: the graph of actor_loss saved the critic's weights
     actor_loss.backward()
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
+import pydoc
+import sys
 from collections.abc import Sequence
 
 from ..cli import USAGE_ERROR
 from ..rules import RULES
-from .common import complain
+from .common import coloured, complain
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -22,15 +25,41 @@ def main(arguments: Sequence[str]) -> int:
     if not given.codes:
         parser.error("name a code, or say --list")
     names = {rule.name: code for code, rule in RULES.items()}
-    status = 0
+    status, pages = 0, list[str]()
     for word in given.codes:
         code = names.get(word.lower(), word.upper())
         if code not in RULES:
             complain(f"{word}: no such rule; `flake8-inplace explain --list` shows all")
             status = USAGE_ERROR
             continue
-        print(RULES[code].page(), end="")
+        pages.append(RULES[code].page())
+    if pages:
+        present("\n".join(pages))
     return status
+
+
+def present(text: str) -> None:
+    """Show Markdown: on a terminal in a pager, laid out if rich is installed, and elsewhere as it is."""
+    if not sys.stdout.isatty():
+        print(text, end="")
+        return
+    pydoc.pager(laid_out(text))
+
+
+def laid_out(text: str) -> str:
+    """Return Markdown as a terminal shows it; unchanged if rich isn't installed."""
+    try:
+        from rich.console import Console
+        from rich.markdown import Markdown
+    except ImportError:
+        return text
+    colour = coloured("auto")
+    if colour:
+        os.environ.setdefault("LESS", "-R")  # less shows colours only if it is told so
+    console = Console(force_terminal=colour, no_color=not colour, width=min(Console().width, 100))
+    with console.capture() as shown:
+        console.print(Markdown(text))
+    return shown.get()
 
 
 def parsed() -> argparse.ArgumentParser:
