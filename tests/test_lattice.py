@@ -240,6 +240,7 @@ LAWS = {
     "APPENDED": Law(times),
     "HANDED_BACK": Law(times),
     "USED": Law(times),
+    "LAST_READ": Law(times),
     "GRADIENTS": Law(agreed),
     "LOADED": Law(agreed),
     "STEPPED": Law(agreed),

@@ -92,8 +92,10 @@ def _gives_back(m: Trace, result: Value, storage: Storage, writes: list[Overwrit
     begun = min((event.time for event in writes), default=0)
     for item in items:
         made = base_of(item).made if isinstance(item, Tensor) else None
-        copied = made is not None and made.op in ("clone", "copy") and made.time < begun
-        if (item in taken and not _is_of(item, storage)) or (copied and any(_is_of(value, storage) for value in made.values)):
+        if item in taken and not _is_of(item, storage):
+            return True
+        old = made is not None and made.op in ("clone", "copy") and made.time < begun
+        if made is not None and old and any(_is_of(value, storage) for value in made.values):
             return True
     return False
 

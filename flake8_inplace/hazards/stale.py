@@ -69,7 +69,7 @@ RULES = (
     ),
 )
 TRIGGERS = Triggers(names=arrays.READING)
-READ: Declared[tuple[Object, str], int] = Declared(latest)
+LAST_READ: Declared[tuple[Object, str], int] = Declared(latest)
 """When an attribute with a tensor was last read, by instance and name."""
 
 
@@ -255,7 +255,7 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     if is_record(instance):
         read_part_of(m, value, instance)
     if isinstance(value, Tensor) and m.state[WRITES] and not m.unread:
-        m.state.set(m.state[READ], (instance, name), m.tick())
+        m.state.set(m.state[LAST_READ], (instance, name), m.tick())
     if m.unread or not isinstance(value, Tensor) or not m.state[STORED]:
         return
     time, writer = m.state[STORED].get((instance, name), 0), m.state[ATTRIBUTE_WRITERS].get((instance, name))
@@ -358,7 +358,7 @@ def _judge_renewal(m: Trace, instance: Object, name: str, value: Value) -> None:
     ``self.last = state`` at each step says that the attribute has the state of that step, but the environment has one
     array for all.
     """
-    writer, read = m.state[ATTRIBUTE_WRITERS].get((instance, name)), m.state[READ].get((instance, name), 0)
+    writer, read = m.state[ATTRIBUTE_WRITERS].get((instance, name)), m.state[LAST_READ].get((instance, name), 0)
     if writer is None or not isinstance(value, Tensor):
         return
     for event in since(m, value, writer[1]):
