@@ -245,7 +245,7 @@ def _lead(m: Trace, expanded: Tensor | None, bound: Bindings) -> Dimension:
 
 def _dims(m: Trace, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bindings) -> int | None:
     """The number of dimensions of a new tensor, as far as it tells an index from a list of indices."""
-    if op.name in _SEQUENCES:
+    if op.name in _SEQUENCES or (op.name in _FLAT and len(op.outs) == 1 and bound.get("dim", NONE) == NONE):
         return 1
     if op.name in _SIZED and (sizes := _sizes(m, bound)):
         return len(sizes)
@@ -257,6 +257,7 @@ def _dims(m: Trace, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bind
 
 
 _SEQUENCES = frozenset({"arange", "linspace", "randperm", "range"})
+_FLAT = frozenset({"unique", "unique_consecutive", "masked_select"})
 _SIZED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn"})
 _CONVERSIONS = frozenset({"clone", "to", "long", "int", "contiguous"})
 
