@@ -115,12 +115,20 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
 def _sources_inside(m: Trace, tensor: Tensor, index: Value, value: Value, copies: bool) -> list[Tensor]:
     """Return the tensors in the index, or else the value, that share the memory which the assignment overwrites."""
     number = isinstance(value, Const) or is_number(value)
-    if number and isinstance(index, Tensor) and same_tensor(index, tensor):
-        return []  # `mask[mask] = False` fills at once; integers that index themselves are rare
+    if number and isinstance(index, Tensor) and same_tensor(index, tensor) and not _holds_indices(tensor):
+        return []  # `mask[mask] = False` fills at once
     inside = [other for other in tensors_in(m, index) if other.storage is tensor.storage]
     if copies and not inside and isinstance(value, Tensor):
         inside = [value] if shares_memory("index_put_", tensor, {"value": [value]}) else []
     return inside
+
+
+_COUNTING = frozenset("arange range randperm randint argsort argmax argmin bincount multinomial".split())
+
+
+def _holds_indices(tensor: Tensor) -> bool:
+    """Whether a tensor surely holds integers, and is no mask."""
+    return tensor.made is not None and tensor.made.op in _COUNTING
 
 
 def _record(m: Trace, tensor: Tensor, index: Value, value: Value, site: Site) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import Final
 
 from ..heap.regions import same_tensor, span
@@ -28,6 +29,7 @@ from ..heap.values import (
 )
 from ..torchfacts import kinds
 from ..torchfacts import ops as facts
+from ..trace.holdings import tensors_in
 from ..trace.trace import Trace
 from . import conversions, dtypes, shapes
 from .parts import take
@@ -156,8 +158,8 @@ def _view_or_copy(m: Trace, op: facts.Op, out: facts.Out, base: Tensor, bound: B
 
 def _view(m: Trace, op: facts.Op, out: facts.Out, base: Tensor, bound: Bindings) -> Tensor:
     kind = _KINDS.get(out.kind, View.ORDINARY)
-    if op.name == "broadcast_tensors" and base.lead is not Dimension.SIZE_ONE and base.dims != 0:
-        kind = View.ORDINARY  # it may have the full size
+    if op.name == "broadcast_tensors" and not _is_broadcast(m, base, bound):
+        kind = View.ORDINARY
     if op.name in _EXPANDING and _repeats_nothing(m, base, bound):
         kind = View.ORDINARY
     part = view(m, base, kind, kinds.plain(op.name) not in _TRANSPOSING)
@@ -231,6 +233,16 @@ def _repeats_nothing(m: Trace, base: Tensor, bound: Bindings) -> bool:
         return False
     sizes = [value.value if isinstance(value, Const) else None for value in _sizes(m, bound)]
     return shapes.repeats_nothing(base.shape, sizes)
+
+
+def _is_broadcast(m: Trace, base: Tensor, bound: Bindings) -> bool:
+    """Whether ``broadcast_tensors`` repeats elements of a tensor, which may have the full size."""
+    whole: shapes.Shape | None = ()
+    for tensor in tensors_in(m, bound["tensors"]):
+        whole = shapes.broadcast(whole, tensor.shape)
+    if whole is not None and base.shape is not None:
+        return prod(whole) > prod(base.shape)
+    return base.lead is Dimension.SIZE_ONE or base.dims == 0
 
 
 def _lead(m: Trace, expanded: Tensor | None, bound: Bindings) -> Dimension:
