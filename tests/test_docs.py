@@ -231,6 +231,16 @@ def shell(line: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(["sh", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
 
 
+def test_every_script_of_found_is_shown_with_its_words() -> None:
+    """`tests/benchmarks/found.py` runs them: that takes the libraries."""
+    text = (ROOT / "docs" / "found.md").read_text()
+    for path in sorted((ROOT / "docs" / "found").glob("[a-z]*.py")):
+        assert f"](found/{path.name})" in text
+        shown = re.search(rf"^\$ python docs/found/{path.name}\n((?:[^$`].*\n)+)", text, re.MULTILINE)
+        assert shown is not None, path.name
+        assert all("confirmed: " in line and "not confirmed" not in line for line in shown[1].splitlines()), path.name
+
+
 def test_rows_of_the_notation_are_valid() -> None:
     text = (ROOT / "docs" / "adding-an-op.md").read_text()
     rows = re.findall(r"`(\w+\|[^`]+)`", text)
