@@ -28,7 +28,8 @@ def main() -> None:
     assert wanted, "the README shows no findings"
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(ROOT / "docs" / "examples", Path(folder) / "docs" / "examples")
-        assert run("flake8", "--isolated", "--select=TIP", "docs/examples", folder=folder).replace("\\", "/") == wanted[1]
+        shown = run("flake8", "--isolated", "--select=TIP", "docs/examples", folder=folder)
+        assert shown.replace("\\", "/") == wanted[1]
         assert run("flake8_inplace", "check", "--quiet", "docs/examples", folder=folder).count(": TIP") == 9
         assert run("flake8_inplace", "explain", "TIP103", folder=folder).startswith("# TIP103")
     code = "import flake8_inplace; print(flake8_inplace.__path__[0])"

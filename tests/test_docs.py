@@ -166,7 +166,7 @@ def output(arguments: str) -> str:
     command = [sys.executable, *arguments.split()]
     plain = {**os.environ, "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        command, cwd=ROOT, env=plain, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120
+        command, cwd=ROOT, env=plain, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600
     )
     assert "Traceback" not in done.stdout
     return PROGRESS.sub("", done.stdout)
@@ -228,7 +228,17 @@ def shell(line: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     program.chmod(0o755)
     path = os.pathsep.join([str(programs), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(["sh", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    return subprocess.run(["sh", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, timeout=600)
+
+
+def test_every_script_of_found_is_shown_with_its_words() -> None:
+    """`tests/benchmarks/found.py` runs them: that takes the libraries."""
+    text = (ROOT / "docs" / "found.md").read_text()
+    for path in sorted((ROOT / "docs" / "found").glob("[a-z]*.py")):
+        assert f"](found/{path.name})" in text
+        shown = re.search(rf"^\$ python docs/found/{path.name}\n((?:[^$`].*\n)+)", text, re.MULTILINE)
+        assert shown is not None, path.name
+        assert all("confirmed: " in line and "not confirmed" not in line for line in shown[1].splitlines()), path.name
 
 
 def test_rows_of_the_notation_are_valid() -> None:

@@ -2,8 +2,10 @@
 falcon_mamba/modeling_falcon_mamba.py:173, mamba2/modeling_mamba2.py:232 and jamba/modeling_jamba.py:318.
 
 A gradient through one token that follows a cache fails in each. With two tokens after the cache it runs: that is the
-control. `mamba_ssm` has to be absent. How to install the library is said in transformers_zamba.py.
+control. `mamba_ssm` has to be absent.
 
+    python -m pip install --no-deps --target /tmp/found transformers==5.23.0 huggingface_hub safetensors tokenizers \
+        regex httpx2 httpcore2 truststore h11 anyio idna sniffio tqdm pyyaml packaging filelock numpy
     PYTHONPATH=/tmp/found python docs/found/transformers_mamba_family.py
 """
 

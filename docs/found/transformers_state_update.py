@@ -3,9 +3,10 @@ falcon_h1/modeling_falcon_h1.py:447, granitemoehybrid/modeling_granitemoehybrid.
 nemotron_h/modeling_nemotron_h.py:248 and zamba2/modeling_zamba2.py:504.
 
 Here `mamba2_selective_state_update` itself is called. The control is the call with a state that is written to in a copy
-of it, as `state.clone().copy_(...)` would. `mamba_ssm` has to be absent. How to install the library is said in
-transformers_zamba.py.
+of it, as `state.clone().copy_(...)` would. `mamba_ssm` has to be absent.
 
+    python -m pip install --no-deps --target /tmp/found transformers==5.23.0 huggingface_hub safetensors tokenizers \
+        regex httpx2 httpcore2 truststore h11 anyio idna sniffio tqdm pyyaml packaging filelock numpy
     PYTHONPATH=/tmp/found python docs/found/transformers_state_update.py
 """
 

@@ -3,7 +3,7 @@ mode on.
 
 The module cannot be made with `init_learned_bias_uniform=True`. With the default it can: that is the control.
 
-    python -m pip install --no-deps --target /tmp/found vit-pytorch==1.26.11 einops torchvision
+    python -m pip install --no-deps --target /tmp/found vit-pytorch==1.26.11 einops torchvision pillow
     PYTHONPATH=/tmp/found python docs/found/vit_pytorch_pope.py
 """
 

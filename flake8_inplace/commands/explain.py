@@ -59,7 +59,8 @@ def laid_out(text: str) -> str:
     console = Console(force_terminal=colour, no_color=not colour, width=min(Console().width, 100))
     with console.capture() as shown:
         console.print(Markdown(text))
-    return shown.get()
+    page: str = shown.get()
+    return page
 
 
 def parsed() -> argparse.ArgumentParser:
