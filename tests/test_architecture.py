@@ -79,6 +79,7 @@ OUTSIDE = {
     "pygls": {"commands.server"},
     "lsprotocol": {"commands.server"},
     "watchfiles": {"commands.watch"},
+    "rich": {"commands.explain"},
     "shtab": {"commands.completion"},
     "libcst": {"sentences", "program", "trace", "hazards", "models", "interpreter", "fix"},
     "numpy": {"runtime.arrays", "runtime.readers"},
