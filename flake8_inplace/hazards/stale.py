@@ -188,8 +188,10 @@ def read_part(m: Trace, value: Value) -> None:
     read_part_of(m, value, None)
 
 
-def read_part_of(m: Trace, value: Value, holder: Value | None) -> None:
+def read_part_of(m: Trace, value: Value, holder: Value | None, bound: int = 0) -> None:
     """Report the read of an element that other code can reach, after a function converted or marked it.
+
+    ``bound`` is when the attribute of a record was bound to it.
 
     For example ``batch["labels"]``. A write that takes in other tensors may be intended, such as blending a tile with
     the one before. So may marks in an element that has a name of its own, or is in a list.
@@ -205,7 +207,7 @@ def read_part_of(m: Trace, value: Value, holder: Value | None) -> None:
             converted = event.change is Change.CONVERTED and (was_given(m, value, event) or _has_part(m, value, event))
             meant = event.change is Change.MARKED and isinstance(holder, List)
             changed = value is m.state[RETURNED].get((event.change, event)) and not meant
-            here = _goes_on(m, holder, event)
+            here = _goes_on(m, holder, event, bound)
             if ((converted or changed) and here) or (converted and _had(frame, holder, event)):
                 m.refuse("argument", event.site, event.calls, guard=event.guard)
 
@@ -225,12 +227,15 @@ def _had(frame: Frame, holder: Value | None, event: Overwrite) -> bool:
     return bool(earlier) and all(holder in each.given and holder is not each.receiver for each in both)
 
 
-def _goes_on(m: Trace, holder: Value | None, event: Overwrite) -> bool:
-    """Whether a caller of the function that overwrote a value reads it: itself, or what it gives the holder to."""
+def _goes_on(m: Trace, holder: Value | None, event: Overwrite, bound: int) -> bool:
+    """Whether a caller of the function that overwrote a value reads it: itself, or what it gives the holder to.
+
+    A function that binds an attribute to what it has written hands it on to the next call.
+    """
     for frame in reversed(m.stack.frames):
         if frame in event.frames:
             return frame is not event.frames[-1] and not _is_newer(m, frame, holder, event)
-        if holder is None or all(m.see(value) is not holder for value in frame.given):
+        if holder is None or bound > event.time or all(m.see(value) is not holder for value in frame.given):
             return False
     return False
 
@@ -253,7 +258,7 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     """
     value = array_backing(value)
     if is_record(instance):
-        read_part_of(m, value, instance)
+        read_part_of(m, value, instance, m.state[STORED].get((instance, name), 0))
     if isinstance(value, Tensor) and m.state[WRITES] and not m.unread:
         m.state.set(m.state[LAST_READ], (instance, name), m.tick())
     if m.unread or not isinstance(value, Tensor) or not m.state[STORED]:

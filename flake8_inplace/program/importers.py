@@ -18,7 +18,7 @@ _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t][^\n]*?[ \t.]import\b|import\b)(?:[^\n(\\]|\\\n)*(?:\([^)]*\))?", re.MULTILINE
 )
 _REGISTERS = re.compile(r"^(?:@?(?=\w+\.)|@[\w.]+\(|[\w.]+\((?=[^()\n]*\)\())(\w+)\b", re.MULTILINE)
-"""A top-level decorator or statement that looks up something on a name, ``@LAYERS.register("act")``, or is given one."""
+"""A top-level decorator or statement that looks up something on a name, ``@LAYERS.register("act")``, or gets one."""
 _LITERAL = re.compile(r"import_module\([ \t]*[\"']([\w.]+)")
 _KEYWORD = re.compile(r"\bimport\b")
 _COMMENT = re.compile(r"#[^\n]*")
