@@ -23,6 +23,7 @@ from generated.fuzz import judge, program_of
 from hypothesis import HealthCheck, given, settings
 
 from flake8_inplace import checker
+from flake8_inplace.analysis import analyze
 from flake8_inplace.checker import findings
 from flake8_inplace.cli import main
 from flake8_inplace.hazards import TRIGGERS
@@ -213,6 +214,7 @@ def test_only_flake8_keeps_what_is_loaded_out_of_collections() -> None:
     script = """
 import ast, gc, sys
 from flake8_inplace import checker
+from flake8_inplace.analysis import analyze
 text = "import torch\\ndef f(x: torch.Tensor):\\n    y = x.exp()\\n    y += 1\\n    return y\\n"
 before = gc.get_freeze_count()
 checker.findings(text)
@@ -401,6 +403,13 @@ FAILED = {
 @pytest.mark.parametrize("source", [pytest.param(text, id=name) for name, text in FAILED.items()])
 def test_what_the_fuzzer_found(source: str) -> None:
     assert judge(HAZARD + source)[0] == "found"
+
+
+def test_a_generator_of_module_level_code() -> None:
+    """It runs when one of its names is looked up, in no function and not in the order of the text."""
+    rows = "rows = sorted([name, 1] for name in 'ab')\nmore = list(map(sorted, [[2, 1]]))\n"
+    function = "\n\ndef f(x: torch.Tensor):\n    y = x.exp()\n    y += len(rows) + len(more)\n    return y\n"
+    assert len(analyze("import torch\n\n" + rows + function).findings) == 1
 
 
 # What goes wrong around the files

@@ -114,7 +114,7 @@ def _append(m: Trace, made: _Made, value: Value, node: _Comprehension) -> None:
     if holds and isinstance(node, cst.ListComp):
         events.append(m, made.result, value)
     made.rows.append(value)
-    if holds and isinstance(node, cst.GeneratorExp):
+    if holds and isinstance(node, cst.GeneratorExp) and m.stack.frames:
         events.yields(m, m.stack.frames[-1], made.result, [value])
     if holds and isinstance(node, cst.ListComp):
         m.state.put(made.result, Items(tuple(made.rows), True))

@@ -33,7 +33,8 @@ def each(m: Trace, rows: Sequence[Callable[[], Value]], exact: bool) -> List:
         found: list[Value] = []
         for row in rows:
             found.append(row())
-            events.yields(m, m.stack.frames[-1], made, found[-1:])
+            if m.stack.frames:  # not in module-level code that runs when one of its names is looked up
+                events.yields(m, m.stack.frames[-1], made, found[-1:])
         return found, exact
 
     made = lazily(m, make)
