@@ -98,10 +98,10 @@ class Program:
         known, stamp = self._known.get(path), self.modules.project.stamp(path)
         if known is None or known[0] != stamp:
             own = _Read(readings=readings.nothing_read())
-            if not only_imports(tree):  # an `__init__.py` may import all of a project
+            tensors = handles_tensors(source, tree, self._frameworks) or self.modules.import_tensors(path)
+            if tensors and not only_imports(tree):  # an `__init__.py` may import all of a project
                 outside = self.modules.outside(tree, path)
-                if outside.tensors or handles_tensors(source, tree, self._frameworks):
-                    own = _read(source, tree, self._extra, path, outside, self.modules)
+                own = _read(source, tree, self._extra, path, outside, self.modules)
             known = self._known[path] = (stamp, own)
         return known[1]
 

@@ -1,5 +1,6 @@
 """Imports are followed by the text and the folders alone: from a name to the file and name that define it."""
 
+import ast
 import os
 import subprocess
 import sys
@@ -10,10 +11,13 @@ from textwrap import dedent
 
 import pytest
 
+from flake8_inplace.hazards import TRIGGERS
 from flake8_inplace.program import disk
 from flake8_inplace.program.importers import read_index
 from flake8_inplace.program.imports import Definition, External, Import, Module, Project, Reason, Unknown
+from flake8_inplace.program.modules import Modules
 from flake8_inplace.program.roots import Root
+from flake8_inplace.program.scan import FRAMEWORKS
 
 Make = Callable[..., Project]
 
@@ -222,6 +226,58 @@ def test_lists_of_names_are_added_across_submodules(make: Make, tmp_path: Path) 
 def test_a_star_import_statement_comes_to_the_module(make: Make, tmp_path: Path) -> None:
     project = make({"m.py": "from a import *", "a.py": ""})
     assert [word(each) for each in project.follow(Import("a", "*"), str(tmp_path / "m.py"))] == ["a.py"]
+
+
+def test_a_submodule_goes_before_what_is_imported_for_type_checkers(make: Make, tmp_path: Path) -> None:
+    """A star import under ``TYPE_CHECKING`` binds nothing when the package runs."""
+    project = make(
+        {
+            "pkg/__init__.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .other import *",
+            "pkg/act.py": "",
+            "pkg/other.py": "def act(): pass\ndef f(): pass",
+        }
+    )
+    assert [each.path for each in project.follow(Import("pkg", "act"), str(tmp_path / "main.py"))] == [
+        str(tmp_path / "pkg" / "act.py")
+    ]
+    found = project.follow(Import("pkg", "f"), str(tmp_path / "main.py"))
+    assert [each.path for each in found] == [str(tmp_path / "pkg" / "other.py")]
+
+
+def test_only_modules_that_a_name_can_come_to_are_read(make: Make, tmp_path: Path) -> None:
+    """Nothing is read for what another function of a module mentions, nor by a star import for what Python brings."""
+    project = make(
+        {
+            "pkg/__init__.py": "",
+            "pkg/a.py": """
+                from .b import f
+                from .c import *
+                import torch
+                def g(x):
+                    print(__file__)
+                    return f(x)
+            """,
+            "pkg/b.py": """
+                from .d import h
+                from .e import k
+                def f(x):
+                    return h(x)
+                def other(x):
+                    return k(x)
+            """,
+            "pkg/c.py": "",
+            "pkg/d.py": "def h(x):\n    return x.mul_(2)",
+            "pkg/e.py": "def k(x):\n    return x.mul_(2)",
+        }
+    )
+    modules = Modules(project, TRIGGERS, FRAMEWORKS)
+    path = str(tmp_path / "pkg" / "a.py")
+    outside = modules.outside(ast.parse((tmp_path / "pkg" / "a.py").read_text()), path)
+    assert outside.ways.runs == {"f"}
+    assert {Path(each).stem for each in modules._summaries} == {"b", "d"}
+    assert modules.outside(ast.parse("from .b import other"), str(tmp_path / "pkg" / "z.py")).ways.runs == {"other"}
+    assert modules.import_tensors(str(tmp_path / "pkg" / "a.py"))
+    assert not modules.import_tensors(str(tmp_path / "pkg" / "b.py"))
 
 
 def test_a_function_hides_the_submodule_of_its_name(make: Make, tmp_path: Path) -> None:

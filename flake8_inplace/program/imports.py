@@ -216,7 +216,7 @@ class Project:
     def _look(self, question: _Question, trail: _Trail) -> _Steps:
         """What a name of a module comes to. Nothing if it was asked before, or if a star import does not bring it.
 
-        What the module defines goes before its submodules.
+        What the module defines goes before its submodules, and these before what it defines for type checkers alone.
         """
         module, name, star = question
         if question in trail.seen:
@@ -240,6 +240,9 @@ class Project:
             inner = self._roots.submodule(module, name)
             if inner is not None:
                 return [inner]
+        found = yield from self._bound(question, known.typed.get(name), known.typed_stars, trail)
+        if found:
+            return found
         if star or name in known.names or name in known.lazy or name in known.typed:
             return []
         perhaps = trail.perhaps[before:]
@@ -247,13 +250,11 @@ class Project:
         return perhaps or [self._missing(module, known, name)]
 
     def _defined(self, question: _Question, known: Exports, trail: _Trail) -> _Steps:
-        """What a module defines a name as: by a binding, by a table of lazy imports, or for type checkers alone."""
+        """What a module defines a name as when it runs: by a binding, or by a table of lazy imports."""
         name = question[1]
         found = yield from self._bound(question, known.names.get(name), known.stars, trail)
         if not found and name in known.lazy:
             found = yield from self._imported(question, known.lazy[name])
-        if not found:
-            found = yield from self._bound(question, known.typed.get(name), known.typed_stars, trail)
         return found
 
     def _bound(self, question: _Question, entry: Entry | None, stars: Sequence[Star], trail: _Trail) -> _Steps:

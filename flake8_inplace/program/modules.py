@@ -1,16 +1,17 @@
 """The other files of a project: which of their names may overwrite something, and their pieces.
 
 One object serves all files of a process. A summary is kept of each module, made from its ``ast`` once; of the trees,
-few are kept. What a module's names lead to is the least solution over all modules that it can come to import, so the
-order in which files are asked for does not matter.
+few are kept. What a name leads to is the least solution over all names that it can come to, so the order in which files
+are asked for does not matter. A module that none of them stands in is never read.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from . import lazy
 from .importers import Index, read_index
@@ -18,7 +19,7 @@ from .imports import Definition, Exports, Import, Module, Project, Result, Unkno
 from .pieces import Piece, Row, Scan
 from .reach import NOWAY, Flow, Ways
 from .roots import RESERVED
-from .scan import Outline, borrowed, brings, imports
+from .scan import Outline, borrowed, imports
 from .sights import IMPORTS
 from .units import Triggers
 
@@ -36,28 +37,23 @@ MAX_REGISTERED = 32
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """What a file imports from others: which names may overwrite something, and all variables bound so.
-
-    ``tensors`` says that it, or what it imports, imports a package that handles tensors.
-    """
+    """What a file imports from others: which names may overwrite something, and all variables bound so."""
 
     ways: Ways = NOWAY
     variables: frozenset[str] = frozenset()
-    tensors: bool = False
 
 
 @dataclass(slots=True, eq=False)
 class _Summary:
     """What is kept of a module. ``targets`` are its imports: the variable, the file, the name in it.
 
-    No name: the variable is the module.
+    No name: the variable is the module. ``ways`` holds for the names that were ``asked`` for.
     """
 
     flow: Flow
     targets: list[tuple[str, str, str | None]]
-    tensors: bool
     ways: Ways = NOWAY
-    settled: bool = False
+    asked: set[str] = field(default_factory=set)
 
 
 class Modules:
@@ -73,15 +69,18 @@ class Modules:
         self._trees: OrderedDict[Piece, int] = OrderedDict()  # pieces that were read, and their sizes
         self._indices: dict[str, Index] = {}
         self._uses: dict[str, set[str]] = {}  # the files that a file imports from
+        self._importing: dict[str, frozenset[str]] = {}  # the files of a project that import a framework
 
     def forget(self, path: str) -> None:
         """Forget what follows from the text of a file, which has changed: also for the files that import it."""
         for summary in self._summaries.values():
             if summary is not None:
-                summary.ways, summary.settled = NOWAY, False
+                summary.ways = NOWAY
+                summary.asked.clear()
         for kept in (self._summaries, self._rows, self._scans):
             kept.pop(path, None)
         self._uses.clear()
+        self._importing.clear()
         self._indices.clear()
 
     def name_of(self, path: str) -> str:
@@ -94,10 +93,27 @@ class Modules:
         if not self._has_tensors(path):
             return Outside()
         targets = list(self._targets(tree, path))
-        self._settle({target for _, target, _ in targets})
-        known = [summary for _, target, _ in targets if (summary := self._summaries.get(target)) is not None]
-        tensors = any(summary.tensors for summary in known)
-        return Outside(self._of(targets), frozenset(variable for variable, _, _ in targets), tensors)
+        variables = frozenset(variable for variable, _, _ in targets)
+        self._settle(self._asked(targets, variables | _mentioned(tree)))
+        return Outside(self._of(targets), variables)
+
+    def import_tensors(self, path: str) -> bool:
+        """Return whether a file, or one that it can come to import, imports a package that handles tensors."""
+        seen, todo = {path}, [path]
+        while todo:
+            each = todo.pop()
+            index = self._index(each)
+            if each in self._tensor_files(each, index):
+                return True
+            todo += sorted(self._used_by(index, each) - seen)
+            seen.update(todo)
+        return False
+
+    def _tensor_files(self, path: str, index: Index) -> frozenset[str]:
+        top = self.project.top(path)
+        if top not in self._importing:
+            self._importing[top] = frozenset(file for name in self._frameworks for file in index.with_word(name))
+        return self._importing[top]
 
     def importers(self, path: str) -> list[str]:
         """Return the files that import a file, at some distance: nearest first, then in the order of their paths."""
@@ -150,8 +166,7 @@ class Modules:
 
     def _has_tensors(self, path: str) -> bool:
         """Whether any file of a project imports a package that handles tensors: the cheapest question."""
-        found = self._index(path)
-        return any(found.with_word(name) for name in self._frameworks)
+        return bool(self._tensor_files(path, self._index(path)))
 
     def scan(self, path: str) -> Scan | None:
         """Return the pieces of a module; None if it cannot be read."""
@@ -210,15 +225,14 @@ class Modules:
         outline = Outline(tree, self._triggers, followed)
         self._rows[path] = outline.rows(tree)
         flow = outline.reach.flow(self._from_others(outline.reach.mentions(), targets))
-        return _Summary(flow, targets, brings(tree, self._frameworks))
+        return _Summary(flow, targets)
 
     def _from_others(self, mentions: frozenset[str], targets: list[tuple[str, str, str | None]]) -> set[str]:
         """The names of a file that may mean something in another one. What a module defines goes by its own name."""
         found = {variable for variable, _, _ in targets}
         for _, path, name in targets:
-            known = self.project.exports(path) if name is None else None
-            if isinstance(known, Exports):
-                found |= mentions.intersection(known.names)
+            if name is None:
+                found |= mentions.intersection(_names_of(self.project.exports(path)))
         return found
 
     def _targets(self, tree: ast.Module, path: str) -> Iterator[tuple[str, str, str | None]]:
@@ -254,16 +268,26 @@ class Modules:
                 makes |= {variable} if name in summary.ways.makes else set()
         return Ways(frozenset(runs), frozenset(makes))
 
-    def _settle(self, paths: set[str]) -> None:
-        """Find out what the names of these modules, and of all that they import, lead to."""
-        todo, fresh = list(paths), dict[str, _Summary]()
+    def _asked(self, targets: list[tuple[str, str, str | None]], names: frozenset[str]) -> Iterator[tuple[str, str]]:
+        """What is to be known of other files, if these variables and attributes are: the file, and the name there."""
+        for variable, path, name in targets:
+            if name is None:
+                known = self.project.exports(path)
+                yield from ((path, each) for each in sorted(names.intersection(_names_of(known))))
+            elif variable in names:
+                yield path, name
+
+    def _settle(self, asked: Iterable[tuple[str, str]]) -> None:
+        """Find out what these names of modules lead to, and all names that they can come to."""
+        todo, fresh = list(asked), dict[str, _Summary]()
         while todo:
-            path = todo.pop()
+            path, name = todo.pop()
             summary = self._summary(path)
-            if summary is None or summary.settled or path in fresh:
+            if summary is None or name in summary.asked:
                 continue
+            summary.asked.add(name)
             fresh[path] = summary
-            todo += {target for _, target, _ in summary.targets}
+            todo += self._asked(summary.targets, summary.flow.needs(name))
         users: dict[str, set[str]] = {}
         for path, summary in fresh.items():
             for _, target, _ in summary.targets:
@@ -273,13 +297,13 @@ class Modules:
             path, _ = changed.popitem()
             summary = fresh[path]
             ways = summary.flow.ways(self._of(summary.targets))
-            others = (self._summaries.get(target) for _, target, _ in summary.targets)
-            tensors = summary.tensors or any(other is not None and other.tensors for other in others)
-            if (ways, tensors) != (summary.ways, summary.tensors):
-                summary.ways, summary.tensors = ways, tensors
+            if ways != summary.ways:
+                summary.ways = ways
                 changed |= dict.fromkeys(users.get(path, ()))
-        for summary in fresh.values():
-            summary.settled = True
+
+
+def _names_of(known: Exports | Unknown) -> Iterable[str]:
+    return known.names if isinstance(known, Exports) else ()
 
 
 def _files(variable: str, results: Iterable[Result]) -> Iterator[tuple[str, str, str | None]]:
@@ -291,9 +315,20 @@ def _files(variable: str, results: Iterable[Result]) -> Iterator[tuple[str, str,
             yield variable, result.path, None
 
 
+def _mentioned(tree: ast.Module) -> frozenset[str]:
+    """The variables and attributes that a file reads or binds."""
+    nodes = (node for node in ast.walk(tree) if isinstance(node, (ast.Name, ast.Attribute)))
+    return frozenset(node.id if isinstance(node, ast.Name) else node.attr for node in nodes)
+
+
+_OF_MODULES = frozenset({*dir(builtins), "__file__", "__path__", "__all__"})
+"""Names that a module has without an import."""
+
+
 def _looked_up(tree: ast.Module) -> set[str]:
-    """The variables that a file reads."""
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    """The variables that a file reads, and that a star import may bring."""
+    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return {node.id for node in names if isinstance(node.ctx, ast.Load)} - _OF_MODULES
 
 
 def _tables(tree: ast.Module) -> Iterator[str]:

@@ -48,6 +48,11 @@ class Flow:
     runs: Mapping[str, Ways]
     makes: Mapping[str, Ways]
 
+    def needs(self, name: str) -> frozenset[str]:
+        """Return the names from other files that decide what a name of the file leads to."""
+        each = (*self.runs.items(), *self.makes.items())
+        return frozenset(other for other, ways in each if name in ways.runs or name in ways.makes)
+
     def ways(self, outside: Ways) -> Ways:
         """Return the names of the file that may overwrite something, where ``outside`` are names from other files."""
         found = [self.own]
