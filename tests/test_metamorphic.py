@@ -472,7 +472,6 @@ REASONS: dict[str, list[str]] = {
         "split: flow/generators: Collected before anybody reads",
         "split: programs/refusals: views: made in inference mode, base written after",
         "split: flow/generators: The body of a loop runs where the generator yields",
-        "split: flow/stale: What a function converts may be an entry of a dictionary",
         "split: flow/stale: What a function was handed is not memory of its own",
     ],
     "what a function does that shows a write to be meant is not seen from where it is called": [
@@ -514,6 +513,7 @@ REASONS: dict[str, list[str]] = {
     ],
     "what proves that an argument is a tensor stands in the function itself, on the way of every run": [
         "wrap: flow/evidence: Its use further down",
+        "wrap: programs/refusals: an argument that a method proves afterwards",
         "split: flow/evidence: Its use further down",
     ],
     "an argument that a method handed out is compared with what its own function does": [
