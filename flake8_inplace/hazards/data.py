@@ -163,13 +163,16 @@ def _judge_restore(m: Trace, tensor: Tensor, old: Tensor, used: int) -> None:
     detached = sure and old.storage is memory and 0 < old.time != tensor.time
     if not (detached or old.storage.hidden is memory) or m.state[STORED].get(("data", memory), 0) > old.time:
         return
+    through: set[object] = set()
     for storage in list(m.state[WRITES]):
         if memory in (storage, storage.hidden):
             for event in since(m, Tensor(storage), old.time):
-                if event.time < used and event.tensor is not old and (detached or storage is not old.storage):
+                if event.tensor is old or (storage is old.storage and not detached):
+                    through.add(event.site.expression)
+                elif event.time < used:
                     m.refuse("read", event.site, event.calls, guard=event.guard)
     for update in updates_of(m, memory, old.time):
-        if update.time < used and update.site is not None:
+        if update.time < used and update.site is not None and update.site.expression not in through:
             m.refuse("read", update.site)
 
 
