@@ -1,6 +1,6 @@
 """States of several modules that a function adds up in one of them, such as the first client of a federation.
 
-``total = states[0]``, ``total[key] += other[key]``: a ``state_dict()`` holds the parameters themselves, so that the
+``total = states[0]``, ``total[key].add_(other[key])``: a ``state_dict()`` holds the parameters themselves, so that the
 first module has the sum. What is loaded into it afterwards puts that right.
 """
 
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from ..heap.state import Declared, same_or_none
 from ..heap.values import Dict, List, Object, Storage, Tensor, Value
 from ..program.site import Site
+from ..torchfacts.kinds import ADDING
 from ..trace import events, holdings
 from ..trace.log import WRITES, Overwrite, direct_tensors, since
 from ..trace.trace import Trace
@@ -27,7 +28,7 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
         return
     for tensor in [found for arg in args for found in _states(m, m.see(arg))]:
         for event in since(m, tensor, born):
-            if event.form == "augmented" and _of_another(m, tensor, event):
+            if event.written.op.removesuffix("_") in ADDING and _of_another(m, tensor, event):
                 m.state.set(m.state[MERGED], tensor.storage, event)
 
 

@@ -191,10 +191,9 @@ def read_part(m: Trace, value: Value) -> None:
 def read_part_of(m: Trace, value: Value, holder: Value | None, bound: int = 0) -> None:
     """Report the read of an element that other code can reach, after a function converted or marked it.
 
-    ``bound`` is when the attribute of a record was bound to it.
-
     For example ``batch["labels"]``. A write that takes in other tensors may be intended, such as blending a tile with
-    the one before. So may marks in an element that has a name of its own, or is in a list.
+    the one before. So may marks in an element that has a name of its own, or is in a list. ``bound`` is when the
+    attribute of a record was bound to it.
     """
     value = array_backing(value)
     if m.state[WRITES] and isinstance(value, Tensor) and not m.unread:
