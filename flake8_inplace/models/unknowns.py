@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..heap.values import NONE, Cell, Const, Dict, Grad, List, Node, Tensor, Tuple, Unknown, Value, is_number
+from ..heap.values import NONE, Cell, Const, Dict, Grad, List, Node, Tensor, Tuple, Unknown, Value, constant, is_number
 from ..torchfacts import ops as facts
 from ..trace import events, holdings
 from ..trace.trace import MODULES, OPTIMIZERS, Trace
@@ -59,6 +59,8 @@ def unknown_method(call: Call, receiver: Unknown) -> Value:
         gradients.accumulate(m, [receiver], call.site)
         return NONE
     if name in facts.tensor_only_methods() or (receiver.likely and name in facts.tensor_methods()):
+        if call.args and isinstance(constant(m.see(call.args[0])), str):
+            return tensors.unknown_call(m, receiver, *call.values)  # a table: no method of a tensor begins with a name
         tensor = m.promote(receiver)
         if isinstance(tensor, Tensor):
             return methods.method(m, tensor, name, call.args, call.kwargs, call.site)
