@@ -18,7 +18,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .report import Hazard, InplaceHazardError, InplaceHazardWarning, Report, Write
+    from .report import Hazard, InplaceHazardError, InplaceHazardWarning, Report, StaleRead, Write
     from .sanitizer import disable, enable, inplace_sanitizer
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "InplaceHazardError",
     "InplaceHazardWarning",
     "Report",
+    "StaleRead",
     "Write",
     "disable",
     "enable",

@@ -1,18 +1,32 @@
-"""Numpy arrays that share a tensor's memory and say when they are written to, which no version counter knows."""
+"""Numpy arrays that share a tensor's memory and say when they are written to and read, which no counter knows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
 
 
-def watched(array: Any, note: Callable[[], None]) -> Any:
-    """A view of the array that calls ``note`` before it, or a view of it, is written to."""
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """Where an array lies, in bytes, and whom to tell."""
+
+    start: int
+    end: int
+    note: Callable[[], None]
+    read: Callable[[], None] | None
+
+
+def watched(array: Any, note: Callable[[], None], read: Callable[[], None] | None = None) -> Any:
+    """A view of the array that calls ``note`` before it, or a part of it, is written to, and ``read`` before a read.
+
+    Parts of it are not said to be read: what has changed may be elsewhere.
+    """
     view = array.view(_Watched)
     start = array.__array_interface__["data"][0]
-    view.memory = (start, start + _extent(array), note)
+    view.memory = _Memory(start, start + _extent(array), note, read)
     return view
 
 
@@ -22,18 +36,29 @@ def _extent(array: Any) -> int:
 
 
 def _note(array: Any) -> None:
-    memory = getattr(array, "memory", None)
-    if memory is not None and memory[0] <= array.__array_interface__["data"][0] < memory[1]:  # a copy lies elsewhere
-        memory[2]()
+    memory: _Memory | None = getattr(array, "memory", None)
+    if memory is not None and memory.start <= array.__array_interface__["data"][0] < memory.end:  # a copy is elsewhere
+        memory.note()
+
+
+def _read(array: Any) -> None:
+    memory: _Memory | None = getattr(array, "memory", None)
+    if memory is None or memory.read is None:
+        return
+    start = array.__array_interface__["data"][0]
+    if (start, start + _extent(array)) == (memory.start, memory.end):
+        memory.read()
 
 
 class _Watched(numpy.ndarray):
-    memory: tuple[int, int, Callable[[], None]] | None = None
+    memory: _Memory | None = None
 
     def __array_finalize__(self, origin: Any) -> None:
         self.memory = getattr(origin, "memory", None)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
+        for array in inputs:
+            _read(array)
         for array in out or (inputs[:1] if method == "at" else ()):
             _note(array)
         if out:
@@ -48,15 +73,17 @@ def _plain(array: Any) -> Any:
     return array.view(numpy.ndarray) if isinstance(array, _Watched) else array
 
 
-def _noting(name: str) -> Callable[..., Any]:
+def _telling(name: str, tell: Callable[[Any], None]) -> Callable[..., Any]:
     original = getattr(numpy.ndarray, name)
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        _note(self)
+        tell(self)
         return original(self, *args, **kwargs)
 
     return method
 
 
 for _name in ("__setitem__", "fill", "partition", "put", "sort"):
-    setattr(_Watched, _name, _noting(_name))
+    setattr(_Watched, _name, _telling(_name, _note))
+for _name in ("copy", "astype", "tolist", "mean", "sum", "max", "min"):
+    setattr(_Watched, _name, _telling(_name, _read))

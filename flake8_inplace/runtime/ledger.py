@@ -13,9 +13,10 @@ from itertools import count
 from typing import Any, Literal, get_args
 
 import torch
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from .frames import Stack, here, resolve
-from .report import Hazard, InplaceHazardError, InplaceHazardWarning, Report, Write
+from .report import Hazard, InplaceHazardError, InplaceHazardWarning, Report, StaleRead, Write
 from .tensors import Fingerprint, storage_of, version_of
 
 Mode = Literal["raise", "warn", "record"]
@@ -90,11 +91,12 @@ class Packed:
 class Ledger:
     """What the threads of one sanitizer share."""
 
-    def __init__(self, mode: Mode, fingerprint: bool = False) -> None:
+    def __init__(self, mode: Mode, fingerprint: bool = False, stale_reads: bool = False) -> None:
         if mode not in get_args(Mode):
             raise ValueError(f"mode is one of {', '.join(get_args(Mode))}, not {mode!r}")
         self.mode = mode
         self.fingerprint = fingerprint
+        self.stale_reads = stale_reads
         self.report = Report()
         self.clock = count()
         self.closed = False
@@ -102,6 +104,7 @@ class Ledger:
         self.threads: set[int] = set()
         self.tracks: weakref.WeakValueDictionary[int, Track] = weakref.WeakValueDictionary()
         self.living: dict[int, weakref.ref[Packed]] = {}
+        self.taken = WeakTensorKeyDictionary()  # what stale reads are looked for in
 
     def close(self) -> None:
         """Report what was overwritten and has not been asked for. Graphs that live on are checked all the same."""
@@ -181,3 +184,18 @@ class Ledger:
             for other in others:
                 self.report.add(other)
             raise InplaceHazardError([hazard, *others])
+
+    def stale(self, tensor: torch.Tensor, op: str, taken: Stack, since: int, track: Track) -> None:
+        """Somebody reads a tensor that has changed, and not through itself, since these lines took it."""
+        events = [event for event in track.events.values() if event.clock > since]
+        read = StaleRead(
+            shape=tuple(tensor.shape),
+            dtype=str(tensor.dtype),
+            device=str(tensor.device),
+            taken_at=resolve(taken),
+            writes=tuple(Write(event.op, resolve(event.stack), event.shape) for event in events),
+            reader=op,
+            read_at=resolve(here()[0]),
+        )
+        if self.report.add_stale(read) and self.mode != "record":
+            warnings.warn(str(read), InplaceHazardWarning, stacklevel=2)

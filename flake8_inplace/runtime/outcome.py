@@ -46,6 +46,8 @@ class Outcome:
     surprises: tuple[Surprise, ...]
     notes: tuple[str, ...]
     exit_status: int = 0  # of the program
+    stale: tuple[Surprise, ...] = ()
+    """Reads of values that had changed, at lines that no finding names. They may be meant, and count for nothing."""
 
     @property
     def clean(self) -> bool:
@@ -57,6 +59,9 @@ class Outcome:
         if self.surprises:
             parts.append("ran wrong without a finding:")
             parts += ["  " + str(surprise).replace("\n", "\n  ") for surprise in self.surprises]
+        if self.stale:
+            parts.append("values that had changed when they were read, which may be meant:")
+            parts += ["  " + str(read).replace("\n", "\n  ") for read in self.stale]
         parts += [f"note: {note}" for note in self.notes]
         counted = Counter(verdict.status for verdict in self.verdicts)
         statuses = ", ".join(f"{counted[status]} {status}" for status in (CONFIRMED, REFUTED, NOT_REACHED))
@@ -73,6 +78,7 @@ def merged(outcomes: dict[int, Outcome]) -> Outcome:
     order = [CONFIRMED, REFUTED, UNSEEN, NOT_REACHED]
     verdicts: dict[tuple[str, int, int, str], Verdict] = {}
     surprises: dict[str, tuple[int, ...]] = {}
+    stale: dict[str, tuple[int, ...]] = {}
     for rank, outcome in outcomes.items():
         for verdict in outcome.verdicts:
             key = (verdict.file, verdict.line, verdict.column, verdict.code)
@@ -83,6 +89,8 @@ def merged(outcomes: dict[int, Outcome]) -> Outcome:
                 verdicts[key] = replace(known, ranks=(*known.ranks, rank))
         for surprise in outcome.surprises:
             surprises[surprise.text] = (*surprises.get(surprise.text, ()), rank)
+        for read in outcome.stale:
+            stale[read.text] = (*stale.get(read.text, ()), rank)
     return Outcome(
         max(outcome.files for outcome in outcomes.values()),
         sum(outcome.backward_passes for outcome in outcomes.values()),
@@ -90,6 +98,7 @@ def merged(outcomes: dict[int, Outcome]) -> Outcome:
         tuple(Surprise(text, ranks) for text, ranks in surprises.items()),
         tuple(sorted({note for outcome in outcomes.values() for note in outcome.notes})),
         max(outcome.exit_status for outcome in outcomes.values()),
+        tuple(Surprise(text, ranks) for text, ranks in stale.items()),
     )
 
 

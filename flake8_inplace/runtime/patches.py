@@ -46,6 +46,7 @@ def _patch() -> None:
         (torch.autograd.graph, "disable_saved_tensors_hooks", _disable_hooks),
         (threading.Thread, "start", _start_thread),
         (torch.Tensor, "numpy", _make_array),
+        (torch, "from_numpy", _take_array),
         (torch.Tensor, "register_hook", _register_hook),
         (torch.Tensor, "register_post_accumulate_grad_hook", _register_hook),
         (torch.autograd, "_engine_run_backward", _run_backward),
@@ -160,13 +161,29 @@ def _make_array(original: Callable[..., Any]) -> Callable[..., Any]:
     def numpy(self: torch.Tensor, *, force: bool = False) -> Any:
         array = original(self, force=force)
         watch = current_watch()
-        if watch is None or not watch.ledger.fingerprint:
+        if watch is None or not (watch.ledger.fingerprint or watch.reads):
             return array
         from .arrays import watched  # which needs numpy
 
-        return watched(array, partial(watch.ledger.note, "numpy", self))
+        if watch.reads is None:
+            return watched(array, partial(watch.ledger.note, "numpy", self))
+        note, read = watch.reads.array_of(self)
+        return watched(array, note, read)
 
     return numpy
+
+
+def _take_array(original: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """A tensor of an array's memory is made where no mode looks on."""
+
+    def from_numpy(array: Any) -> torch.Tensor:
+        tensor = original(array)
+        watch = current_watch()
+        if watch is not None and watch.reads is not None:
+            watch.reads.take(tensor)
+        return tensor
+
+    return from_numpy
 
 
 def _before_step(optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -18,6 +18,9 @@ WORDING = "one of the variables needed for gradient computation has been modifie
 """How PyTorch's own error begins; handlers that look for it find it here too."""
 
 
+_OUT_OF_SIGHT = "overwritten where the sanitizer cannot see: compiled code, an extension, numpy or a thread"
+
+
 @dataclass(frozen=True, slots=True)
 class Write:
     """An operation that overwrote a saved tensor, as a tensor of this shape; its stack innermost first."""
@@ -79,7 +82,7 @@ class Hazard:
             part = f", as a view of shape {write.shape}" if write.shape != self.shape else ""
             lines += [f"overwritten by {write.op}{part}", *_stack(write.stack)]
         if not self.writes:
-            lines.append("overwritten where the sanitizer cannot see: compiled code, an extension, numpy or a thread")
+            lines.append(_OUT_OF_SIGHT)
         if self.times > 1:
             lines.append(f"the same happened {self.times} times")
         lines.append(f"to change: {self.advice}")
@@ -90,15 +93,49 @@ class Hazard:
         return asdict(self) | {"advice": self.advice}
 
 
+@dataclass(frozen=True, slots=True)
+class StaleRead:
+    """A value that was read after something else had overwritten its memory. That may be meant.
+
+    ``taken_at``: where the program took the tensor, or last used it; ``reader``: the function that read it.
+    ``writes`` is empty where the write was out of sight: numpy, compiled code, an extension, another process.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    taken_at: tuple[Frame, ...]
+    writes: tuple[Write, ...]
+    reader: str
+    read_at: tuple[Frame, ...]
+
+    def __str__(self) -> str:
+        lines = ["a value was read after something else had overwritten it"]
+        lines += [
+            f"tensor: shape {self.shape}, {self.dtype}, {self.device}; taken, or last used",
+            *_stack(self.taken_at),
+        ]
+        for write in self.writes:
+            part = f", as a tensor of shape {write.shape}" if write.shape != self.shape else ""
+            lines += [f"overwritten by {write.op}{part}", *_stack(write.stack)]
+        if not self.writes:
+            lines.append(_OUT_OF_SIGHT)
+        lines += [f"read by {self.reader}", *_stack(self.read_at)]
+        lines.append("to change, if the old values are meant: take a `clone()`")
+        return "\n".join(lines)
+
+
 @dataclass(slots=True)
 class Report:
     """What one sanitizer saw. It is filled while the program runs and complete when the block ends.
 
     ``notes`` say what could not be watched; ``unpacked`` counts the saved tensors that backward passes took unharmed.
+    ``stale`` has each read of a value that had changed, once a pair of lines, if they were looked for.
     """
 
     notes: list[str] = field(default_factory=list)
     unpacked: int = 0
+    stale: list[StaleRead] = field(default_factory=list)
     _hazards: dict[Any, Hazard] = field(default_factory=dict)
 
     @property
@@ -121,12 +158,23 @@ class Report:
         self._hazards[key] = replace(known, times=known.times + 1)
         return False
 
+    def add_stale(self, read: StaleRead) -> bool:
+        """Take in a stale read; false where the same lines are known already."""
+        known = any(
+            (read.read_at, read.taken_at[:1], [write.stack for write in read.writes])
+            == (other.read_at, other.taken_at[:1], [write.stack for write in other.writes])
+            for other in self.stale
+        )
+        if not known:
+            self.stale.append(read)
+        return not known
+
     def __str__(self) -> str:
         hazards = self.hazards
         parts = [
             f"in-place hazards: {len(self.reached)} reached by a backward pass, {len(hazards) - len(self.reached)} not"
         ]
-        parts += [textwrap.indent(str(hazard), "  ") for hazard in hazards]
+        parts += [textwrap.indent(str(each), "  ") for each in (*hazards, *self.stale)]
         return "\n\n".join(parts + [f"note: {note}" for note in self.notes])
 
 

@@ -29,16 +29,23 @@ from .frames import is_ours, short
 from .outcome import CONFIRMED, NOT_REACHED, REFUTED, UNSEEN, Outcome, Surprise, Verdict, merged, number_of
 from .project import Project, Watched, folders_of
 from .readers import Reader
-from .report import Hazard, InplaceHazardError, Report
+from .report import Hazard, InplaceHazardError, Report, StaleRead
 from .sanitizer import inplace_sanitizer
 
 
-def run(program: Callable[[], object], folders: set[Path], fingerprint: bool, say: Callable[[str], None]) -> Outcome:
+def run(
+    program: Callable[[], object],
+    folders: set[Path],
+    fingerprint: bool,
+    say: Callable[[str], None],
+    stale_reads: bool = False,
+) -> Outcome:
     """Run a program and judge the findings of its files."""
     project = Project(folders, say)
     error: Exception | None = None
     status = 0
-    with inplace_sanitizer("record", fingerprint=fingerprint) as report, project.following():
+    watched = inplace_sanitizer("record", fingerprint=fingerprint, stale_reads=stale_reads)
+    with watched as report, project.following():
         try:
             program()
         except KeyboardInterrupt:
@@ -62,13 +69,16 @@ def _status_of(exit_: SystemExit, report: Report) -> int:
 def _judge(project: Project, report: Report, error: Exception | None) -> Outcome:
     verdicts = []
     explained: list[Hazard] = []
+    told: list[StaleRead] = []
     failed_at = _lines_of(error)
     for watched in project.watched():
         seen = [hazard for hazard in report.reached if _concerns(hazard, watched)]
         explained += seen
         if not seen and report.reached:  # the backward pass that failed may not have come to this one
             seen = [hazard for hazard in report.hazards if _concerns(hazard, watched)]
-        status, why = _status(project, watched, seen)
+        read = [read for read in report.stale if _concerns_read(read, watched)]
+        told += read
+        status, why = _status(project, watched, seen, read)
         finding = watched.finding
         verdicts.append(
             Verdict(short(watched.file), finding.line, finding.column + 1, finding.code, finding.message, status, why)
@@ -79,10 +89,11 @@ def _judge(project: Project, report: Report, error: Exception | None) -> Outcome
     if error is not None and not isinstance(error, InplaceHazardError):
         surprises.append(Surprise(_told(error)))
     verdicts.sort(key=lambda verdict: (verdict.file, verdict.line, verdict.column))
-    return Outcome(project.linted, project.passes, tuple(verdicts), tuple(surprises), tuple(report.notes))
+    stale = tuple(Surprise(str(read)) for read in report.stale if read not in told)
+    return Outcome(project.linted, project.passes, tuple(verdicts), tuple(surprises), tuple(report.notes), stale=stale)
 
 
-def _status(project: Project, watched: Watched, seen: list[Hazard]) -> tuple[str, str]:
+def _status(project: Project, watched: Watched, seen: list[Hazard], read: list[StaleRead]) -> tuple[str, str]:
     runs = max(watched.runs.values(), default=0)
     ran = f"the line ran {number_of(runs, 'time')}"
     if seen:
@@ -97,6 +108,8 @@ def _status(project: Project, watched: Watched, seen: list[Hazard]) -> tuple[str
     if not runs:
         return NOT_REACHED, "the line did not run"
     if not RULES[watched.finding.code].at_run_time:
+        if read and read[0].read_at:
+            return CONFIRMED, f"the value had changed when {read[0].read_at[0]} read it"
         return _read_status(watched.reader, ran)
     if watched.error and watched.finding.saved_at is None:
         return CONFIRMED, f"raised: {watched.error[:100]}"
@@ -124,6 +137,15 @@ def _concerns(hazard: Hazard, watched: Watched) -> bool:
             (frame.file, frame.line) == (watched.file, watched.finding.saved_at.line) for frame in hazard.saved_at
         )
     return any(frame.file == watched.file and frame.line in watched.lines for frame in frames)
+
+
+def _concerns_read(read: StaleRead, watched: Watched) -> bool:
+    """Whether a value that was read too late is the one of a finding: overwritten there, or read there."""
+    frames = [frame for write in read.writes for frame in write.stack] or list(read.read_at)
+    lines = set(watched.lines)
+    if not read.writes and watched.reader is not None:  # the writer is out of sight: then the reader has to do
+        lines = {watched.reader.line}
+    return any(frame.file == watched.file and frame.line in lines for frame in frames)
 
 
 def _lines_of(error: BaseException | None) -> set[tuple[str, int]]:
@@ -191,6 +213,11 @@ def _parser() -> argparse.ArgumentParser:
         help="compare versions only: faster, but .data, numpy and fused optimizers go unseen",
     )
     parser.add_argument(
+        "--stale-reads",
+        action="store_true",
+        help="also look for values that had changed when they were read; slow",
+    )
+    parser.add_argument(
         "--patience",
         type=float,
         default=60.0,
@@ -234,7 +261,8 @@ def main(argv: list[str]) -> int:
             parser.error(f"no module named {options.program}")
         say(f"running {options.program}")
         start = spec.origin if spec is not None else str(script.resolve())
-        outcome = run(program, folders_of(start or str(folder / "__main__.py")), not options.no_fingerprint, say)
+        folders = folders_of(start or str(folder / "__main__.py"))
+        outcome = run(program, folders, not options.no_fingerprint, say, options.stale_reads)
     whole = gathered(outcome, options.patience)
     if whole is None:
         return 0  # rank 0 speaks for all

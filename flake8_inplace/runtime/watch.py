@@ -12,7 +12,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from .frames import user_stack
 from .ledger import Call, Ledger, Packed, Save
 from .report import InplaceHazardWarning
+from .stale import StaleReads
 from .tensors import detached, fingerprint_of, storage_of, version_of
 
 _COMPILED = (
@@ -66,7 +67,7 @@ def current_watch() -> Watch | None:
 def watching(ledger: Ledger) -> Iterator[None]:
     """Watch the current thread."""
     watch = Watch(ledger)
-    with watch.hooks(), watch.dispatching():
+    with watch.hooks(), watch.dispatching(), watch.reads or nullcontext():
         _watches().append(watch)
         ledger.threads.add(threading.get_ident())
         try:
@@ -98,6 +99,7 @@ class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch is not read by my
     def __init__(self, ledger: Ledger) -> None:
         super().__init__()
         self.ledger = ledger
+        self.reads = StaleReads(ledger) if ledger.stale_reads else None
         self.resting = self.asleep = False
         self.operator = _Operator(None, "", (), True)
         self.nodes_then = -1

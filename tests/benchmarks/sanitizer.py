@@ -24,6 +24,7 @@ MODES: dict[str, Callable[[], AbstractContextManager[object]]] = {
     "plain": nullcontext,
     "sanitizer": inplace_sanitizer,
     "sanitizer, fingerprint=True": lambda: inplace_sanitizer(fingerprint=True),
+    "sanitizer, stale_reads=True": lambda: inplace_sanitizer("record", stale_reads=True),
     "anomaly mode": torch.autograd.detect_anomaly,
     "anomaly mode, check_nan=False": lambda: torch.autograd.detect_anomaly(check_nan=False),
 }
