@@ -16,10 +16,10 @@ SAMPLES = 16
 
 
 def storage_of(tensor: torch.Tensor) -> Any:
-    """What names a tensor's memory; None where it has none of its own (sparse, or wrapped by a transform)."""
+    """What names a tensor's memory; None where it has none (sparse, wrapped by a transform, a lazy parameter)."""
     try:
         return tensor.untyped_storage()._cdata
-    except (NotImplementedError, RuntimeError):
+    except (NotImplementedError, RuntimeError, ValueError):
         return None
 
 
