@@ -21,7 +21,7 @@ COMPILED = os.environ.get("FLAKE8_INPLACE_COMPILE") == "1"
 REQUIRES = ["mypy==2.4.1"]
 """What the compilation needs. Another release may read the types in another way, or not compile some form."""
 PACKAGE = "flake8_inplace"
-FACTS = ("torchfacts/ops.py", "torchfacts/releases.py")
+FACTS = ("torchfacts/notation.py", "torchfacts/ops.py", "torchfacts/releases.py")
 SOURCES = ("heap", "program", "trace", "hazards", "models", "interpreter", *FACTS)
 INTERPRETED = frozenset({"sealed.py"})
 """Modules that stay as they are: a decorator that the copies do without."""

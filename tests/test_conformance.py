@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch", reason="conformance executes PyTorch")
 from flake8_inplace.rules import RULES  # noqa: E402
 from flake8_inplace.runtime import conformance, pages  # noqa: E402
 from flake8_inplace.runtime.place import Traced  # noqa: E402
-from flake8_inplace.torchfacts import ops  # noqa: E402
+from flake8_inplace.torchfacts import notation, ops  # noqa: E402
 
 VERIFICATION = Path(__file__).parent.parent / "docs" / "verification"
 CPU = torch.device("cpu")
@@ -111,8 +111,8 @@ def test_a_fact_that_is_wrong_is_told(name: str, operators: Any, monkeypatch: py
 
 
 def wrong(row: str) -> str:
-    op = ops.parse_op(row)
-    return ops.format_op(replace(op, saves=(ops.Save("result1", (op.params[0].name,)),)))
+    op = notation.parse_op(row)
+    return notation.format_op(replace(op, saves=(ops.Save("result1", (op.params[0].name,)),)))
 
 
 def test_another_device_is_held_against_the_facts(operators: Any) -> None:
@@ -148,9 +148,9 @@ def test_a_trace_refuses_what_the_device_decides(operators: Any) -> None:
 
 
 def test_on_a_device_its_own_saves_are_saves_like_others() -> None:
-    op = ops.parse_op("f|x:T w:T|x<x x<w@cuda w<w@cuda||fresh")
-    assert ops.format_op(conformance.as_on(op, ("", "cuda"))) == "f|x:T w:T|w<w x<x,w||fresh"
-    assert ops.format_op(conformance.as_on(op, ("",))) == "f|x:T w:T|x<x||fresh"
+    op = notation.parse_op("f|x:T w:T|x<x x<w@cuda w<w@cuda||fresh")
+    assert notation.format_op(conformance.as_on(op, ("", "cuda"))) == "f|x:T w:T|w<w x<x,w||fresh"
+    assert notation.format_op(conformance.as_on(op, ("",))) == "f|x:T w:T|x<x||fresh"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from flake8_inplace.analysis import analyze
 from flake8_inplace.rules import RULES
 from flake8_inplace.runtime import conformance, pages
 from flake8_inplace.runtime.pages import fenced, sections
-from flake8_inplace.torchfacts import ops
+from flake8_inplace.torchfacts import notation
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -246,7 +246,7 @@ def test_rows_of_the_notation_are_valid() -> None:
     rows = re.findall(r"`(\w+\|[^`]+)`", text)
     assert len(rows) >= 2
     for row in rows:
-        assert ops.format_op(ops.parse_op(row)) == row
+        assert notation.format_op(notation.parse_op(row)) == row
 
 
 def test_setup_commands() -> None:

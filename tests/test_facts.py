@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from flake8_inplace.torchfacts import modules, ops, sizes
+from flake8_inplace.torchfacts import modules, notation, ops, sizes
 
 torch = pytest.importorskip("torch", reason="the facts are compared with an installed PyTorch")
 pytest.importorskip("expecttest", reason="op_db lives in torch.testing._internal, which imports expecttest")
@@ -105,7 +105,7 @@ def test_a_damaged_table_is_one_clear_error(text: str | None, tmp_path: Path, mo
 def test_rows_are_read_and_written_alike() -> None:
     table = ops.table()
     rows = [*table["rows"], *(entry["op"] for entry in table["modules"].values())]
-    assert [row for row in rows if ops.format_op(ops.parse_op(row)) != row] == []
+    assert [row for row in rows if notation.format_op(notation.parse_op(row)) != row] == []
 
 
 def test_a_table_of_ones_own_may_say_whatever_the_notation_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,9 +167,9 @@ def test_one_operator_or_layer_is_measured_alone(generate: Any, capsys: pytest.C
     names = ["torch.nn.functional.interpolate", "torch.nn.AdaptiveAvgPool1d"]
     assert generate.main(["--only", *names]) == 0
     functional, layer = capsys.readouterr().out.splitlines()
-    assert functional == f"{names[0]}: {ops.format_op(ops.lookup(names[0])[0])}"
+    assert functional == f"{names[0]}: {notation.format_op(ops.lookup(names[0])[0])}"
     fact = modules.lookup(names[1])
-    assert fact is not None and layer == f"{names[1]}: op: {ops.format_op(fact.op)}"
+    assert fact is not None and layer == f"{names[1]}: op: {notation.format_op(fact.op)}"
     assert generate.main(["--only", "torch.no_such_name"]) == 1
 
 

@@ -10,7 +10,7 @@ import pytest
 from flake8_inplace.analysis import analyze
 from flake8_inplace.models.patterns import memory_of
 from flake8_inplace.torchfacts import modules as layers
-from flake8_inplace.torchfacts import ops
+from flake8_inplace.torchfacts import notation, ops
 
 HEAD = "import torch\nfrom torch import nn\n"
 
@@ -23,9 +23,9 @@ def found(source: str) -> list[tuple[int, str]]:
 def test_every_row_is_read(package: str) -> None:
     table = ops.library(package)
     for row in table["rows"]:
-        op = ops.parse_op(row)
-        ops._valid(op, row)
-        assert ops.format_op(op) == row
+        op = notation.parse_op(row)
+        notation.check(op, row)
+        assert notation.format_op(op) == row
     for name in table["names"]:
         assert name.startswith(f"{package}.")
         assert ops.lookup(name)
@@ -45,7 +45,7 @@ def test_names_that_overwrite_unseen_are_known_to_the_prefilter() -> None:
     for package in ops.PACKAGES:
         table = ops.library(package)
         names |= {name for name in table["names"] if any(op.unseen for op in ops.lookup(name))}
-        names |= {name for name, entry in table.get("modules", {}).items() if ops.parse_op(entry["op"]).unseen}
+        names |= {name for name, entry in table.get("modules", {}).items() if notation.parse_op(entry["op"]).unseen}
     assert {name.rpartition(".")[2] for name in names} == ops.OVERWRITING
 
 

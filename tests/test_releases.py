@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from flake8_inplace.torchfacts import ops
+from flake8_inplace.torchfacts import notation, ops
 from flake8_inplace.torchfacts.releases import NEWEST, Range, format_row, release_of, split_row
 
 # -- ranges
@@ -87,7 +87,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def rows(name: str) -> list[str]:
-    return [ops.format_op(op) for op in ops.lookup(name)]
+    return [notation.format_op(op) for op in ops.lookup(name)]
 
 
 def test_the_newest_needs_no_selection(known: Any) -> None:
@@ -231,7 +231,7 @@ def test_the_measured_rows_are_those_of_the_table() -> None:
 
 def test_older_rows_are_read_and_written_alike() -> None:
     found = [split_row(row) for older in ops.table()["older"].values() for row in older]
-    assert [row for row, _ in found if ops.format_op(ops.parse_op(row)) != row] == []
+    assert [row for row, _ in found if notation.format_op(notation.parse_op(row)) != row] == []
     assert [row for row, during in found if NEWEST in during] == []
 
 
@@ -284,7 +284,7 @@ def test_a_call_that_crashes_costs_only_itself(monkeypatch: pytest.MonkeyPatch) 
         return x * n
 
     monkeypatch.setattr(execution, "torch_version", lambda: "0.1")
-    overload = execution.Overload(ops.parse_op("crash|x:T n?"), False)
+    overload = execution.Overload(notation.parse_op("crash|x:T n?"), False)
     assert execution.measure([overload], crash, (torch.ones(2),), {})
     tried = {run.options.get("n") for run in overload.runs if run.changed == "n"}
     assert {3, 4} <= tried

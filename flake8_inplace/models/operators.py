@@ -31,6 +31,7 @@ from ..heap.values import (
 from ..program.site import Site
 from ..torchfacts import kinds
 from ..torchfacts import ops as facts
+from ..torchfacts.notation import ANY_INT, FITS, SHAPE
 from ..torchfacts.refusals import reshapes, takes_expanded
 from ..trace import events
 from ..trace.holdings import depth_of, tensors_in, unknowns
@@ -316,11 +317,11 @@ def _holds(m: Trace, condition: facts.Condition, call: _Call) -> bool:
     """Whether a condition on an option, or on the shapes of tensors, surely holds."""
     lead = next((param.name for param in call.op.params if param.kind == "tensor"), "")
     first = call.operands.get(lead, [])
-    if condition.option.endswith(facts.FITS):
-        sizes = call.bound.get(condition.option.removesuffix(facts.FITS), NONE)
+    if condition.option.endswith(FITS):
+        sizes = call.bound.get(condition.option.removesuffix(FITS), NONE)
         return bool(first) and shapes.is_as_large(m, first[0], sizes, call.bound.get("dim", NONE))
-    if condition.option.endswith(facts.SHAPE):
-        given = call.operands.get(condition.option.removesuffix(facts.SHAPE), [])
+    if condition.option.endswith(SHAPE):
+        given = call.operands.get(condition.option.removesuffix(SHAPE), [])
         return bool(given and first) and shapes.fulfils(condition, given[0], first[0])
     return holds(m, condition, call.bound)
 
@@ -329,7 +330,7 @@ def holds(m: Trace, condition: facts.Condition, bound: Bindings) -> bool:
     """Whether a condition on an option surely holds in this call. What is not known is none of a few odd values."""
     known = _literal(m, bound.get(condition.option, NONE))
     if known is _UNKNOWN:
-        return condition.negated and not any(value in (None, False, True, facts.ANY_INT) for value in condition.values)
+        return condition.negated and not any(value in (None, False, True, ANY_INT) for value in condition.values)
     return condition.holds(known)
 
 

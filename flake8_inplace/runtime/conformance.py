@@ -27,7 +27,7 @@ import torch
 
 from ..rule import PAGES
 from ..torchfacts import ops
-from ..torchfacts.ops import Op, format_op, parse_op
+from ..torchfacts.notation import Op, format_op, parse_op
 from .children import in_children
 from .device import DeviceMissing, device_of, environment, progress
 from .pages import Example, try_rules

@@ -13,7 +13,8 @@ from typing import Any
 import torch
 
 from ..torchfacts.execution import Overload, Run, bind, could_save, measured_saves, run_each
-from ..torchfacts.ops import Op, format_save, lookup, parse_op, table
+from ..torchfacts.notation import Op, format_save, parse_op
+from ..torchfacts.ops import lookup, table
 from .place import CHOICES, Place
 
 aten = torch.ops.aten

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ..torchfacts import ops
-from ..torchfacts.ops import Op, Param, Save, format_op, format_save, parse_op
+from ..torchfacts.notation import Op, Param, Save, format_op, format_save, parse_op
 
 
 def facts_of(name: str) -> dict[tuple[Param, ...], Op]:

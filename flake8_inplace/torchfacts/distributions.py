@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from .ops import Op, Out, Param, Save
+from .notation import Op, Out, Param, Save
 
 _TABLE = """
 Normal|loc scale||scale:scale|scale:scale

@@ -19,7 +19,8 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._pytree import tree_flatten, tree_map
 
 from .learning import Rule, Trial, learn, simple
-from .ops import FITS, SHAPE, Op, Out, Param, Save, torch_version
+from .notation import FITS, SHAPE, Op, Out, Param, Save
+from .ops import torch_version
 from .sizes import holds_sizes, relation
 from .variations import fitted, has_shape, variations
 

@@ -36,7 +36,8 @@ import torch
 from . import handwritten, layer_recipes, refusals, refused
 from .execution import Overload, Run, keeps_shape, measure, measured_outs, measured_saves
 from .layers import constructor, module_overloads, module_variants, parameter_words
-from .ops import FITS, FORMAT, TABLE, Condition, Op, Out, Param, format_op, parse_condition, parse_op, parse_save
+from .notation import FITS, Condition, Op, Out, Param, format_op, parse_condition, parse_op, parse_save
+from .ops import FORMAT, TABLE
 from .ops import table as facts_table
 from .samples import calls
 from .schemas import python_table, schema_table, split_options

@@ -12,7 +12,7 @@ import torch
 from . import layer_recipes, recipes
 from .execution import Overload, bind, moved, run_each, vary
 from .learning import Trial, learn, simple
-from .ops import Op, Param, format_condition, parse_op
+from .notation import Op, Param, format_condition, parse_op
 from .schemas import python_params
 from .variations import candidates
 

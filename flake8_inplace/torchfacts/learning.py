@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .ops import ANY_INT, Condition
+from .notation import ANY_INT, Condition
 from .variations import NUMBERS
 
 Rule = tuple[Condition, ...]

@@ -18,7 +18,8 @@ from typing import Any
 import torch
 
 from .execution import Overload, Run, bind, is_float, measure, measured_outs
-from .ops import PACKAGES, Op, Out, format_op, layer, library, lookup, parse_op
+from .notation import Op, Out, format_op, parse_op
+from .ops import PACKAGES, layer, library, lookup
 from .recipes import Call, call, f
 
 os.environ.setdefault("TRITON_INTERPRET", "1")  # the kernels of Liger run on the CPU, if nothing imported Triton yet

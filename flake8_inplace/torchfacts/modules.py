@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from .ops import Condition, Op, layer, parse_condition, parse_op, table
+from .notation import Condition, Op, parse_condition, parse_op
+from .ops import layer, table
 
 Constant = bool | int | float | str | None
 

@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 
 from .kinds import SELECTING
-from .ops import FactsError, Op
+from .notation import Op
+from .ops import FactsError
 
 TABLE = Path(__file__).with_name("refusals.json")
 

@@ -18,7 +18,7 @@ from torch.utils._pytree import tree_map
 
 from .execution import Overload, bind, is_float, tensors_in
 from .handwritten import ROWS
-from .ops import parse_op
+from .notation import parse_op
 
 ENOUGH = 12
 """Calls of one operator that are tried; they differ in shapes, and few of them matter here."""

@@ -11,7 +11,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 
 from . import handwritten, recipes
 from .execution import Overload
-from .ops import Op
+from .notation import Op
 from .schemas import callable_for
 
 Sample = tuple[list[Overload], Callable[..., Any], tuple[Any, ...], dict[str, Any]]

@@ -28,7 +28,7 @@ from torchgen.packaged.autograd.load_derivatives import load_derivatives
 
 from . import handwritten
 from .execution import Overload, slot_of
-from .ops import Op, Out, Param, Save, parse_op
+from .notation import Op, Out, Param, Save, parse_op
 
 MODULES = {
     "torch": torch,

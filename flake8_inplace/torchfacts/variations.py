@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from . import handwritten
-from .ops import SHAPE, Op, Param
+from .notation import SHAPE, Op, Param
 from .sizes import relation
 
 NUMBERS: tuple[Any, ...] = (True, False, 0, 1, 2, 3, 4, 5, -1, -2, 0.5, 1.5, 2.5, math.inf, -math.inf)

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from . import handwritten
-from .ops import Op
+from .notation import Op
 
 # Having an attribute of one of these proves nothing.
 OTHER_TYPES: tuple[Any, ...] = (

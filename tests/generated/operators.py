@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from flake8_inplace.torchfacts import execution, layer_recipes, layers, modules, ops, samples, schemas, variations
-from flake8_inplace.torchfacts.ops import Op
+from flake8_inplace.torchfacts.notation import Op
 
 from . import oracle
 from .compare import compare
