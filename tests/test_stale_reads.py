@@ -31,8 +31,8 @@ def detached_parameter() -> None:
     weight = nn.Parameter(torch.ones(3))
     old = weight.detach()  # taken
     with torch.no_grad():
-        weight.mul_(2)  # writes
-    assert (weight - old).sum() == 0  # noqa: TIP303 reads
+        weight.mul_(2)  # noqa: TIP303 writes
+    assert (weight - old).sum() == 0  # reads
 
 
 def window() -> None:
@@ -96,8 +96,8 @@ def gradient_kept_over_a_backward() -> None:
 def one_buffer_in_a_list() -> None:
     step, history = torch.zeros(2), []
     for _ in range(3):
-        step += 1  # writes
-        history.append(step.tanh_())  # noqa: TIP304 writes
+        step += 1  # noqa: TIP303 writes
+        history.append(step.tanh_())  # noqa: TIP303 writes
     torch.stack(history)  # reads
 
 
