@@ -23,8 +23,8 @@ def state_dict_kept() -> None:
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     best = model.state_dict()  # taken
     model(torch.ones(1, 2)).sum().backward()
-    optimizer.step()  # writes
-    model.load_state_dict(best)  # noqa: TIP307 reads
+    optimizer.step()  # noqa: TIP307 writes
+    model.load_state_dict(best)  # reads
 
 
 def detached_parameter() -> None:

@@ -24,6 +24,7 @@ from ..heap.values import (
 from ..program.site import Site
 from ..torchfacts import modules
 from ..torchfacts import ops as facts
+from ..torchfacts.notation import Param
 from ..torchfacts.refusals import negative_options
 from ..trace import events
 from ..trace.frames import Function
@@ -167,7 +168,7 @@ def call_fact(
 def _lenient(op: facts.Op) -> facts.Op:
     """An operator as a module calls it, which may have been made without some of its parameters."""
     kinds = {p.name: p.kind for p in op.params} | dict.fromkeys(_options(op), "other")
-    return replace(op, params=tuple(facts.Param(name, kind, True) for name, kind in kinds.items()), inplace=None)
+    return replace(op, params=tuple(Param(name, kind, True) for name, kind in kinds.items()), inplace=None)
 
 
 def _options(op: facts.Op) -> list[str]:

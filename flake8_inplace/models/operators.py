@@ -31,7 +31,7 @@ from ..heap.values import (
 from ..program.site import Site
 from ..torchfacts import kinds
 from ..torchfacts import ops as facts
-from ..torchfacts.notation import ANY_INT, FITS, SHAPE
+from ..torchfacts.notation import ANY_INT, FITS, SHAPE, Condition, Save
 from ..torchfacts.refusals import reshapes, takes_expanded
 from ..trace import events
 from ..trace.holdings import depth_of, tensors_in, unknowns
@@ -151,14 +151,14 @@ def _save_operands(m: Trace, call: _Call) -> list[Saved]:
     return saves
 
 
-def _keep(m: Trace, call: _Call, save: facts.Save, slot: str, tensor: Tensor) -> Saved:
+def _keep(m: Trace, call: _Call, save: Save, slot: str, tensor: Tensor) -> Saved:
     known = _ANY not in call.requiring
     needs = frozenset(other.cell for other in call.given if m.grad(other)) if known else frozenset[Cell]()
     asking = () if call.grad is Grad.YES and _is_certain(m, call, save) else tuple(filter(m.grad, call.given))
     return keep(m, call.op.name, slot, tensor.storage, call.site, False, needs, save.device, asking)
 
 
-def _is_certain(m: Trace, call: _Call, save: facts.Save) -> bool:
+def _is_certain(m: Trace, call: _Call, save: Save) -> bool:
     """Whether an operand that the save is made for requires grad for certain."""
     return any(m.grad(tensor) is Grad.YES for name in save.needs for tensor in call.operands.get(name, ()))
 
@@ -307,13 +307,13 @@ def hold_whole_numbers(m: Trace, tensor: Tensor) -> None:
         m.state.put(tensor.cell, CellState(Grad.NO, None, state.leaf))
 
 
-def _makes(m: Trace, call: _Call, save: facts.Save) -> bool:
+def _makes(m: Trace, call: _Call, save: Save) -> bool:
     """Whether a call surely makes this save."""
     sure = all(_holds(m, condition, call) for condition in save.when) if save.when else save.sure
     return sure and not call.requiring.isdisjoint(save.needs)
 
 
-def _holds(m: Trace, condition: facts.Condition, call: _Call) -> bool:
+def _holds(m: Trace, condition: Condition, call: _Call) -> bool:
     """Whether a condition on an option, or on the shapes of tensors, surely holds."""
     lead = next((param.name for param in call.op.params if param.kind == "tensor"), "")
     first = call.operands.get(lead, [])
@@ -326,7 +326,7 @@ def _holds(m: Trace, condition: facts.Condition, call: _Call) -> bool:
     return holds(m, condition, call.bound)
 
 
-def holds(m: Trace, condition: facts.Condition, bound: Bindings) -> bool:
+def holds(m: Trace, condition: Condition, bound: Bindings) -> bool:
     """Whether a condition on an option surely holds in this call. What is not known is none of a few odd values."""
     known = _literal(m, bound.get(condition.option, NONE))
     if known is _UNKNOWN:

@@ -6,6 +6,7 @@ from ..heap.state import Exit
 from ..heap.values import NONE, Bindings, CellState, Const, Grad, List, Tensor, Tuple, Unknown, Value, constant
 from ..program.site import Site
 from ..torchfacts import ops as facts
+from ..torchfacts.notation import Param
 from ..trace import events, needs
 from ..trace.holdings import depth_of, tensors_in
 from ..trace.log import Written
@@ -152,7 +153,7 @@ _OPTIONS = frozenset(
 )
 
 
-def _fits(m: Trace, param: facts.Param, value: Value) -> bool:
+def _fits(m: Trace, param: Param, value: Value) -> bool:
     if isinstance(value, Const):
         return param.kind == "other" or value.value is None
     if isinstance(value, Unknown):

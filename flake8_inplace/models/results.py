@@ -29,6 +29,7 @@ from ..heap.values import (
 )
 from ..torchfacts import kinds
 from ..torchfacts import ops as facts
+from ..torchfacts.notation import Out
 from ..trace.holdings import tensors_in
 from ..trace.trace import Trace
 from . import conversions, dtypes, shapes
@@ -51,7 +52,7 @@ _KINDS = {"views": View.MULTI_OUTPUT, "expand": View.EXPANDED}
 """Kinds of outputs in the facts that are views of another kind than the ordinary."""
 
 
-def make_result(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Value:
+def make_result(m: Trace, op: facts.Op, out: Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Value:
     if not out.many:
         return _single(m, op, out, operands, bound)
     if out.kind == "expand" and _is_one(m, bound.get(out.of or "", NONE)):
@@ -64,7 +65,7 @@ def make_result(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list
     return List([_single(m, op, out, operands, bound), _single(m, op, out, operands, bound)], open=True)
 
 
-def _one_of(m: Trace, op: facts.Op, out: facts.Out, given: list[Tensor], index: int, bound: Bindings) -> Tensor:
+def _one_of(m: Trace, op: facts.Op, out: Out, given: list[Tensor], index: int, bound: Bindings) -> Tensor:
     """The result for one of the tensors. ``meshgrid`` repeats none beside which the others are single elements."""
     others = given[:index] + given[index + 1 :]
     if out.kind == "expand" and all(map(shapes.is_one_element, others)):
@@ -72,7 +73,7 @@ def _one_of(m: Trace, op: facts.Op, out: facts.Out, given: list[Tensor], index: 
     return _single(m, op, out, {out.of or "": [given[index]]}, bound)
 
 
-def _parts(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> list[Value]:
+def _parts(m: Trace, op: facts.Op, out: Out, operands: dict[str, list[Tensor]], bound: Bindings) -> list[Value]:
     """The parts that a tensor is divided into: all if their number is known, else two."""
     base, dim = operands[out.of or ""][0], constant(m.see(bound.get("dim", Const(0))))
     count = constant(m.see(bound.get("chunks", NONE)))
@@ -104,7 +105,7 @@ def _is_one(m: Trace, value: Value) -> bool:
     return len(items) == 1 and not more and isinstance(m.see(items[0]), Tensor)
 
 
-def _single(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
+def _single(m: Trace, op: facts.Op, out: Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
     bases = operands.get(out.of or "", [])
     if out.kind == "fresh" or not bases:
         return _new(m, op, out, operands, bound)
@@ -120,7 +121,7 @@ def _single(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Ten
     return _view(m, op, out, base, bound)
 
 
-def _new(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
+def _new(m: Trace, op: facts.Op, out: Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
     made = fresh()
     made.dtype = dtypes.of_result(m, op, out.integral, operands, bound)
     made.dims = _dims(m, op, operands, bound)
@@ -133,7 +134,7 @@ def _new(m: Trace, op: facts.Op, out: facts.Out, operands: dict[str, list[Tensor
     return made
 
 
-def _view_or_copy(m: Trace, op: facts.Op, out: facts.Out, base: Tensor, bound: Bindings) -> Tensor:
+def _view_or_copy(m: Trace, op: facts.Op, out: Out, base: Tensor, bound: Bindings) -> Tensor:
     """The result of ``reshape``, ``to`` and their like: a copy where that is sure."""
     wanted = DType.INTEGRAL if out.integral else dtypes.asked(m, op, bound)
     dtype = base.dtype if wanted is None else wanted
@@ -156,7 +157,7 @@ def _view_or_copy(m: Trace, op: facts.Op, out: facts.Out, base: Tensor, bound: B
     return same
 
 
-def _view(m: Trace, op: facts.Op, out: facts.Out, base: Tensor, bound: Bindings) -> Tensor:
+def _view(m: Trace, op: facts.Op, out: Out, base: Tensor, bound: Bindings) -> Tensor:
     kind = _KINDS.get(out.kind, View.ORDINARY)
     if op.name == "broadcast_tensors" and not _is_broadcast(m, base, bound):
         kind = View.ORDINARY

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..heap.values import NONE, Bindings, Const, List, Tensor, Tuple, Unknown, Value
 from ..torchfacts import ops as facts
+from ..torchfacts.notation import Condition
 from ..torchfacts.sizes import holds_sizes, relation
 from ..trace.trace import Trace
 
@@ -90,7 +91,7 @@ def _numbers(m: Trace, value: Value) -> Shape | None:
     return tuple(found) if len(found) == len(items) else None
 
 
-def fulfils(condition: facts.Condition, tensor: Tensor, first: Tensor) -> bool:
+def fulfils(condition: Condition, tensor: Tensor, first: Tensor) -> bool:
     """Whether a condition on the shape of a tensor surely holds. An unknown shape is taken for no ``batch``."""
     if tensor.shape is None or first.shape is None:
         return condition.negated and condition.values == ("batch",)

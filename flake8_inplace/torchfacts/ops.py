@@ -12,11 +12,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from .notation import Condition as Condition
 from .notation import Op as Op
-from .notation import Out as Out
-from .notation import Param as Param
-from .notation import Save as Save
 from .notation import as_function, check, parse_op
 from .releases import NEWEST, Range, Release, release_of, split_row
 
