@@ -205,3 +205,61 @@ def test_a_circle_and_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "b.py").write_text(f"import torch\nfrom a import f\nfrom c import h\n\n\n{g}")
     (tmp_path / "c.py").write_text("def h(:\n")
     assert lint(tmp_path, paths=("a.py", "b.py")) == ["a.py:6 TIP107"]
+
+
+LONG = "\n".join(f"    t{number} = {number}" for number in range(260))
+"""More statements than other files may take of an entry point."""
+OTHERS = f"""
+import functools
+
+
+def timed(f):
+    @functools.wraps(f)
+    def wrapper(*args):
+{LONG.replace("    t", "        t")}
+        return f(*args)
+
+    return wrapper
+
+
+def plain(f):
+    def wrapper(*args):
+        return f(*args)
+
+    return wrapper
+
+
+def apply(f, x):
+    return f(x)
+
+
+class Base:
+    def run(self, x):
+        return self.encode(x)
+"""
+UPDATE = "def update(y):\n    y += 1\n    return y\n"
+THROUGH_OTHERS = {
+    "decorated": "@timed\ndef model(x: torch.Tensor):\n    return update(x.exp())\n",
+    "template method": (
+        f"class Model(Base):\n    def encode(self, x: torch.Tensor):\n{LONG.replace('    t', '        t')}\n"
+        "        return update(x.exp())\n\n\ndef model(x: torch.Tensor):\n    return Model().run(x)\n"
+    ),
+    "private callback": (
+        f"def _inner(x: torch.Tensor):\n{LONG}\n    return update(x.exp())\n\n\n"
+        "def model(x: torch.Tensor):\n    return apply(_inner, x)\n"
+    ),
+    "deep": "@plain\ndef f0(x: torch.Tensor):\n    return update(x.exp())\n"
+    + "".join(f"\n\n@plain\ndef f{i}(x: torch.Tensor):\n    return f{i - 1}(x * 2)\n" for i in range(1, 9)),
+}
+"""Programs whose functions are called through another file, which uses up what may be read of others, or the depth."""
+
+
+@pytest.mark.parametrize("name", THROUGH_OTHERS)
+def test_a_budget_for_other_files_loses_nothing_of_a_file(tmp_path: Path, name: str) -> None:
+    """What is found in a file by itself is found as well with other files."""
+    (tmp_path / "others.py").write_text(OTHERS)
+    text = f"import torch\n\nfrom others import Base, apply, plain, timed\n\n\n{UPDATE}\n\n{THROUGH_OTHERS[name]}"
+    (tmp_path / "model.py").write_text(text)
+    alone = lint(tmp_path, "--inplace-follow=off", paths=("model.py",))
+    assert [row.split()[1] for row in alone] == ["TIP107"]
+    assert lint(tmp_path, paths=("model.py",)) == alone
