@@ -109,12 +109,15 @@ def call_class(m: Trace, cls: Class) -> None:
 def worth(m: Trace, function: Function) -> bool:
     """Return whether a function is read as an entry point. See `program.reach` for what makes it worth reading.
 
-    A private function that is called only from code the analysis skipped, or only under ``no_grad``, is not.
+    A private function that is called only from code the analysis skipped, or only under ``no_grad``, is not; one that
+    the budget for other files has cut is.
     """
     text = function.text
     if text is not None and (not text.worth or (text.borrowed and m.budget.borrowed > BORROWED_STATEMENTS)):
         return False
     name = function.name
+    if function.node in m.work.cut:
+        return True
     return not name.startswith("_") or name.endswith("_") or name in m.work.private or name not in m.work.mentioned
 
 

@@ -33,7 +33,8 @@ def _too_deep(m: Trace, function: Function) -> bool:
     busy, budget = m.stack.runs(function.node), m.budget
     budget.recursive += busy > 0
     recursions = RECURSIONS if budget.recursive <= RECURSIVE else 1
-    return busy > recursions or len(m.stack.functions) >= DEPTH or budget.entry_statements > ENTRY_STATEMENTS
+    own = budget.entry_statements - budget.other_entry
+    return busy > recursions or len(m.stack.functions) >= DEPTH or own > ENTRY_STATEMENTS
 
 
 def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
@@ -43,8 +44,9 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
     if function.wrapped is not None:
         before = m.work.ran.get(function.node)
         outer, m.stack.thrown = m.stack.thrown, function.node if m.stack.is_statement(site) else None
+        around, m.stack.decorated = m.stack.decorated, m.stack.decorated if m.budget.other_calls else function.node
         result = calls.call(m, function.wrapped, args, kwargs, site)
-        m.stack.thrown = outer
+        m.stack.thrown, m.stack.decorated = outer, around
         if m.work.ran.get(function.node) != before or isinstance(function.wrapped, Dispatch):
             return result
     if function.memoized:
@@ -56,16 +58,37 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
             return run(m, replace(function, resume=resume, once=once), args, kwargs, site)
 
         return lazy.generator(m, body)
+    own = function.piece.path == m.text.file.path
     if _too_deep(m, function):
+        if own:
+            _cut(m, function)
         return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.NO)
-    if function.piece.path == m.text.file.path and not m.budget.other_calls:
-        return _call(m, function, args, kwargs, site)
+    if own and (not m.budget.other_calls or m.stack.decorated is function.node):
+        running = m.budget.enter_own_file()
+        try:
+            return _call(m, function, args, kwargs, site)
+        finally:
+            m.budget.leave_own_file(running)
     if not m.budget.enter_other_file():
+        if own:
+            _cut(m, function)
         return tensors.unknown_call(m, *args, *kwargs.values())
     try:
         return _call(m, function, args, kwargs, site)
     finally:
         m.budget.leave_other_file()
+
+
+def _cut(m: Trace, function: Function) -> None:
+    """Note a call that is not followed, and the functions of the file that code of other files has called on the way.
+
+    They count as unread, so that they are read as entry points, as they would be without the other files.
+    """
+    path, through = m.text.file.path, False
+    for caller in [*m.stack.functions, function]:
+        through = through or caller.piece.path != path
+        if through and caller.piece.path == path:
+            m.work.cut.add(caller.node)
 
 
 def _memoized(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
@@ -87,6 +110,9 @@ def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Val
     frame = Frame(variables(), piece, function.frame, function.owner, args[0] if function.owner and args else None)
     frame.function, frame.given, frame.born = function, [*args, *kwargs.values()], m.tick()
     complete = parameters(m, function, args, kwargs, frame, entry=site.node is function.node)
+    before = function.node in m.work.reached
+    if not m.budget.other_calls:
+        m.work.cut.discard(function.node)
     if complete or function.name != "forward":
         m.work.reached.add(function.node)
         m.work.mentioned |= piece.mentions if function.text is not None else frozenset()
@@ -123,6 +149,8 @@ def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Val
             if state.modes.get("autocast") is not modes.get("autocast"):
                 state.set(state.modes, "autocast", modes.get("autocast"))
         m.stack.stepping = stepping
+        if not before and function.node in m.work.cut:
+            m.work.reached.discard(function.node)
         frame.exits.clear()
         m.stack.functions.pop()
         m.stack.calls.pop()
@@ -210,8 +238,8 @@ def _given_tensor(m: Trace, value: Value) -> Value:
     value = m.see(value)
     if not isinstance(value, Choice):
         return m.promote(value)
-    options = [option for _, option in value.options if m.see(option) != NONE]
-    return m.promote(options[0]) if len(options) == 1 else value
+    options = tuple((guard, m.promote(option)) for guard, option in value.options if m.see(option) != NONE)
+    return options[0][1] if len(options) == 1 else Choice(options) if options else value
 
 
 def _is_input(m: Trace, function: Function, value: Value) -> bool:

@@ -263,6 +263,7 @@ class Modules:
             if name is None:  # what is looked up in a module goes by its own name
                 runs |= summary.ways.runs
                 makes |= summary.ways.makes
+                makes |= {variable} if variable == _IMPORTER and summary.ways else set()
             else:
                 runs |= {variable} if name in summary.ways.runs else set()
                 makes |= {variable} if name in summary.ways.makes else set()
@@ -272,8 +273,9 @@ class Modules:
         """What is to be known of other files, if these variables and attributes are: the file, and the name there."""
         for variable, path, name in targets:
             if name is None:
-                known = self.project.exports(path)
-                yield from ((path, each) for each in sorted(names.intersection(_names_of(known))))
+                known = frozenset(_names_of(self.project.exports(path)))
+                asked = known if variable == _IMPORTER and variable in names else names & known
+                yield from ((path, each) for each in sorted(asked))
             elif variable in names:
                 yield path, name
 
@@ -342,11 +344,21 @@ def _tables(tree: ast.Module) -> Iterator[str]:
             yield statement.name
 
 
+_IMPORTER = "import_module"
+"""Stands for a module that a function imports by a call: its caller may have it, and look up any name in it."""
+
+
 def _imports(tree: ast.Module) -> Iterator[tuple[str, Import]]:
     """The variables that a file binds to what it imports, ``x = importlib.import_module("a.b")`` included."""
+    called = False
     for statement in imports(tree):
+        called = called or any(alias.name in ("importlib", _IMPORTER) for alias in statement.names)
         yield from imported(statement)
         yield from _whole(statement)
+    for node in ast.walk(tree) if called else ():
+        found = lazy.import_module(node) if isinstance(node, ast.Call) else None
+        if found is not None:
+            yield _IMPORTER, Import(*found)
     for each in tree.body:
         found = lazy.import_module(each.value) if isinstance(each, ast.Assign) else None
         if found is not None and isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name):

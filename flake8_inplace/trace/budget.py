@@ -78,10 +78,23 @@ class Budget:
         self.other_calls += 1
         return True
 
+    def enter_own_file(self) -> int:
+        """Count what follows as statements of the file itself. Give what this returns to `leave_own_file`."""
+        running, self.other_calls = self.other_calls, 0
+        self._count_other(running)
+        return running
+
+    def leave_own_file(self, running: int) -> None:
+        """Go on counting statements of other files, if calls into them are running."""
+        self.other_calls, self.other_began = running, self.statements
+
     def leave_other_file(self) -> None:
         """Count what the call has cost."""
         self.other_calls -= 1
-        if not self.other_calls:
+        self._count_other(not self.other_calls)
+
+    def _count_other(self, running: int) -> None:
+        if running:
             self.other += self.statements - self.other_began
             self.other_entry += self.statements - self.other_began
 

@@ -23,6 +23,7 @@ class Stack:
     calls: list[Site] = field(default_factory=list)  # where each function was called
     frames: list[Frame] = field(default_factory=list)  # the frame of the module, then those of the functions
     thrown: cst.CSTNode | None = None  # a function whose result is not used, called by way of its decorators
+    decorated: cst.CSTNode | None = None  # a function whose decorators are being called, by code of its own file
     module: Site | None = None  # where the running module of torch.nn was made
     stepping: Site | None = None  # the running call of an optimizer that the program defines
 

@@ -32,6 +32,7 @@ class Worklist:
 
     reached: set[cst.CSTNode] = field(default_factory=set)  # functions that were called with known arguments
     entries: set[cst.CSTNode] = field(default_factory=set)  # functions that were read as entry points
+    cut: set[cst.CSTNode] = field(default_factory=set)  # functions that other files call, and that were not read whole
     ran: dict[cst.CSTNode, int] = field(default_factory=dict)  # functions that were called, and when they were last
     mentioned: set[str] = field(default_factory=set)  # names in the functions that were read
     private: set[str] = field(default_factory=set)  # private names that were evaluated in grad mode
