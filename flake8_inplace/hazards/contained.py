@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import combinations
 
 from ..heap.regions import same_tensor, unshaped
 from ..heap.state import Declared, latest, same_or_none
@@ -37,6 +38,7 @@ from ..trace.log import (
     again,
     array_backing,
     direct_tensors,
+    given_tensors,
     is_record,
     lies_in,
     since,
@@ -141,6 +143,22 @@ def _judge_gradients(m: Trace, container: List, key: tuple[Hashable, ...], part:
             for event in since(m, before, m.state[STORED].get((container, before.storage), m.clock)):
                 if whole(before, event):
                     m.refuse("read", event.site, event.calls, guard=event.guard)
+
+
+@events.returns.listen
+def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: bool) -> None:
+    """Report two lists of the same gradients that a function was given, if a backward ran after it took the first.
+
+    For example ``cosine(first, second)``, where both are ``[p.grad for p in model.parameters()]``.
+    """
+    given = [value for value in map(m.see, args) if isinstance(value, List)] if m.state[GRADIENTS] else []
+    for one, other in combinations(dict.fromkeys(given), 2):
+        for new, old in zip(given_tensors(m, one, NONE, 1), given_tensors(m, other, NONE, 1), strict=False):
+            begin, end = sorted(m.state[APPENDED].get((each, old.storage), 0) for each in (one, other))
+            for event in since(m, old, begin) if begin and new.storage is old.storage else ():
+                if event.form == "accumulate" and event.time < end:
+                    m.refuse("read", event.site, event.calls, guard=event.guard)
+                    return
 
 
 def _entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[tuple[Hashable, ...], Value]:
