@@ -200,8 +200,9 @@ def on_call_instance(m: Trace, instance: Object, site: Site) -> None:
     source, shared = m.state[TWINS].get(instance), m.state[SHALLOW].get(instance, 0)
     if source is None or not shared:
         return
-    found = [each for tensor in holdings.parameters(m, instance) for each in updates_of(m, tensor.storage, shared)]
-    last = max(found, key=lambda update: update.time, default=None)
+    changes = [each for tensor in holdings.parameters(m, instance) for each in _changes(m, tensor.storage, shared)]
+    shown = [each for each in changes if each.site is not None]  # what unknown code may do is none here
+    last = max(shown, key=lambda change: change.time, default=None)
     if last is not None and last.site is not None and last.time < m.state[CALLED].get(source, 0):
         m.refuse("snapshot", last.site)
 
