@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..heap.state import Declared, in_order, latest, same_or_none, union
-from ..heap.values import UNCERTAIN, Choice, Const, Grad, Object, Source, Storage, Tensor, Unknown, Value
+from ..heap.values import UNCERTAIN, Array, Choice, Const, Grad, Object, Source, Storage, Tensor, Unknown, Value
 from ..program.sealed import sealed
 from ..program.site import Site
 from ..program.units import Triggers
@@ -136,6 +136,12 @@ def on_overwrite(m: Trace, tensor: Tensor, form: str, site: Site, written: Writt
     if last is not None and last.site is not None and _is_one(last.site, place, stepping):
         held, writes, kept = held | last.memory, (*last.writes, *writes), updates(m)[:-1]
     m.state.set(m.state[UPDATES], _ALL, (*kept, Update(m.tick(), place, held, writes)))
+
+
+@events.write_array.listen
+def on_write_array(m: Trace, array: Array, form: str, site: Site, written: Written) -> None:
+    """Note an update of a parameter through an array over it: ``p.data.numpy()[:] = values``."""
+    on_overwrite(m, array.tensor, form, site, written)
 
 
 def _is_one(last: Site, place: Site, stepping: Site | None) -> bool:
