@@ -7,6 +7,7 @@ import builtins
 import libcst as cst
 
 from ..hazards.snapshots import STALE_SNAPSHOTS, UPDATES
+from ..hazards.vectors import PARTS
 from ..heap.values import NONE, Array, Choice, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value, part_grad
 from ..models import arrays, classes, lineage, methods, tensors
 from ..program.site import Site
@@ -66,7 +67,7 @@ def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
     if type(value) is Unknown and len(m.state[WRITES]):
         value = proven(m, value)
     holds = type(value) in _HOLDING
-    written = holds and len(m.state[WRITES])
+    written = holds and (len(m.state[WRITES]) or len(m.state[PARTS]))
     emits = written or len(m.state[STALE_SNAPSHOTS]) or (type(value) is Choice and len(m.state[UPDATES]))
     if not holds and not emits:
         return
