@@ -238,6 +238,7 @@ LAWS = {
     "CALLED": Law(times),
     "TWINS": Law(agreed),
     "APPENDED": Law(times),
+    "PAIRED": Law(agreed),
     "HANDED_BACK": Law(times),
     "USED": Law(times),
     "LAST_READ": Law(times),
