@@ -239,6 +239,7 @@ LAWS = {
     "TWINS": Law(agreed),
     "APPENDED": Law(times),
     "PAIRED": Law(agreed),
+    "TABLED": Law(times),
     "HANDED_BACK": Law(times),
     "USED": Law(times),
     "LAST_READ": Law(times),
