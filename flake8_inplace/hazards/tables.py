@@ -7,13 +7,10 @@ from collections.abc import Hashable, Sequence
 from ..heap.regions import base_of
 from ..heap.state import Declared, latest
 from ..heap.values import Choice, Dict, Source, Storage, Tensor, Value
-from ..rule import Rule
 from ..trace import events
 from ..trace.log import array_backing, direct_tensors, since
 from ..trace.trace import Trace
 from .replay import CACHED
-
-RULES: tuple[Rule, ...] = ()  # `replay` reports TIP303
 
 TABLED: Declared[Storage, int] = Declared(latest)
 """When a table of numbers was put into a dictionary that is no variable of the function, by its memory."""
