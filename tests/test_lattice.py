@@ -238,6 +238,8 @@ LAWS = {
     "CALLED": Law(times),
     "TWINS": Law(agreed),
     "APPENDED": Law(times),
+    "PAIRED": Law(agreed),
+    "TABLED": Law(times),
     "HANDED_BACK": Law(times),
     "USED": Law(times),
     "LAST_READ": Law(times),

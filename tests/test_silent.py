@@ -93,7 +93,8 @@ def test_every_program_is_a_test() -> None:
 
 
 #: Programs with a finding that no form is known for: writes that a checkpoint repeats, containers of the caller,
-#: ``list(parameters())``, an array that is meant to be another; records that are handed back, shallow copies, integers.
+#: ``list(parameters())``, an array that is meant to be another; records that are handed back, shallow copies, integers;
+#: arrays that a method hands out, and two keys of a dictionary.
 NO_FORM = {
     "eleventh: checkpointed function that scales a picture in a dictionary",
     "eleventh: records over one buffer that a file refills",
@@ -107,6 +108,10 @@ NO_FORM = {
     "fourth: checkpointed usage counter",
     "fourth: reentrant checkpoint writes its input",
     "fourth: array shuffle of indices",
+    "fourteenth: first client is the average, and its drift is asked for",
+    "fourteenth: labels of a collator are the ids that a method masks",
+    "fourteenth: votes of test-time augmentation in one array",
+    "fourteenth: windows of a rolling history",
     "ninth_state: parameters that lie in a vector",
     "ninth_state: slow weights of lookahead",
     "ninth_state: tied head is initialised after the padding row",

@@ -27,13 +27,14 @@ from . import (
     snapshots,
     stale,
     style,
+    tables,
     targets,
     tied,
     vectors,
 )
 
 # Imported for their listeners: reads, and the log of writes.
-_ = contained, copies, first_reads, merged, origins, targets, tied, vectors
+_ = contained, copies, first_reads, merged, origins, tables, targets, tied, vectors
 CHECKERS = (
     saved,
     refused,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import combinations
 
 from ..heap.regions import same_tensor, unshaped
-from ..heap.state import Declared, latest
+from ..heap.state import Declared, latest, same_or_none
 from ..heap.values import (
     NONE,
     UNCERTAIN,
@@ -37,6 +38,7 @@ from ..trace.log import (
     again,
     array_backing,
     direct_tensors,
+    given_tensors,
     is_record,
     lies_in,
     since,
@@ -50,6 +52,8 @@ from .stale import is_part, read_part_of, takes_what_was_written, was_given
 
 APPENDED: Declared[tuple[object, Storage], int] = Declared(latest)
 """When a list first got a tensor that it may still have, by the list and the memory."""
+PAIRED: Declared[Tensor, tuple[Dict, int] | None] = Declared(same_or_none)
+"""A dictionary that has two keys for a tensor, and when it got the second one."""
 
 
 @events.store.listen
@@ -141,6 +145,22 @@ def _judge_gradients(m: Trace, container: List, key: tuple[Hashable, ...], part:
                     m.refuse("read", event.site, event.calls, guard=event.guard)
 
 
+@events.returns.listen
+def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: bool) -> None:
+    """Report two lists of the same gradients that a function was given, if a backward ran after it took the first.
+
+    For example ``cosine(first, second)``, where both are ``[p.grad for p in model.parameters()]``.
+    """
+    given = [value for value in map(m.see, args) if isinstance(value, List)] if m.state[GRADIENTS] else []
+    for one, other in combinations(dict.fromkeys(given), 2):
+        for new, old in zip(given_tensors(m, one, NONE, 1), given_tensors(m, other, NONE, 1), strict=False):
+            begin, end = sorted(m.state[APPENDED].get((each, old.storage), 0) for each in (one, other))
+            for event in since(m, old, begin) if begin and new.storage is old.storage else ():
+                if event.form == "accumulate" and event.time < end:
+                    m.refuse("read", event.site, event.calls, guard=event.guard)
+                    return
+
+
 def _entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[tuple[Hashable, ...], Value]:
     """Return the entries of a sequence, dictionary or dataclass by their position in it, or the value alone."""
     inside: Iterable[tuple[Hashable, Value]] = ()
@@ -171,23 +191,32 @@ def on_pass_on(m: Trace, source: Value, container: List | Dict, values: Iterable
 @events.store_key.listen
 def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
     """Report a tensor that gets a second key in a dictionary after it was overwritten: both keys show it."""
-    value = m.see(value)
-    if not isinstance(value, Tensor) or not m.state[WRITES] or not m.stack.frames:
+    value = array_backing(m.see(value))
+    if not isinstance(value, Tensor) or not m.stack.frames:
         return
     held = m.state.get(container).items
-    others = [m.see(item) for name, item in held.items() if name != key]
-    if value in others:
-        for event in since(m, value, max(m.stack.frames[-1].born, m.state[STORED].get((container, value.storage), 0))):
-            if whole(value, event) or lies_in(value, event):
-                m.refuse("read", event.site, event.calls, guard=event.guard)
+    others = [array_backing(m.see(item)) for name, item in held.items() if name != key]
+    if value not in others:
+        return
+    m.state.set(m.state[PAIRED], value, (container, m.tick()))
+    for event in since(m, value, max(m.stack.frames[-1].born, m.state[STORED].get((container, value.storage), 0))):
+        if whole(value, event) or lies_in(value, event):
+            m.refuse("read", event.site, event.calls, guard=event.guard)
 
 
 @events.logged.listen
 def on_logged(m: Trace, event: Overwrite) -> None:
-    """Report a part that is overwritten by one of two keys that a dictionary has for a tensor: both show it."""
-    container = m.see(event.frames[-1].vars.get(event.name, NONE))
-    if event.written.index is not None and isinstance(container, Dict):
-        values = [m.see(value) for value in m.state.get(container).items.values()]
+    """Report a part that is overwritten by one of two keys that a dictionary has for a tensor: both show it.
+
+    So does a variable that was bound to the tensor later: ``ids = batch["ids"]``, ``ids[mask] = 0``.
+    """
+    inner = event.frames[-1]
+    container, pair = m.see(inner.vars.get(event.name, NONE)), m.state[PAIRED].get(event.tensor)
+    if pair is not None and event.name and inner.bound(event.name) > pair[1]:
+        container = pair[0]
+    part = event.written.index is not None or event.change is Change.MARKED
+    if part and isinstance(container, Dict):
+        values = [array_backing(m.see(value)) for value in m.state.get(container).items.values()]
         if sum(value is event.tensor for value in values) > 1:
             m.refuse("read", event.site)
 

@@ -198,7 +198,8 @@ def _taken(m: Trace, site: Site, tensors: Sequence[Tensor]) -> _Taken:
         return _Taken(((1, False), (1, False)), (False, False))
     times = [_time_of(m, frame, operand.name, operand.path) for operand in found]
     made_here = [operand.called for operand in found]
-    if not any(time or called for (time, _), called in zip(times, made_here, strict=True)):
+    before = 0 < min(tensor.time for tensor in tensors) < frame.born  # `old["w"].flatten()`: detached by a caller
+    if not any(time for time, _ in times) and (before or not any(made_here)):
         times = [(tensor.time, False) for tensor in tensors]
     if frame.function is None or any(attribute or not time for time, attribute in times) or times[0] == times[1]:
         return _Taken(times, made_here)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..heap.state import Declared, in_order, latest, same_or_none, union
-from ..heap.values import UNCERTAIN, Choice, Const, Grad, Object, Source, Storage, Tensor, Unknown, Value
+from ..heap.values import UNCERTAIN, Array, Choice, Const, Grad, Object, Source, Storage, Tensor, Unknown, Value
 from ..program.sealed import sealed
 from ..program.site import Site
 from ..program.units import Triggers
@@ -138,6 +138,12 @@ def on_overwrite(m: Trace, tensor: Tensor, form: str, site: Site, written: Writt
     m.state.set(m.state[UPDATES], _ALL, (*kept, Update(m.tick(), place, held, writes)))
 
 
+@events.write_array.listen
+def on_write_array(m: Trace, array: Array, form: str, site: Site, written: Written) -> None:
+    """Note an update of a parameter through an array over it: ``p.data.numpy()[:] = values``."""
+    on_overwrite(m, array.tensor, form, site, written)
+
+
 def _is_one(last: Site, place: Site, stepping: Site | None) -> bool:
     """Whether one step, or one loop, updates all that it overwrites: that is one update."""
     return last is stepping if stepping is not None else last.expression is place.expression
@@ -200,8 +206,9 @@ def on_call_instance(m: Trace, instance: Object, site: Site) -> None:
     source, shared = m.state[TWINS].get(instance), m.state[SHALLOW].get(instance, 0)
     if source is None or not shared:
         return
-    found = [each for tensor in holdings.parameters(m, instance) for each in updates_of(m, tensor.storage, shared)]
-    last = max(found, key=lambda update: update.time, default=None)
+    changes = [each for tensor in holdings.parameters(m, instance) for each in _changes(m, tensor.storage, shared)]
+    shown = [each for each in changes if each.site is not None]  # what unknown code may do is none here
+    last = max(shown, key=lambda change: change.time, default=None)
     if last is not None and last.site is not None and last.time < m.state[CALLED].get(source, 0):
         m.refuse("snapshot", last.site)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..heap.state import Declared, same_or_none
-from ..heap.values import Object, Storage, Tensor, Value, View
+from ..heap.values import Choice, Object, Storage, Tensor, Value, View
 from ..program.site import Site
 from ..trace import events, holdings
 from ..trace.frames import Frame
@@ -48,7 +48,13 @@ def on_read_attribute(m: Trace, instance: Object, name: str, value: Value) -> No
 
 def _judge_vector(m: Trace, value: Value) -> None:
     """Report the read of a vector after an update of the parameters that lie in it."""
-    if m.unread or not m.state[PARTS] or not isinstance(value, Tensor) or value.view is not View.NONE:
+    if m.unread or not m.state[PARTS]:
+        return
+    if isinstance(value, Choice):
+        for option in [m.see(option) for guard, option in value.options if m.state.possible(guard)]:
+            _judge_vector(m, option)
+        return
+    if not isinstance(value, Tensor) or value.view is not View.NONE:
         return
     parts, time = m.state[PARTS].get(value.storage.hidden or value.storage) or (frozenset(), 0)
     for part in parts:

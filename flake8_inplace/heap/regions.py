@@ -235,11 +235,23 @@ def _meet(one: Value, other: Value) -> bool:
         return False
     if isinstance(other, Slice):
         begins = {one.lower, other.lower} <= {NONE, Const(0)}
-        return other.step == NONE and (begins or one.upper == other.upper == NONE)
+        return other.step == NONE and (begins or one.upper == other.upper == NONE or _ends_meet(one, other))
     number, lower, upper = _number(other), _number(one.lower) or 0, _number(one.upper)
+    if number is not None and number < 0 and one.upper == NONE:  # the last one is in `-k:`, whatever `k` is
+        return number == -1 or lower <= number
     if number is None or number < 0 or (one.lower != NONE and _number(one.lower) is None) or lower < 0:
         return False
     return lower <= number and (one.upper == NONE or (number < upper if upper is not None else number == 0 == lower))
+
+
+def _ends_meet(one: Slice, other: Slice) -> bool:
+    """Whether one of two slices begins, counted from the end, before the other one ends: ``-3:`` and ``:-1``."""
+    for first, last in ((other, one), (one, other)):
+        begin, end = _number(last.lower), _number(first.upper)
+        open_ended = first.lower in (NONE, Const(0)) and last.upper == NONE
+        if open_ended and begin is not None and end is not None and begin < end < 0:
+            return True
+    return False
 
 
 def takes_one(index: Value) -> bool:

@@ -7,6 +7,7 @@ import builtins
 import libcst as cst
 
 from ..hazards.snapshots import STALE_SNAPSHOTS, UPDATES
+from ..hazards.vectors import PARTS
 from ..heap.values import NONE, Array, Choice, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value, part_grad
 from ..models import arrays, classes, lineage, methods, tensors
 from ..program.site import Site
@@ -15,7 +16,7 @@ from ..torchfacts.arrays import READING
 from ..trace import events
 from ..trace.callables import Bound, Dispatch, Method, Namespace, Super
 from ..trace.frames import Class, Frame, Function
-from ..trace.log import WRITES
+from ..trace.log import WRITES, proven
 from ..trace.trace import MODULES, OPTIMIZERS, Trace
 from . import modules
 from .dispatch import evaluate, evaluates
@@ -59,9 +60,14 @@ def _name(m: Trace, node: cst.Name, frame: Frame) -> Value:
 
 
 def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...] = ()) -> None:
-    """Note the read of a variable, or of its elements at ``index``, and emit it if a checker can have a use for it."""
+    """Note the read of a variable, or of its elements at ``index``, and emit it if a checker can have a use for it.
+
+    What was written to, ``y = x.contiguous()``, has proved that ``x`` is a tensor.
+    """
+    if type(value) is Unknown and len(m.state[WRITES]):
+        value = proven(m, value)
     holds = type(value) in _HOLDING
-    written = holds and len(m.state[WRITES])
+    written = holds and (len(m.state[WRITES]) or len(m.state[PARTS]))
     emits = written or len(m.state[STALE_SNAPSHOTS]) or (type(value) is Choice and len(m.state[UPDATES]))
     if not holds and not emits:
         return

@@ -41,7 +41,7 @@ def of_tensor(m: Trace, tensor: Tensor) -> Array:
     if tensor.view is not View.NONE and m.grad(tensor) is Grad.NO:
         return Array(tensor)
     shared = tensors.detached(m, tensor)
-    shared.dims = tensor.dims
+    shared.cell, shared.dims = Cell(base=tensor.cell.base), tensor.dims
     return Array(shared)
 
 

@@ -22,6 +22,12 @@ from ..heap.values import (
 from ..torchfacts import kinds
 from ..torchfacts import ops as facts
 from ..trace.trace import Trace
+from .registry import Call, model
+
+_SLOT = "device"
+"""What the store has of the result of ``torch.device()``: that it may be the CPU."""
+_ASKING = frozenset({"is_available"})
+"""Names in a file that runs on the CPU if there is no other device: then all of its tensors are there."""
 
 _FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.get_default_dtype"})
 DEPTH = 4
@@ -78,11 +84,38 @@ def changes_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> bo
     return sure and _is_plain(m, base) and all(isinstance(name, str) and name in _FLOAT | {"cpu"} for name in asked)
 
 
-def may_change_nothing(m: Trace, op: facts.Op, base: Tensor) -> bool:
+@model("torch.device")
+def _device(call: Call) -> Value | None:
+    """A device, which is no type of elements: a conversion to it changes nothing else."""
+    if len(call.values) != 1:
+        return None
+    given, found = call.m.see(call.values[0]), call.m.symbol("device", call.site.expression)
+    if not isinstance(given, Const) or given.value == "cpu":
+        call.m.state.set(call.m.state.store, (found, _SLOT), Const(True))
+    return found
+
+
+def is_device(m: Trace, value: Value) -> bool:
+    """Whether a value is a ``torch.device()`` that may be the CPU."""
+    return (value, _SLOT) in m.state.store
+
+
+def may_change_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> bool:
     """Whether a conversion most likely returns the tensor itself: to another device, say, where there may be one."""
     if op.name == "contiguous":  # of a view, it is likely to make a copy
         return True
+    if op.name == "to" and _to_cpu(m, bound):
+        return True
     return op.name in ("to", "type", "type_as", "float") and _is_float(m, base)
+
+
+def _to_cpu(m: Trace, bound: Bindings) -> bool:
+    """Whether ``to(device)`` asks for no more than a device, and for the CPU if there is no other one."""
+    given = [m.see(value) for name, value in bound.items() if name not in ("self", "non_blocking")]
+    asked = [value for value in given if value != NONE]
+    if len(asked) != 1 or not m.text.file.mentions(_ASKING):
+        return False
+    return constant(asked[0]) == "cpu" or is_device(m, asked[0])
 
 
 def _is_float(m: Trace, tensor: Tensor, depth: int = DEPTH) -> bool:

@@ -46,6 +46,8 @@ def array_method(call: Call, value: Array) -> Value:
     if row is None:
         return _into(call) or Unknown(scalar=True)
     copies = row.name != "astype" or constant(call.kwargs.get("copy", NONE)) is not False
+    if not copies and _has_type(m, value, call.argument(0, "dtype")):
+        return value
     given = Call(m, call.name, [value, *call.args], call.kwargs, call.site)
     made = _perform(given, row) if copies else None
     return made if made is not None else Unknown(scalar=True)

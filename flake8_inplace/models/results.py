@@ -149,7 +149,7 @@ def _view_or_copy(m: Trace, op: facts.Op, out: Out, base: Tensor, bound: Binding
     if dtype is DType.INTEGRAL:
         same.cell = Cell()
     same.origin = Source.MAYBE_CAST if op.name in ("to", "type", "type_as", "float") else Source.MAYBE_ALIAS
-    if base.view is View.NONE and conversions.may_change_nothing(m, op, base):
+    if base.view is View.NONE and conversions.may_change_nothing(m, op, base, bound):
         same.origin = Source.MAYBE_SAME
     same.dims, same.shape = (base.dims, base.shape) if op.name not in _COPYING_STRIDED else (None, None)
     sized = _lead(m, None, bound) if op.name == "reshape" else base.lead

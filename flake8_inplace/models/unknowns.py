@@ -6,7 +6,7 @@ from ..heap.values import NONE, Cell, Const, Dict, Grad, List, Node, Tensor, Tup
 from ..torchfacts import ops as facts
 from ..trace import events, holdings
 from ..trace.trace import MODULES, OPTIMIZERS, Trace
-from . import gradients, handed, methods, operators, optim, tensors
+from . import conversions, gradients, handed, methods, operators, optim, tensors
 from .registry import Call
 
 
@@ -84,7 +84,8 @@ def unknown_method(call: Call, receiver: Unknown) -> Value:
     if name in facts.scalar_methods() and name not in ("values", "indices"):
         return m.symbol(receiver, name, *call.args, scalar=True)
     others = [m.see(value) for value in call.values]
-    if tensors.is_method(name) and all(isinstance(other, Const) or is_number(other) for other in others):
+    plain = all(isinstance(each, Const) or is_number(each) or conversions.is_device(m, each) for each in others)
+    if tensors.is_method(name) and plain:
         return _if_tensor(call, receiver)
     if not name.startswith("register_"):
         handed.may_call(call)

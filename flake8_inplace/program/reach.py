@@ -79,7 +79,7 @@ class Reach:
         units = self._file.units
         mentions = frozenset[str]().union(*(unit.mentions for unit, _ in units))
         minded = not mentions.isdisjoint(triggers.contexts)
-        trains = not mentions.isdisjoint(("backward", "grad"))
+        trains = not mentions.isdisjoint(("backward", "grad", "detach", "state_dict"))  # or keeps what it had
         imported = frozenset[tuple[str, str]]().union(*(unit.imported for unit, _ in units))
         first = {name for module, name in imported if module == "torch.nn.init"}
         others = {name for module, name in imported if module != "torch.nn.init"}

@@ -9,7 +9,22 @@ from typing import TYPE_CHECKING
 from ..heap.autograd import compatible
 from ..heap.regions import origins, same_tensor, share, takes_whole
 from ..heap.state import Declared, in_order, latest, same_or_none
-from ..heap.values import UNCERTAIN, Array, Cell, Choice, Dict, Guard, List, Object, Storage, Tensor, Tuple, Value, View
+from ..heap.values import (
+    UNCERTAIN,
+    Array,
+    Cell,
+    Choice,
+    Dict,
+    Guard,
+    List,
+    Object,
+    Storage,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    View,
+)
 from ..program.sealed import sealed
 from ..program.site import Site
 from .frames import Frame
@@ -199,5 +214,11 @@ def direct_tensors(m: Trace, value: Value) -> list[Tensor]:
     value = m.see(value)
     if isinstance(value, Choice):
         return [found for _, option in value.options for found in direct_tensors(m, option)]
-    items = value.items if isinstance(value, Tuple) else (value,)
-    return [item for item in map(array_backing, map(m.see, items)) if isinstance(item, Tensor)]
+    items = [m.see(item) for item in value.items] if isinstance(value, Tuple) else [value]
+    return [item for item in [array_backing(proven(m, item)) for item in items] if isinstance(item, Tensor)]
+
+
+def proven(m: Trace, value: Value) -> Value:
+    """Return the tensor that an unknown value is, if what was made of it was written to: ``y = x.contiguous()``."""
+    found = m.tensors.get(value) if type(value) is Unknown and not value.scalar else None
+    return found if found is not None and m.state[WRITES].get(found.storage) else value
