@@ -411,6 +411,15 @@ def test_d8_unknown_codes_are_named(tmp_path: Path, option: str, said: str) -> N
     assert said in run("check", option, cwd=project(tmp_path, net=CLEAN)).stderr
 
 
+def test_d8_unknown_codes_are_named_in_the_configuration_too(tmp_path: Path) -> None:
+    (project(tmp_path, net=HAZARD) / ".flake8").write_text("[flake8]\nenable-extensions = TIP7\n")
+    said = "enable-extensions: no rule has the code TIP7"
+    assert said in run("check", cwd=tmp_path, status=1).stderr
+    done = run("check", "--config=.flake8", "--enable-extensions=TIP9", cwd=tmp_path, status=1)
+    assert said not in done.stderr and "net.py:6:7 TIP903" in rows(done)
+    assert said not in run("check", "--isolated", cwd=tmp_path, status=1).stderr
+
+
 @pytest.mark.parametrize("command", ["verify", "memory", "ops"])
 def test_d9_help_without_pytorch(command: str) -> None:
     code = "import sys; sys.modules['torch'] = None; from flake8_inplace.cli import main; sys.exit(main(sys.argv[1:]))"
