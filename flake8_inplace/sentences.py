@@ -12,7 +12,6 @@ import libcst as cst
 
 from .finding import Finding, Place, Related, Words, said
 from .hazards.saved import AGAIN, RENORM, TO_A_CLONE, UPDATES
-from .heap.values import MADE
 from .rule import Rule
 from .torchfacts import ops as facts
 
@@ -31,7 +30,7 @@ _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 _RESULT_COUNTS = ("use `", "drop `out=`")
 """How a remedy begins after which the result has to be assigned."""
 _VIEWS = ("view", "views", "expand")
-_SLOTS = {MADE: "value", "self": "input", "input": "input", "weight": "weight", "parameters": "parameter"}
+_SLOTS = {"made": "value", "self": "input", "input": "input", "weight": "weight", "parameters": "parameter"}
 
 
 def _not_installed(path: str) -> bool:
@@ -79,6 +78,8 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
 
     at = place_of(saved.place) if not origin.path else None
     advice = AGAIN if _of_next(hazard) else rule.advice or form.advice
+    if form.kind == "augmented" and hazard.write.part:
+        advice = TO_A_CLONE
     remedy = (RENORM,) if hazard.write.form == "renorm" else _remedy(advice, write)
     if form.kind == "inplace" and remedy and hazard.write.module is not None:
         remedy = _dropping(remedy, hazard.write.module, write, site, files)

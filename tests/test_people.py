@@ -106,6 +106,9 @@ GATE = "import torch\n\n\ndef gate(w: torch.nn.Parameter):\n    h = torch.sigmoi
         ("h.exp().add_(1)", "h.exp().add_(1)", "use `add`"),
         ("torch.rand(3, out=h.detach())", "h", "drop `out=` and assign the result"),
         ("torch.relu_(h)", "h", "use `relu` and assign the result"),
+        ("h[0] += 1", "h", "write to a `clone()`"),
+        ("h[w > 0] += 1", "h", "write to a `clone()`"),
+        ("hs = [h]; hs[0] += 1", "hs", "write `hs[0] = hs[0] + ...`"),
     ],
 )
 def test_the_remedy_helps(line: str, result: str, said: str) -> None:

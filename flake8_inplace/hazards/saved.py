@@ -184,7 +184,7 @@ def write(m: Trace, storage: Storage, form: str, site: Site) -> None:
         made: Write | None = None
         for saved in saves:
             if compatible(saved.guard, guard):
-                made = made or Write(form, site, guard, tuple(m.stack.calls), m.stack.module)
+                made = made or Write(form, site, guard, tuple(m.stack.calls), m.stack.module, m.stack.part)
                 m.state.set(pending, saved, (*pending.get(saved, ()), made))
 
 

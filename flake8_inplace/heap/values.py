@@ -328,15 +328,11 @@ class Attributes:
     open: bool = False
 
 
-MADE: Final = "made"
-"""The slot of a tensor that is neither an operand nor a result of a custom function."""
-
-
 @sealed(frozen=True, slots=True, eq=False)
 class Saved:
     """A tensor that an operator saves for backward.
 
-    - ``slot``: which operand, by its name, "result", or `MADE`.
+    - ``slot``: which operand, by its name, "result", or "made" in a custom function.
     - ``place``, ``guard``, ``calls``: where, on which paths, and by which calls.
     - ``hooked``: saved-tensor hooks hold it, so autograd doesn't check its version.
     - ``possible``: unknown code may or may not save it.

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from ..heap.state import Declared, same_or_none
 from ..heap.values import (
-    MADE,
     NONE,
     Cell,
     CellState,
@@ -99,7 +98,7 @@ def _saves(m: Trace, cls: Class, context: Object, result: Value, given: Sequence
     results, saves = list(holdings.tensors_in(m, result)), []
     inputs = {tensor.storage for tensor in given}
     for tensor in _kept(m, context, "saved_tensors"):
-        slot = "result" if tensor in results else "input" if tensor.storage in inputs else MADE
+        slot = "result" if tensor in results else "input" if tensor.storage in inputs else "made"
         saves.append(operators.keep(m, cls.name, slot, tensor.storage, site))
     backward = lineage.member(cls, "backward")
     if not isinstance(backward, Function):

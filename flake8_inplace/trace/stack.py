@@ -24,6 +24,7 @@ class Stack:
     frames: list[Frame] = field(default_factory=list)  # the frame of the module, then those of the functions
     thrown: cst.CSTNode | None = None  # a function whose result is not used, called by way of its decorators
     module: Site | None = None  # where the running module of torch.nn was made
+    part: bool = False  # an augmented assignment writes to a part of a tensor, `x[0] += 1`
     stepping: Site | None = None  # the running call of an optimizer that the program defines
 
     def runs(self, node: cst.CSTNode) -> int:
