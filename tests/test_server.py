@@ -12,15 +12,10 @@ import pytest
 
 from flake8_inplace.files import CACHE
 
-pytest.importorskip("pygls", reason="pygls is not installed")
-pytest.importorskip("pytest_lsp", reason="pytest-lsp is not installed")
-
-import pytest_asyncio
-from lsprotocol import types as lsp
-from pygls.protocol import default_converter
-from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
-from pytest_lsp.client import DEFAULT_CLIENT_FEATURES, register_lsp_features
-
+protocol = pytest.importorskip("pygls.protocol", reason="pygls is not installed")
+pytest_lsp = pytest.importorskip("pytest_lsp", reason="pytest-lsp is not installed")
+lsp = pytest.importorskip("lsprotocol.types")
+pytest_asyncio = pytest.importorskip("pytest_asyncio")
 pytestmark = pytest.mark.asyncio
 
 ROOT = Path(__file__).parent.parent
@@ -38,22 +33,22 @@ LONG = "import torch\n" + "".join(HAZARD.removeprefix("import torch").replace("g
 """It takes seconds to analyse."""
 
 
-class Editor(LanguageClient):
+class Editor(pytest_lsp.LanguageClient):
     """A client of one server, with what VS Code can do. A breach of the protocol on either side is an error.
 
     The library's own list of diagnostics has the last ones of each document. Tests ask for the next ones.
     """
 
     def __init__(self) -> None:
-        super().__init__(converter_factory=default_converter)
+        super().__init__(converter_factory=protocol.default_converter)
         self.published: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
         publish = {lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: keep}
-        register_lsp_features(self, {**DEFAULT_CLIENT_FEATURES, **publish})
+        pytest_lsp.client.register_lsp_features(self, {**pytest_lsp.client.DEFAULT_CLIENT_FEATURES, **publish})
 
     async def begin(self, folder: Path) -> None:
         """Start a session in a folder."""
         self.folder = folder
-        abilities = client_capabilities("visual-studio-code")
+        abilities = pytest_lsp.client_capabilities("visual-studio-code")
         params = lsp.InitializeParams(abilities, root_uri=folder.as_uri())
         self.server = (await self.initialize_session(params)).capabilities
 
@@ -97,7 +92,7 @@ def keep(editor: Editor, params: lsp.PublishDiagnosticsParams) -> None:
 async def running(command: list[str], folder: Path) -> AsyncIterator[Editor]:
     """Run a server, and end it as an editor does."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    editor: Any = await ClientServerConfig(command, Editor, environment).start()
+    editor: Any = await pytest_lsp.ClientServerConfig(command, Editor, environment).start()
     try:
         await editor.begin(folder)
         yield editor
