@@ -19,6 +19,7 @@ from pathlib import Path
 from flake8.discover_files import expand_paths
 from flake8.exceptions import Flake8Exception
 from flake8.formatting.base import BaseFormatter
+from flake8.options.config import load_config
 from flake8.options.parse_args import parse_args
 from flake8.processor import FileProcessor
 from flake8.style_guide import StyleGuideManager
@@ -84,8 +85,7 @@ class Project:
             _, self.options = parse_args(arguments)
         except (Flake8Exception, ValueError) as error:  # ValueError: a code that is none
             raise UsageError(" ".join(str(error).split())) from error
-        switches = [word.partition("=")[2] for word in arguments if word.startswith("--enable-extensions=")]
-        self.options.enable_extensions = ",".join(switches)  # flake8 keeps it to itself
+        self.options.enable_extensions = _extensions(arguments)  # flake8 keeps it to itself
         # Run from a checkout, the plugin is not registered, and flake8 would not know that the prefix is wanted.
         self.options.extended_default_select = [*self.options.extended_default_select, PREFIX]
         families = named(self._words("select", "extend_select", "enable_extensions"))
@@ -182,6 +182,20 @@ def _encoding_problems(path: str) -> tuple[tuple[Place, str], ...]:
         except SyntaxError as error:
             return ((Place(1, 0), error.msg),)
     return ()
+
+
+def _extensions(arguments: Sequence[str]) -> str:
+    """Return the value of ``enable-extensions``: from the command line or flake8's configuration."""
+
+    def given(option: str) -> list[str]:
+        return [word.partition("=")[2] for word in arguments if word.startswith(f"--{option}=")]
+
+    if switches := given("enable-extensions"):
+        return ",".join(switches)
+    files = given("config")
+    read, _ = load_config(files[-1] if files else None, given("append-config"), isolated="--isolated" in arguments)
+    found = (read.get("flake8", name, fallback="") for name in ("enable_extensions", "enable-extensions"))
+    return next(filter(None, found), "")
 
 
 class _Silent(BaseFormatter):

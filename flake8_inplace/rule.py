@@ -28,6 +28,7 @@ class Rule:
     fix: str = "unsafe"  # the best grade that `flake8-inplace fix` gives: "safe", "unsafe" or "never"
     silent: bool = False  # torch says nothing: it gives way to an error that the same write leads to
     at_run_time: bool = True  # whether a run of the reported line can tell if the finding is right
+    also: tuple[Rule, ...] = ()  # kinds of misuse that it reports too, in words of their own
 
     @property
     def default_on(self) -> bool:

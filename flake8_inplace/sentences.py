@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from .finding import Finding, Place, Related, Words, said
-from .hazards.saved import RENORM, UPDATES
+from .hazards.saved import AGAIN, RENORM, TO_A_CLONE, UPDATES
 from .rule import Rule
 from .torchfacts import ops as facts
 
@@ -27,7 +27,10 @@ LONGEST, SHORTEST = 30, 16
 _RAISES = "backward raises"
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 """Statements that hold no others."""
-_SLOTS = {"self": "input", "input": "input", "weight": "weight", "parameters": "parameter"}
+_RESULT_COUNTS = ("use `", "drop `out=`")
+"""How a remedy begins after which the result has to be assigned."""
+_VIEWS = ("view", "views", "expand")
+_SLOTS = {"made": "value", "self": "input", "input": "input", "weight": "weight", "parameters": "parameter"}
 
 
 def _not_installed(path: str) -> bool:
@@ -60,7 +63,11 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
     call = hazard.callee() if rule.kind == "callee" else None
     calling: Words = ()
     if call is not None and site is write:
-        calling = (", called on ", files.related(call, "called here", site), ",")
+        if isinstance(call.expression, cst.FunctionDef):  # autograd calls it
+            name = call.expression.name.value
+            calling = (f" in {name} (", files.related(call, f"{name} is defined here", site), ")")
+        else:
+            calling = (", called on ", files.related(call, "called here", site), ",")
     happens = rule.message.format(op=saved.op) if rule.message else f"{_verb(hazard)} {_operand(hazard)}"
     effect = rule.effect or form.effect or _RAISES
     device = f", on {saved.device.upper()}" if saved.device else ""
@@ -70,7 +77,9 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
         return (*_subject(write, site, files, room), *calling, f" {happens} (", origin, end)
 
     at = place_of(saved.place) if not origin.path else None
-    advice = rule.advice or form.advice
+    advice = AGAIN if _of_next(hazard) else rule.advice or form.advice
+    if form.kind == "augmented" and hazard.write.part:
+        advice = TO_A_CLONE
     remedy = (RENORM,) if hazard.write.form == "renorm" else _remedy(advice, write)
     if form.kind == "inplace" and remedy and hazard.write.module is not None:
         remedy = _dropping(remedy, hazard.write.module, write, site, files)
@@ -121,6 +130,14 @@ def _earlier(hazard: Hazard) -> bool:
     return same and place_of(saved.place).line > _last_line(write.place) and not _contains(write.place, saved.place)
 
 
+def _of_next(hazard: Hazard) -> bool:
+    """Return whether an update is needed by a backward above it, which is the next iteration's."""
+    write, end = hazard.write, hazard.end
+    if write.form not in UPDATES or end is None or end.piece is not write.place.piece:
+        return False
+    return place_of(end).line < place_of(write.place).line
+
+
 def _last_line(site: Site) -> int:
     """Return where the statement ends that a place stands in: what it assigns is evaluated before."""
     line = place_of(site).line
@@ -142,15 +159,48 @@ def _contains(outer: Site, inner: Site) -> bool:
 
 def _remedy(advice: str, write: Site) -> Words:
     """Return the advice of a rule: with the target and operator of an assignment, or the out-of-place function."""
-    function = getattr(write.expression, "func", None)
-    name = getattr(getattr(function, "attr", function), "value", "")
-    plain = name.removesuffix("_") if isinstance(name, str) else ""
-    known = plain != name and plain in facts.tensor_methods()
-    advice = advice.replace("{function}", f"`{plain}`" if known else "the out-of-place form")
+    if "{function}" in advice:
+        plain = _plain(write)
+        part = _is_part(getattr(write.expression, "func", None))
+        advice = advice.replace("{function}", plain) if plain and not part else TO_A_CLONE
+    if advice.startswith(_RESULT_COUNTS) and _is_statement(write):
+        advice += " and assign the result"
     if isinstance(write.expression, cst.AugAssign):
         target = code(write, write.expression.target)
         advice = advice.replace("{target}", target).replace("{operator}", code(write, write.node)[:-1])
     return (advice,) if advice else ()
+
+
+def _plain(write: Site) -> str:
+    """Return what to call instead of an in-place method, or nothing for one such as ``fill_``."""
+    function = getattr(write.expression, "func", None)
+    name = getattr(getattr(function, "attr", function), "value", "")
+    if not isinstance(name, str) or not name.endswith("_"):
+        return "the out-of-place form"
+    plain = name.removesuffix("_")
+    return f"`{plain}`" if plain in facts.tensor_methods() else ""
+
+
+def _is_part(function: cst.CSTNode | None) -> bool:
+    """Return whether a method is one of a view that nothing else has: ``x[0].add_``, ``x.diagonal().fill_``."""
+    receiver = function.value if isinstance(function, cst.Attribute) else None
+    if isinstance(receiver, cst.Call) and isinstance(receiver.func, cst.Attribute):
+        ops = facts.lookup(f"Tensor.{receiver.func.attr.value}")
+        return any(out.kind in _VIEWS for op in ops for out in op.outs)
+    return isinstance(receiver, cst.Subscript)
+
+
+def _is_statement(site: Site) -> bool:
+    """Return whether nothing takes the result of a call, or only in-place methods: ``x.mul_(2).add_(1)``."""
+    origin = site.piece.tree.origins.get(site.expression)
+    for node in (node for part in site.piece.body or () for node in ast.walk(part) if isinstance(node, ast.Expr)):
+        value: ast.expr | None = node.value
+        while value is not None and value is not origin:
+            function = value.func if isinstance(value, ast.Call) else None
+            value = function.value if isinstance(function, ast.Attribute) and function.attr.endswith("_") else None
+        if value is not None:
+            return True
+    return False
 
 
 def _dropping(remedy: Words, module: Site, write: Site, site: Site, files: Files) -> Words:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .program.site import Site
     from .trace.reports import Hazard, Refusal
 
-_BY_KIND: dict[str, Rule] = {rule.kind: rule for rule in RULES.values()}
+_BY_KIND: dict[str, Rule] = {each.kind: each for rule in RULES.values() for each in (rule, *rule.also)}
 
 Where = tuple[str, Place]
 """A place in a file of the project."""

@@ -87,7 +87,79 @@ def test_the_other_place_of_a_discarded_result() -> None:
 def test_the_other_place_of_a_default_is_where_it_is_defined() -> None:
     text = "import torch\n\n\ndef add(x: torch.Tensor, total=torch.zeros(3)):\n    total += x\n    return total\n\n\n"
     [found] = analyze(f"{text}add(torch.ones(3))\n").findings
-    assert "overwrites a value in use (defined once, on line 4)" in found.message
+    assert "overwrites a value that is made once (defined on line 4)" in found.message
+
+
+GATE = "import torch\n\n\ndef gate(w: torch.nn.Parameter):\n    h = torch.sigmoid(w)\n    {}\n    return {}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "result", "said"),
+    [
+        ("h.add_(1)", "h", "use `add` and assign the result"),
+        ("h.mul_(2).add_(1)", "h", "use `mul` and assign the result"),
+        ("g = h.add_(1)", "g", "use `add`"),
+        ("pass", "h.add_(1)", "use `add`"),
+        ("h.fill_(1)", "h", "write to a `clone()`"),
+        ("h[0].add_(1)", "h", "write to a `clone()`"),
+        ("h.diagonal().mul_(2)", "h", "write to a `clone()`"),
+        ("h.exp().add_(1)", "h.exp().add_(1)", "use `add`"),
+        ("torch.rand(3, out=h.detach())", "h", "drop `out=` and assign the result"),
+        ("torch.relu_(h)", "h", "use `relu` and assign the result"),
+        ("h[0] += 1", "h", "write to a `clone()`"),
+        ("h[w > 0] += 1", "h", "write to a `clone()`"),
+        ("hs = [h]; hs[0] += 1", "hs", "write `hs[0] = hs[0] + ...`"),
+    ],
+)
+def test_the_remedy_helps(line: str, result: str, said: str) -> None:
+    """What a method returns has to go somewhere, and a part of a tensor cannot be replaced by a new one."""
+    found = analyze(GATE.format(line, result)).findings
+    assert {each.help for each in found} == {said}
+
+
+def test_an_update_that_the_backward_of_the_next_iteration_needs() -> None:
+    [carried] = findings("char_rnn_hidden_carried_with_retain_graph")
+    assert carried.help == "run the forward again before the next backward, or `detach()` what it reuses"
+    [between] = analyze((ROOT / "docs" / "examples" / "two_losses.py").read_text()).findings
+    assert between.help == "update after that backward"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("maml_addmm_out_buffer", "an argument that requires grad (made on line 27)"),
+        ("rnnt_grad_scaled_on_saved", " in backward (line 31) overwrites LatticeScore's saved value (line 60)"),
+        ("snntorch_membrane_reset", "overwrites FastSigmoidSpike's saved input (line 38)"),
+        ("swiglu_kernel_reuses_inputs_for_grads", "overwrites a tensor of the forward (in the backward on line 40)"),
+    ],
+)
+def test_the_places_are_what_the_message_says(name: str, said: str) -> None:
+    assert said in findings(name)[0].message
+
+
+def test_tied_weights_are_not_to_be_copied() -> None:
+    """A `clone()` would untie them."""
+    text = """\
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(5, 2), nn.Linear(2, 5, bias=False)
+        self.head.weight = self.embed.weight
+        with torch.no_grad():
+            self.embed.weight[0] = 0
+        nn.init.normal_(self.head.weight)
+
+
+Model()
+"""
+    [found] = analyze(text).findings
+    assert (found.code, found.line) == ("TIP303", 12)
+    assert "overwrites a tied weight (values set on line 11): silently wrong" in found.message
+    assert found.help == "initialise it before the values are set, or tie the weights afterwards"
 
 
 def test_d3_the_other_place_in_every_format(tmp_path: Path) -> None:
@@ -178,7 +250,8 @@ def test_d1_a_baseline_keeps_what_was_not_linted(tmp_path: Path) -> None:
     before = (tmp_path / "k.json").read_text()
     assert run("check", "--baseline=k.json", "clean.py", cwd=tmp_path, status=0).stderr == ""
     assert run("check", "--baseline=k.json", "./a.py", cwd=tmp_path, status=0).stderr == ""
-    run("check", "--baseline=k.json", "--write-baseline", "clean.py", cwd=tmp_path, status=0)
+    wrote = run("check", "--baseline=k.json", "--write-baseline", "clean.py", cwd=tmp_path, status=0).stderr
+    assert "wrote 0 findings to k.json, and kept 2 of files that were not linted" in wrote
     assert (tmp_path / "k.json").read_text() == before
     (tmp_path / "a.py").unlink()  # a file that is no more is linted by nobody
     assert "1 entry no longer matches" in run("check", "--baseline=k.json", "b.py", cwd=tmp_path, status=0).stderr
@@ -340,6 +413,15 @@ def test_d8_in_plain_flake8(tmp_path: Path) -> None:
 )
 def test_d8_unknown_codes_are_named(tmp_path: Path, option: str, said: str) -> None:
     assert said in run("check", option, cwd=project(tmp_path, net=CLEAN)).stderr
+
+
+def test_d8_unknown_codes_are_named_in_the_configuration_too(tmp_path: Path) -> None:
+    (project(tmp_path, net=HAZARD) / ".flake8").write_text("[flake8]\nenable-extensions = TIP7\n")
+    said = "enable-extensions: no rule has the code TIP7"
+    assert said in run("check", cwd=tmp_path, status=1).stderr
+    done = run("check", "--config=.flake8", "--enable-extensions=TIP9", cwd=tmp_path, status=1)
+    assert said not in done.stderr and "net.py:6:7 TIP903" in rows(done)
+    assert said not in run("check", "--isolated", cwd=tmp_path, status=1).stderr
 
 
 @pytest.mark.parametrize("command", ["verify", "memory", "ops"])

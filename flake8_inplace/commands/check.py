@@ -175,7 +175,9 @@ def write_baseline(path: str, known: Baseline, run: Run) -> int:
         complain(f"{path}: not written, because not every file was read")
         return INTERRUPTED if run.stopped else USAGE_ERROR
     write_file(path, merged(known, run.found, run.linted))
-    complain(f"wrote {count(len(run.found), 'finding')} to {path}; future runs ignore them")
+    kept = len(known) - len(gone(known, (), run.linted))
+    beside = f", and kept {kept} of files that were not linted" if kept else ""
+    complain(f"wrote {count(len(run.found), 'finding')} to {path}{beside}; future runs ignore them")
     return 0
 
 

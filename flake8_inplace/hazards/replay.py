@@ -78,16 +78,16 @@ def on_logged(m: Trace, event: Overwrite) -> None:
         return
     cached = m.state[CACHED].get(event.tensor.storage) if m.state[CACHED] and event.name else None
     if cached is not None:
-        m.refuse("read", event.site, other=cached)
+        m.refuse("shared", event.site, other=cached)
     for frame in event.frames:
         function = frame.function
         if function is None or not _holds(m, function.defaults.values(), event.tensor):
             continue
         if not _holds(m, frame.given, event.tensor) and not _is_named(m, function.frame, event.tensor):
-            m.refuse("read", event.site, other=Site(function.piece, function.node, function.node))
+            m.refuse("shared", event.site, other=Site(function.piece, function.node, function.node))
     owner = event.frames[-1].owner if event.form == "augmented" else None
     if owner is not None and _holds(m, [owner.members.get(attribute_written(event.site), NONE)], event.tensor):
-        m.refuse("read", event.site, other=Site(owner.piece, owner.node, owner.node))
+        m.refuse("shared", event.site, other=Site(owner.piece, owner.node, owner.node))
 
 
 def _is_named(m: Trace, scope: Frame | None, tensor: Tensor) -> bool:

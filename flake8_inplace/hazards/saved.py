@@ -16,6 +16,7 @@ from ..trace.backward import SECOND_BACKWARD, all_writes
 from ..trace.reports import Hazard
 from ..trace.trace import GRAD_TESTS, Trace
 
+TO_A_CLONE = "write to a `clone()`"
 RULES = (
     Rule(
         "TIP101",
@@ -46,7 +47,7 @@ RULES = (
         "saved-tensor-subscript",
         "an index or slice assignment overwrites a saved tensor",
         "subscript",
-        advice="write to a `clone()`",
+        advice=TO_A_CLONE,
         fix="safe",
     ),
     Rule(
@@ -150,6 +151,8 @@ TRIGGERS = Triggers(
 )
 UPDATES = ("step", "fused")
 """The forms of the writes that optimizers make."""
+AGAIN = "run the forward again before the next backward, or `detach()` what it reuses"
+"""The advice if the backward that needs the old parameters is the one of the next iteration."""
 RENORM = "look the embedding up first, or use a `clone()` of the weight"
 """The advice if an embedding with ``max_norm`` overwrites its weight. The rule is that of an in-place method."""
 
@@ -181,7 +184,7 @@ def write(m: Trace, storage: Storage, form: str, site: Site) -> None:
         made: Write | None = None
         for saved in saves:
             if compatible(saved.guard, guard):
-                made = made or Write(form, site, guard, tuple(m.stack.calls), m.stack.module)
+                made = made or Write(form, site, guard, tuple(m.stack.calls), m.stack.module, m.stack.part)
                 m.state.set(pending, saved, (*pending.get(saved, ()), made))
 
 
@@ -236,7 +239,7 @@ def backward_may_start_from(m: Trace, values: Sequence[Value]) -> None:
                 if (before is None or before.needs) and compatible(saved.guard, made.guard, guard):
                     needed = (*m.reports.needs(saved.guard | made.guard | guard), *needs.of_save(m, saved))
                     if before is None or len(needed) < len(before.needs):
-                        m.reports.hazards[saved, made] = Hazard(saved, made, needed)
+                        m.reports.hazards[saved, made] = Hazard(saved, made, needed, m.here())
 
 
 @events.retain_graph.listen

@@ -53,19 +53,46 @@ from .intent import attribute_written, is_meant, is_window
 from .overlap import untouched, written_region
 from .snapshots import UPDATES
 
+_CODE, _NAME, _SUMMARY = "TIP303", "stale-read", "a value is read after it was overwritten under another name"
+_ALSO = (
+    Rule(
+        _CODE,
+        _NAME,
+        _SUMMARY,
+        "tied",
+        "overwrites a tied weight",
+        other="values set",
+        effect="silently wrong",
+        advice="initialise it before the values are set, or tie the weights afterwards",
+        silent=True,
+        at_run_time=False,
+    ),
+    Rule(
+        _CODE,
+        _NAME,
+        _SUMMARY,
+        "shared",
+        "overwrites a value that is made once",
+        other="defined",
+        effect="silently wrong",
+        advice="make a new tensor each time, or work on a `clone()`",
+        silent=True,
+        at_run_time=False,
+    ),
+)
 RULES = (
     Rule(
-        "TIP303",
-        "stale-read",
-        "a value is read after it was overwritten under another name",
+        _CODE,
+        _NAME,
+        _SUMMARY,
         "read",
         "overwrites a value in use",
         other="read as {name}",
-        head="defined once,",
         effect="silently wrong",
         advice="keep a `clone()`",
         silent=True,
         at_run_time=False,
+        also=_ALSO,
     ),
 )
 TRIGGERS = Triggers(names=arrays.READING)

@@ -16,7 +16,8 @@ ROUTES = 4
 class Write:
     """An in-place write to a storage: its form ("op_", "inplace", "augmented", ...), place, guard and call stack.
 
-    ``module`` is the call that made the nn.Module which writes, if one does.
+    ``module`` is the call that made the nn.Module which writes, if one does. ``part``: an augmented
+    assignment to a part of a tensor.
     """
 
     form: str
@@ -24,6 +25,7 @@ class Write:
     guard: Guard
     calls: tuple[Site, ...] = ()
     module: Site | None = None
+    part: bool = False
 
 
 def graph(*nodes: Node | None) -> Iterator[Node]:

@@ -332,7 +332,7 @@ class Attributes:
 class Saved:
     """A tensor that an operator saves for backward.
 
-    - ``slot``: which operand, by its name, or "result".
+    - ``slot``: which operand, by its name, "result", or "made" in a custom function.
     - ``place``, ``guard``, ``calls``: where, on which paths, and by which calls.
     - ``hooked``: saved-tensor hooks hold it, so autograd doesn't check its version.
     - ``possible``: unknown code may or may not save it.

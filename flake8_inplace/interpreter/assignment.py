@@ -73,11 +73,15 @@ def _augmented(m: Trace, node: cst.AugAssign, frame: Frame) -> bool:
                 arrays.assign(m, array, index, value, site, name)
                 return NONE
             old = m.see(subscript(m, container, index, Site(frame.piece, target.lbracket, target)))
-            new = arithmetic.augment(m, name, old, value, site)
             if isinstance(container, Tensor):
+                m.stack.part = True
+                new = arithmetic.augment(m, name, old, value, site)
                 if indexing.is_advanced(m, index):
                     indexing.assign_subscript(m, container, index, new, site, "augmented")
-            elif new is not old:
+                m.stack.part = False
+                return NONE
+            new = arithmetic.augment(m, name, old, value, site)
+            if new is not old:
                 set_item(m, container, index, _counted(old, new) if _goes_on(m) else new, site)
             return NONE
 

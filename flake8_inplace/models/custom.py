@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..heap.state import Declared, same_or_none
 from ..heap.values import (
     NONE,
@@ -74,10 +76,10 @@ def apply(m: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value], sit
     grad = max((holdings.reach(m, a) for a in args), default=Grad.NO) if enabled else Grad.NO
     if not grad:
         return result
-    node = Node(cls.name, tuple(_saves(m, cls, context, result, site)), m.history(*map(m.see, args)))
+    given = [tensor for arg in args for tensor in holdings.tensors_in(m, arg)]
+    node = Node(cls.name, tuple(_saves(m, cls, context, result, given, site)), m.history(*map(m.see, args)))
     for tensor in _kept(m, context, "dirty"):
         m.state.put(tensor.cell, CellState(grad, node, False))
-    given = [tensor for arg in args for tensor in holdings.tensors_in(m, arg)]
     return _outputs(m, result, grad, node, given)
 
 
@@ -91,11 +93,12 @@ def _judge_marks(m: Trace, context: Object, result: Value, enabled: bool) -> Non
         m.state.set(m.state.modes, "grad", False)
 
 
-def _saves(m: Trace, cls: Class, context: Object, result: Value, site: Site) -> list[Saved]:
+def _saves(m: Trace, cls: Class, context: Object, result: Value, given: Sequence[Tensor], site: Site) -> list[Saved]:
     """What ``save_for_backward`` keeps, and the tensors on attributes of ``ctx`` that the backward reads."""
     results, saves = list(holdings.tensors_in(m, result)), []
+    inputs = {tensor.storage for tensor in given}
     for tensor in _kept(m, context, "saved_tensors"):
-        slot = "result" if tensor in results else "input"
+        slot = "result" if tensor in results else "input" if tensor.storage in inputs else "made"
         saves.append(operators.keep(m, cls.name, slot, tensor.storage, site))
     backward = lineage.member(cls, "backward")
     if not isinstance(backward, Function):

@@ -104,7 +104,9 @@ def _into(m: Trace, op: facts.Op, out: Value, result: Value, bound: Bindings, si
         target = m.promote(target)
         if isinstance(target, Tensor):
             if m.grad_mode and any(m.grad(t) is Grad.YES for t in [target, *tensors_in(m, result)]):
-                m.refuse("out grad", site, depth=depth_of(m, target), other=target.place)
+                given = [tensor for value in bound.values() for tensor in tensors_in(m, value)]
+                asking = next((t for t in [target, *given] if m.grad(t) is Grad.YES), target)
+                m.refuse("out grad", site, depth=depth_of(m, target), other=asking.place or target.place)
             elif not into(m, op, target, bound, site):
                 events.write(m, target.storage, "out", site)
                 events.overwrite(m, target, "out", site, Written("copy_", (result,)))

@@ -26,11 +26,15 @@ class Need:
 
 @sealed(frozen=True, slots=True, eq=False)
 class Hazard:
-    """A write to a saved tensor that a later backward needs. ``needs``: only if these hold."""
+    """A write to a saved tensor that a later backward needs.
+
+    ``needs``: only if these hold. ``end``: what was running when the backward began, or could begin.
+    """
 
     saved: Saved
     write: Write
     needs: tuple[Need, ...] = ()
+    end: Site | None = None
 
     def callee(self) -> Site | None:
         """Return the call that led to the write, if the save was not made inside that call too."""

@@ -25,6 +25,7 @@ class Stack:
     thrown: cst.CSTNode | None = None  # a function whose result is not used, called by way of its decorators
     decorated: cst.CSTNode | None = None  # a function whose decorators are being called, by code of its own file
     module: Site | None = None  # where the running module of torch.nn was made
+    part: bool = False  # an augmented assignment writes to a part of a tensor, `x[0] += 1`
     stepping: Site | None = None  # the running call of an optimizer that the program defines
 
     def runs(self, node: cst.CSTNode) -> int:
