@@ -645,7 +645,6 @@ read(Path(__file__).with_name("data").joinpath("fixed.txt").read_text())
 #: Nobody but the author knows what is meant, or no form is known.
 LEFT = {
     "step gan critic": "the order of two optimizers is the author's to change",
-    "views split with list": "an element of a tuple of views",
     "no_grad view written": "a view made under no_grad",
     "data of a weight between forward and backward": "not meant for a fix: it writes to a parameter on purpose",
     "argument: caller reads on": UNSEEN,
@@ -653,7 +652,6 @@ LEFT = {
     "rescaled through data": "under no_grad the gradient would stay as wrong as it is",
     "no_grad relu flag": "the caller reads the tensor under its old name: a copy would hide that",
     "inplace module-level activation under another name": "the input is read afterwards, as the module left it",
-    "tuple of chunks": "an element of a tuple",
     "rows with a state beside": "not found: the values of the loop are not saved where they are written",
     "iteration over a list of rows": "the rows were made before, all at once",
     "iteration, rebound within": "the name stands for another tensor in the next round",

@@ -8,18 +8,18 @@ from dataclasses import replace
 
 import libcst as cst
 
-from ..finding import Edit, Finding, Fix, Place
+from ..finding import Edit, Finding, Fix
 from ..hazards.refused import LEAF_KINDS
 from ..rules import RULES
 from .constructors import constructors
 from .heap import ELSEWHERE, LEAF, Facts
+from .leaves import under_no_grad
 from .rows import rows
 from .scope import scope_around
 from .statements import (
     chain,
     cloned,
     imported,
-    imports,
     is_statement,
     line_above,
     out_of_place,
@@ -54,12 +54,14 @@ _PROMOTING = frozenset(
 class Form:
     """One finding in its statement, and the ways to write it that are worth trying."""
 
-    def __init__(self, module: Module, finding: Finding, facts: Facts) -> None:
+    def __init__(self, module: Module, finding: Finding, facts: Facts, listed: str = "") -> None:
         self.module = module
         self.finding = finding
         self.facts = facts
         self.fact = facts.writes.get(finding.place)
         self.form = RULES[finding.code].kind
+        self.listed = listed  # a variable with a tuple, which is to be made a list
+        self.made: set[str] = set()  # names that are bound to views of the new tensor, once there is one
 
     def fixes(self) -> Iterator[Fix]:
         """Every form, the best first, none of a better grade than its rule allows."""
@@ -109,8 +111,15 @@ class Form:
                 yield call, overwritten(call)
 
     def heard(self) -> bool:
-        """Whether nobody who called for the write reads the tensor by another way."""
-        return self.fact is None or ELSEWHERE not in self.fact.ways
+        """Whether nobody who called for the write reads the tensor by another way: by a name, attribute or element."""
+        return self.fact is None or not any(way == ELSEWHERE or way[0] in ".[" for way in self.fact.ways)
+
+    def doubted(self) -> bool:
+        """Whether a caller uses what a function returns, and reads on in the argument that it overwrites.
+
+        Perhaps it is meant to see what was written, perhaps not: with either kind of copy it may get the wrong one.
+        """
+        return self.form == "callee" and not self.heard() and self.fact is not None and not self.fact.ordered
 
     # The three kinds of writes
 
@@ -296,29 +305,7 @@ class Form:
                 yield Fix("copy the source first", True, (self.module.replaced(argument.value, new),))
 
     def under_no_grad(self, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
-        """A parameter that is meant to change. Tried last: gradients do not flow through it."""
-        if self.form not in LEAF_KINDS or isinstance(statement, cst.Return):
-            return  # what is returned is a value
-        line = self.module.parents[statement]
-        start, end = self.module.start(statement), self.module.end(statement)
-        if not (isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1) or not imports(self.module, "torch"):
-            return
-        held = isinstance(root, cst.Name) and scope_around(self.module, statement).holds_parameter(root.value)
-        leaf = self.fact is not None and (self.fact.leaf or self.fact.part_of_leaf)
-        if isinstance(root, cst.Name) and not held and not leaf:
-            return  # any other tensor is a value, and a value wants its gradient
-        lines = self.module.tree.code.split("\n")[start.line - 1 : end.line]
-        indent = lines[0][: start.column]
-        if any('"""' in row or "'''" in row or row.endswith("\\") for row in lines):
-            return
-        deeper = indent + (self.module.tree.default_indent if "\t" not in indent else "\t")
-        edits = [Edit(start, start, f"with torch.no_grad():\n{deeper}")]
-        edits += [
-            Edit(Place(number, 0), Place(number, 0), deeper[len(indent) :])
-            for number in range(start.line + 1, end.line + 1)
-            if lines[number - start.line].strip()
-        ]
-        yield Fix("write under `torch.no_grad()`", False, tuple(edits))
+        return under_no_grad(self.module, self.form, self.fact, root, statement)
 
     def fix(
         self,
@@ -345,7 +332,9 @@ class Form:
         if not isinstance(root, cst.Name):
             return False
         scope = scope_around(self.module, statement)
-        if not scope.binds(root.value) or scope.iterates(root.value) or scope.fills(root.value):
+        if not scope.binds(root.value) or scope.fills(root.value):
+            return False
+        if scope.iterates(root.value) and not (self.form == "views" and scope.iterates_over_new(root.value)):
             return False
         if scope.several(root.value):
             return False
@@ -368,13 +357,22 @@ class Form:
             return True
         if fact.cuts or (fact.part_of_leaf and not self.computes_with(root)):
             return False
-        if RULES[self.finding.code].silent or self.form in ("dirty", "saved"):
+        if self.form != "read" and (RULES[self.finding.code].silent or self.form in ("dirty", "saved")):
             return True  # that others see the write is what is wrong
         scope = scope_around(self.module, root)
-        if any(scope.read_after(name, root) for name in fact.tuples):
+        if any(scope.read_after(name, root) for name in fact.tuples - {self.listed}):
             return False
         way = "[]" if isinstance(root, cst.Subscript) else last_name(root)
-        return fact.ways <= {f".{way}" if isinstance(root, cst.Attribute) else way}
+        ways = fact.ways - (self.readers() if self.form == "read" else self.made)
+        return ways <= {f".{way}" if isinstance(root, cst.Attribute) else way}
+
+    def readers(self) -> set[str]:
+        """By which names or attributes the value is read that the finding calls stale: they are to keep the old one."""
+        places = {related.place for related in self.finding.related}
+        names = (node.value for node in self.module.of(cst.Name) if self.module.start(node) in places)
+        paths = [node for node in self.module.of(cst.Attribute) if self.module.start(node) in places]
+        paths += [node for node in self.module.of(cst.Attribute) if self.module.start(node.attr) in places]
+        return {*names, *(f".{last_name(node)}" for node in paths)}
 
     def initialises(self, target: cst.BaseExpression, value: cst.BaseExpression) -> bool:
         """Whether a leaf is given numbers and then not computed with here, or its own gradient is asked for."""
@@ -419,6 +417,8 @@ class Form:
             return False
         if self.form in ("argument", "dataset"):
             return False  # the container belongs to the caller, or the dataset, as well
+        if self.listed and dotted(root.value) == self.listed:
+            return True
         if self.holds(root.value, "tuple"):
             return False
         return not (isinstance(root.value, cst.Name) and scope_around(self.module, root).several(root.value.value))
@@ -435,7 +435,8 @@ class Form:
         )
 
     def read_again(self, root: cst.Name, call: cst.Call, statement: cst.BaseSmallStatement) -> bool:
-        return self.read_after(root, statement) or self.read_beside(root, call, statement)
+        beside = self.form != "read" and self.read_beside(root, call, statement)  # or else that is what is stale
+        return beside or self.read_after(root, statement)
 
     def keeps_type(
         self, operand: cst.BaseExpression, root: cst.BaseExpression, statement: cst.BaseSmallStatement

@@ -64,6 +64,7 @@ RULES = (
         head="defined once,",
         effect="silently wrong",
         advice="keep a `clone()`",
+        carrying="tie the weights after both modules are initialised",
         silent=True,
         at_run_time=False,
     ),

@@ -15,7 +15,7 @@ from ..torchfacts.arrays import READING
 from ..trace import events
 from ..trace.callables import Bound, Dispatch, Method, Namespace, Super
 from ..trace.frames import Class, Frame, Function
-from ..trace.log import WRITES
+from ..trace.log import REFUSED, WRITES
 from ..trace.trace import MODULES, OPTIMIZERS, Trace
 from . import modules
 from .dispatch import evaluate, evaluates
@@ -61,7 +61,7 @@ def _name(m: Trace, node: cst.Name, frame: Frame) -> Value:
 def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...] = ()) -> None:
     """Note the read of a variable, or of its elements at ``index``, and emit it if a checker can have a use for it."""
     holds = type(value) in _HOLDING
-    written = holds and len(m.state[WRITES])
+    written = holds and (len(m.state[WRITES]) or len(m.state[REFUSED]))
     emits = written or len(m.state[STALE_SNAPSHOTS]) or (type(value) is Choice and len(m.state[UPDATES]))
     if not holds and not emits:
         return
