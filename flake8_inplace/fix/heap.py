@@ -227,9 +227,8 @@ def note_element(m: Trace, container: List | Dict, value: Value, named: bool) ->
     """Note that an element is read, which was put there before the writes that it shows."""
     facts = _facts.get()
     if facts is not None and isinstance(value, Tensor):
-        found = m.state.get(container).items
-        held = [m.see(item) for item in (found.values() if isinstance(container, Dict) else found)]
-        shown = [item for item in held if isinstance(item, Tensor) and item.storage is value.storage]
+        items = m.state.get(container).items.values() if isinstance(container, Dict) else m.state.get(container).items
+        shown = [item for item in map(m.see, items) if isinstance(item, Tensor) and item.storage is value.storage]
         places = sum(not _apart(m, item, value) for item in shown)
         stored = facts.kept.get((container, value)) or m.state[STORED].get((container, value.storage), 0)
         for event in _shown(m, value, lambda _: stored):

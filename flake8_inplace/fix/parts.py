@@ -30,7 +30,8 @@ def parts(form: Form) -> Iterator[Fix]:
         if not isinstance(call, cst.Call) or not isinstance(target, cst.Tuple) or len(assign.targets) != 1:
             continue
         name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
-        base, given = (call.func.value, list(call.args)) if is_method(call) else (None, list(call.args))
+        receiver = call.func.value if isinstance(call.func, cst.Attribute) and is_method(call) else None
+        base, given = receiver, list(call.args)
         if made.isdisjoint((module.start(call), module.start(name))):
             continue
         if base is None and given and given[0].keyword is None:
