@@ -47,6 +47,7 @@ ELSEWHERE = ""
 
 LEAF = "leaf"
 """What a variable is that holds a leaf which requires grad: under its name people ask for the gradient."""
+_COPIES = (Source.MAYBE_CAST, Source.MAYBE_SAME)
 _KINDS: dict[type, str] = {
     Tensor: "tensor",
     Array: "array",
@@ -66,7 +67,7 @@ class Fact:
     - ``carries``: what is written has a gradient.
     - ``feeds``: that is the gradient of more than the leaf which is written: under `no_grad` it would be lost.
     - ``discarded``: its result was thrown away.
-    - ``ordered``: the callers that called for it and threw the result away: they want what it does to the tensor.
+    - ``ordered``: a caller handed over the tensor and threw the result away: it wants what is done to the tensor.
     - ``ways``: the names by which the old tensor is read afterwards, `ELSEWHERE` for all but the one that was written.
     - ``kinds``: what the variables of its function held.
     - ``tuples``: those that held a tuple with a tensor of the memory that is written.
@@ -79,7 +80,7 @@ class Fact:
     carries: bool = False
     feeds: bool = False
     discarded: bool = False
-    ordered: set[Frame] = field(default_factory=set)
+    ordered: bool = False
     ways: set[str] = field(default_factory=set)
     kinds: dict[str, set[str]] = field(default_factory=dict)
     tuples: set[str] = field(default_factory=set)
@@ -132,12 +133,20 @@ def note_write(m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad, refu
         before, event = m.state[REFUSED].get(tensor.storage, ()), Refused(tensor, site, m.tick(), tuple(m.stack.frames))
         m.state.set(m.state[REFUSED], tensor.storage, (*before[1 - EVENTS :], event))
     fact.discarded = fact.discarded or frame.discarded is site.expression
-    calls = [call.expression for call in m.stack.calls]
-    fact.ordered.update(caller for caller in m.stack.frames[:-1] if any(caller.discarded is call for call in calls))
+    fact.ordered = fact.ordered or _is_ordered(m, tensor)
     for name, value in frame.vars.items():
         if isinstance(value, Tuple) and any(held.storage is tensor.storage for held in tensors_in(m, value)):
             fact.tuples.add(name)
     _note_kinds(m, frame, fact)
+
+
+def _is_ordered(m: Trace, tensor: Tensor) -> bool:
+    calls = [call.expression for call in m.stack.calls]
+    for caller, called in zip(m.stack.frames, m.stack.frames[1:], strict=False):
+        given = [held.storage for value in called.given for held in tensors_in(m, value)]
+        if any(caller.discarded is call for call in calls) and tensor.storage in given:
+            return True
+    return False
 
 
 @events.write_array.listen
@@ -249,13 +258,14 @@ def _note(event: Overwrite | Refused, way: str) -> None:
 def _shown(m: Trace, value: Value, since: Callable[[Guard], int]) -> Iterator[Overwrite | Refused]:
     """The writes to the memory of a value since it was bound, other than to a part that it certainly has not.
 
-    Where ``x.to(dtype)`` is written to, which may be ``x`` or a copy, nobody counts on seeing that in ``x``.
+    Where ``x.to(dtype)`` or ``x.contiguous()`` is written to, which may be ``x`` or a copy, nobody counts on seeing
+    that in ``x``.
     """
     for guard, option in value.options if isinstance(value, Choice) else [(ALWAYS, value)]:
         found = m.see(option)
         if isinstance(found, Tensor):
             for event in _writes(m, found.storage):
-                unsure = event.tensor is not found and event.tensor.origin is Source.MAYBE_CAST
+                unsure = event.tensor is not found and event.tensor.origin in _COPIES
                 if event.time > since(guard) and not unsure and not _apart(m, found, event.tensor):
                     yield event
 
