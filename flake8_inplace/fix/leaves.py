@@ -19,10 +19,12 @@ def under_no_grad(
 ) -> Iterator[Fix]:
     """The write with gradients switched off. Gradients do not flow through it, so it is tried last.
 
-    Not where what is written has a gradient of more than the leaf: it would be lost without a word.
+    Not where what is written has a gradient of more than the leaf, and may be wanted: it would be lost without a word.
     """
-    if form not in LEAF_KINDS or isinstance(statement, cst.Return) or (fact is not None and fact.feeds):
+    if form not in LEAF_KINDS or isinstance(statement, cst.Return):
         return  # what is returned is a value
+    if fact is not None and fact.feeds and _computes_with(module, root, statement):
+        return
     line = module.parents[statement]
     start, end = module.start(statement), module.end(statement)
     if not (isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1) or not imports(module, "torch"):
@@ -43,3 +45,9 @@ def under_no_grad(
         if lines[number - start.line].strip()
     ]
     yield Fix("write under `torch.no_grad()`", False, tuple(edits))
+
+
+def _computes_with(module: Module, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> bool:
+    """Whether a leaf is read behind the write: what cannot be followed here may be, ``self.bank`` by anybody."""
+    scope = scope_around(module, statement)
+    return not isinstance(root, cst.Name) or scope.computes_with(root.value, module.start(statement).line)
