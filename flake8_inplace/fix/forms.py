@@ -17,6 +17,7 @@ from .leaves import under_no_grad
 from .rows import rows
 from .scope import scope_around
 from .statements import (
+    PROMOTING,
     chain,
     cloned,
     imported,
@@ -43,12 +44,8 @@ from .syntax import (
     viewed_root,
 )
 
-#: In-place arithmetic keeps the type of the tensor; out of place, a wider operand widens the result.
-_PROMOTING = frozenset(
-    "add sub subtract mul multiply div divide true_divide floor_divide pow addcmul addcdiv remainder fmod atan2 "
-    "hypot lerp addmm addmv addr baddbmm maximum minimum clamp clip clamp_max clamp_min copysign ldexp nextafter "
-    "igamma igammac xlogy heaviside arctan2 gcd lcm bitwise_and bitwise_or bitwise_xor".split()
-)
+#: What a write by ``.data`` or ``detach()`` means for the gradient, once it is mended.
+_FLOWS, _PASSES_BY = "; the gradient then passes through it", "; the gradient still passes it by"
 
 
 class Form:
@@ -135,7 +132,8 @@ class Form:
         if self.can_rebind(root, statement):
             safe = not detour and self.private(root, statement) and self.keeps_type(statement.value, root, statement)
             new = f"{path} = {path} {operator} {value}"
-            yield Fix(f"write `{path} = {path} {operator} ...`", safe, (self.module.replaced(statement, new),))
+            flows = _FLOWS if detour else ""
+            yield Fix(f"write `{path} = {path} {operator} ...`{flows}", safe, (self.module.replaced(statement, new),))
         elif isinstance(target, cst.Subscript) and self.subscripted_list(target) and self.heard_by(target):
             new = f"{path} = {path} {operator} {value}"
             yield Fix("put the new tensor into its place", False, (self.module.replaced(statement, new),))
@@ -188,7 +186,7 @@ class Form:
             yield from self.under_no_grad(root_of(base), statement)
         if len(edits) == len([link for link in links if last_name(link.func).endswith("_")]) and not self.cuts:
             promotes = any(
-                last_name(link.func)[:-1] in _PROMOTING
+                last_name(link.func)[:-1] in PROMOTING
                 and not all(self.keeps_type(argument.value, root, statement) for argument in link.args)
                 for link in links
             )
@@ -198,7 +196,8 @@ class Form:
             else:
                 if detour:
                     edits.append(self.module.replaced(base, self.module.code(root)))
-                yield from self.reassigned(root, outer, statement, edits, promotes or detour)
+                found = self.reassigned(root, outer, statement, edits, promotes or detour)
+                yield from (replace(fix, title=fix.title + _FLOWS) for fix in found) if detour else found
         yield from self.clone_first(base, statement)
         yield from self.cloned_argument(call)
         yield from self.under_no_grad(root_of(base), statement)
@@ -287,7 +286,7 @@ class Form:
             path, start = self.module.code(root), self.module.start(statement)
             array = self.is_array(root, target, statement)
             copy = f"{path} = {path}.{'copy' if array else 'clone'}()"
-            title = f"write to a copy: `{copy}`"
+            title = f"write to a copy: `{copy}`{_PASSES_BY if detours(target) else ''}"
             safe = self.private(root, statement) and not detours(target)
             yield Fix(title, safe, (Edit(start, start, line_above(self.module, statement, copy)),))
             if source is not None:
