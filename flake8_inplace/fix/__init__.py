@@ -138,6 +138,9 @@ class Repair:
             yield from bound.given()
         if form == "argument" and usual.fact is not None:
             yield from bound.entered(usual.fact.kinds)
+        if form == "read":
+            usual.strict = False
+            yield from usual.fixes()
 
     def _holds(self, finding: Finding, fix: Fix) -> bool:
         """Whether the fix removes its finding, brings none, and leaves a program that can be read."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -12,7 +11,7 @@ from ..finding import Edit, Finding, Fix
 from ..hazards.refused import LEAF_KINDS
 from ..rules import RULES
 from .constructors import constructors
-from .heap import ELSEWHERE, LEAF, Facts
+from .heap import ELEMENT, ELEMENTS, ELSEWHERE, LEAF, Facts
 from .leaves import under_no_grad
 from .rows import rows
 from .scope import scope_around
@@ -34,6 +33,7 @@ from .syntax import (
     detours,
     dotted,
     is_method,
+    is_parameter,
     is_path,
     keyword,
     last_name,
@@ -58,6 +58,7 @@ class Form:
         self.fact = facts.writes.get(finding.place)
         self.form = RULES[finding.code].kind
         self.listed = listed  # a variable with a tuple, which is to be made a list
+        self.strict = True  # whether a stale value is the only one that a new tensor may leave as it was
         self.made: set[str] = set()  # names that are bound to views of the new tensor, once there is one
 
     def fixes(self) -> Iterator[Fix]:
@@ -327,7 +328,7 @@ class Form:
             if self.form in ("argument", "dataset"):
                 return False  # the object belongs to the caller, or the dataset, as well
             leaf = self.fact is not None and self.fact.leaf
-            return is_path(root) and not leaf and not self.is_parameter(root.attr.value)
+            return is_path(root) and not leaf and not is_parameter(self.module, root.attr.value)
         if not isinstance(root, cst.Name):
             return False
         scope = scope_around(self.module, statement)
@@ -356,22 +357,28 @@ class Form:
             return True
         if fact.cuts or (fact.part_of_leaf and not self.computes_with(root)):
             return False
-        if self.form != "read" and (RULES[self.finding.code].silent or self.form in ("dirty", "saved")):
+        silent = RULES[self.finding.code].silent and not (self.form == "read" and self.strict)
+        if silent or self.form in ("dirty", "saved"):
             return True  # that others see the write is what is wrong
         scope = scope_around(self.module, root)
         if any(scope.read_after(name, root) for name in fact.tuples - {self.listed}):
             return False
-        way = "[]" if isinstance(root, cst.Subscript) else last_name(root)
-        ways = fact.ways - (self.readers() if self.form == "read" else self.made)
+        way = ELEMENT if isinstance(root, cst.Subscript) else last_name(root)
+        ways = fact.ways - (self.readers() if self.form in ("read", "expanded") else self.made)
         return ways <= {f".{way}" if isinstance(root, cst.Attribute) else way}
 
     def readers(self) -> set[str]:
-        """By which names or attributes the value is read that the finding calls stale: they are to keep the old one."""
-        places = {related.place for related in self.finding.related}
-        names = (node.value for node in self.module.of(cst.Name) if self.module.start(node) in places)
-        paths = [node for node in self.module.of(cst.Attribute) if self.module.start(node) in places]
-        paths += [node for node in self.module.of(cst.Attribute) if self.module.start(node.attr) in places]
-        return {*names, *(f".{last_name(node)}" for node in paths)}
+        """By which names, attributes and elements that is read which the finding calls stale: it is to stay so."""
+        if self.form == "expanded":
+            return {ELEMENTS}
+        module, places = self.module, {related.place for related in self.finding.related}
+        ways = {ELEMENT, ELEMENTS, *(node.value for node in module.of(cst.Name) if module.start(node) in places)}
+        for node in module.of(cst.Attribute):
+            if not places.isdisjoint((module.start(node), module.start(node.attr))):
+                ways.add(f".{last_name(node)}")
+        function = next((node for node in module.of(cst.FunctionDef) if module.spans(node, self.finding.place)), None)
+        outside = function is not None and not all(module.spans(function, place) for place in places)
+        return ways | {ELSEWHERE} if outside else ways
 
     def initialises(self, target: cst.BaseExpression, value: cst.BaseExpression) -> bool:
         """Whether a leaf is given numbers and then not computed with here, or its own gradient is asked for."""
@@ -403,23 +410,14 @@ class Form:
         written = self.fact is not None and self.fact.form == "numpy" and not detours(target)
         return written or self.form == "numpy" or scope_around(self.module, statement).numpy()
 
-    def is_parameter(self, name: str) -> bool:
-        """Whether an attribute of that name is an ``nn.Parameter``, which refuses to be replaced by a tensor."""
-        if name in ("weight", "bias"):
-            return True
-        pattern = rf"\.{name}\s*(?::[^=\n]+)?=\s*(?:\w+\.)*Parameter\(|register_parameter\(\s*[\"']{name}[\"']"
-        return re.search(pattern, self.module.tree.code) is not None
-
     def subscripted_list(self, root: cst.BaseExpression) -> bool:
         """``rows[i]`` or ``cache["h"]``: if the container is a tensor after all, the second analysis says so."""
         if not isinstance(root, cst.Subscript) or not is_path(root.value) or self.cuts:
             return False
         if self.form in ("argument", "dataset"):
             return False  # the container belongs to the caller, or the dataset, as well
-        if self.listed and dotted(root.value) == self.listed:
-            return True
-        if self.holds(root.value, "tuple"):
-            return False
+        if self.holds(root.value, "tuple") or (self.listed and dotted(root.value) == self.listed):
+            return bool(self.listed)
         return not (isinstance(root.value, cst.Name) and scope_around(self.module, root).several(root.value.value))
 
     def read_after(self, root: cst.BaseExpression, statement: cst.CSTNode) -> bool:

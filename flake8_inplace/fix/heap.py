@@ -45,6 +45,9 @@ from .syntax import is_fresh_layer
 ELSEWHERE = ""
 """The way by which somebody reads who holds the tensor under another name: an alias, a base, a caller, a container."""
 
+ELEMENT, ELEMENTS = "[]", "[][]"
+"""The ways by which an element is read of a container that holds the tensor once, or more than once."""
+
 LEAF = "leaf"
 """What a variable is that holds a leaf which requires grad: under its name people ask for the gradient."""
 _COPIES = (Source.MAYBE_CAST, Source.MAYBE_SAME)
@@ -241,7 +244,7 @@ def note_element(m: Trace, container: List | Dict, value: Value, named: bool) ->
         places = sum(not _apart(m, item, value) for item in shown)
         stored = facts.kept.get((container, value)) or m.state[STORED].get((container, value.storage), 0)
         for event in _shown(m, value, lambda _: stored):
-            _note(event, "[]" if places < 2 else ELSEWHERE)
+            _note(event, ELEMENT if places < 2 else ELEMENTS)
 
 
 def _fact_of(event: Overwrite | Refused) -> Fact | None:
