@@ -117,7 +117,8 @@ class Form:
 
         Perhaps it is meant to see what was written, perhaps not: with either kind of copy it may get the wrong one.
         """
-        return self.form == "callee" and not self.heard() and self.fact is not None and not self.fact.ordered
+        fact = self.fact
+        return self.form == "callee" and fact is not None and ELSEWHERE in fact.ways and not fact.ordered
 
     # The three kinds of writes
 
