@@ -42,6 +42,7 @@ from .syntax import (
     root_of,
     stripped,
     viewed_root,
+    walk,
 )
 
 #: What a write by ``.data`` or ``detach()`` means for the gradient, once it is mended.
@@ -186,7 +187,10 @@ class Form:
         root, detour = stripped(base)
         if all(self.initialises(base, argument.value) for link in links for argument in link.args):
             yield from self.under_no_grad(root_of(base), statement)
-        if len(edits) == len([link for link in links if last_name(link.func).endswith("_")]) and not self.cuts:
+        reads = any(part.deep_equals(root) for link in links[1:] for argument in link.args for part in walk(argument))
+        if len(edits) == len([link for link in links if last_name(link.func).endswith("_")]) and not (
+            self.cuts or reads
+        ):
             promotes = any(
                 last_name(link.func)[:-1] in PROMOTING
                 and not all(self.keeps_type(argument.value, root, statement) for argument in link.args)
