@@ -223,6 +223,7 @@ LAWS = {
     "PENDING": Law(log(EVENTS), unordered),
     "SECOND_BACKWARD": Law(log(EVENTS), unordered),
     "WRITES": Law(log(EVENTS)),
+    "REFUSED": Law(log(EVENTS)),
     "STORED": Law(times),
     "ATTRIBUTE_WRITERS": Law(agreed),
     "RETURNED": Law(agreed),

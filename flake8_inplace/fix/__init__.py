@@ -23,6 +23,9 @@ from .forms import Form
 from .heap import observed
 from .iteration import iteration
 from .kept import kept
+from .listed import as_list
+from .parts import parts
+from .repeated import repeated
 from .syntax import Module, moved
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -113,12 +116,16 @@ class Repair:
             yield from carried(self._module, finding, partial(self._holds, finding))
             return
         usual = Form(self._module, finding, self._facts)
+        if form == "expanded":
+            yield from repeated(self._module, finding)
         copies = Copies(self._module, finding, self._after, self._facts.layers)
         if form in RAISING and usual.unseen():
             yield from copies.fixes(safe=False)
         yield from usual.fixes()
         yield from iteration(usual)
-        if form in RAISING:
+        yield from as_list(usual)
+        yield from parts(usual)
+        if form in RAISING and not usual.doubted():
             yield from copies.fixes(safe=usual.alone())
         bound = Bound(self._module, finding, self._after)
         if form == "base":
@@ -131,6 +138,9 @@ class Repair:
             yield from bound.given()
         if form == "argument" and usual.fact is not None:
             yield from bound.entered(usual.fact.kinds)
+        if form == "read":
+            usual.strict = False
+            yield from usual.fixes()
 
     def _holds(self, finding: Finding, fix: Fix) -> bool:
         """Whether the fix removes its finding, brings none, and leaves a program that can be read."""

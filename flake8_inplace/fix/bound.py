@@ -73,6 +73,7 @@ class Bound:
             call
             for call in self.module.of(cst.Call)
             if last_name(call.func) in names or self.module.start(call) in self.related or self._is_named(call)
+            if not overwrites(call)  # which is meant to change its argument
         ]
         arguments = [argument.value for call in calls for argument in call.args if not argument.star]
         yield from self._copies((value for value in arguments if self._names_a_tensor(value)), "hand over a copy")

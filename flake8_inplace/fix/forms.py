@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import libcst as cst
 
-from ..finding import Edit, Finding, Fix, Place
+from ..finding import Edit, Finding, Fix
 from ..hazards.refused import LEAF_KINDS
 from ..rules import RULES
 from .constructors import constructors
-from .heap import ELSEWHERE, LEAF, Facts
+from .heap import ELEMENT, ELEMENTS, ELSEWHERE, LEAF, Facts
+from .leaves import under_no_grad
 from .rows import rows
 from .scope import scope_around
 from .statements import (
+    PROMOTING,
     chain,
     cloned,
     imported,
-    imports,
     is_statement,
     line_above,
     out_of_place,
@@ -33,6 +33,7 @@ from .syntax import (
     detours,
     dotted,
     is_method,
+    is_parameter,
     is_path,
     keyword,
     last_name,
@@ -41,25 +42,25 @@ from .syntax import (
     root_of,
     stripped,
     viewed_root,
+    walk,
 )
 
-#: In-place arithmetic keeps the type of the tensor; out of place, a wider operand widens the result.
-_PROMOTING = frozenset(
-    "add sub subtract mul multiply div divide true_divide floor_divide pow addcmul addcdiv remainder fmod atan2 "
-    "hypot lerp addmm addmv addr baddbmm maximum minimum clamp clip clamp_max clamp_min copysign ldexp nextafter "
-    "igamma igammac xlogy heaviside arctan2 gcd lcm bitwise_and bitwise_or bitwise_xor".split()
-)
+#: What a write by ``.data`` or ``detach()`` means for the gradient, once it is mended.
+_FLOWS, _PASSES_BY = "; the gradient then passes through it", "; the gradient still passes it by"
 
 
 class Form:
     """One finding in its statement, and the ways to write it that are worth trying."""
 
-    def __init__(self, module: Module, finding: Finding, facts: Facts) -> None:
+    def __init__(self, module: Module, finding: Finding, facts: Facts, listed: str = "") -> None:
         self.module = module
         self.finding = finding
         self.facts = facts
         self.fact = facts.writes.get(finding.place)
         self.form = RULES[finding.code].kind
+        self.listed = listed  # a variable with a tuple, which is to be made a list
+        self.strict = True  # whether a stale value is the only one that a new tensor may leave as it was
+        self.made: set[str] = set()  # names that are bound to views of the new tensor, once there is one
 
     def fixes(self) -> Iterator[Fix]:
         """Every form, the best first, none of a better grade than its rule allows."""
@@ -109,8 +110,16 @@ class Form:
                 yield call, overwritten(call)
 
     def heard(self) -> bool:
-        """Whether nobody who called for the write reads the tensor by another way."""
-        return self.fact is None or ELSEWHERE not in self.fact.ways
+        """Whether nobody who called for the write reads the tensor by another way: by a name, attribute or element."""
+        return self.fact is None or not any(way == ELSEWHERE or way[0] in ".[" for way in self.fact.ways)
+
+    def doubted(self) -> bool:
+        """Whether a caller uses what a function returns, and reads on in the argument that it overwrites.
+
+        Perhaps it is meant to see what was written, perhaps not: with either kind of copy it may get the wrong one.
+        """
+        fact = self.fact
+        return self.form == "callee" and fact is not None and ELSEWHERE in fact.ways and not fact.ordered
 
     # The three kinds of writes
 
@@ -126,7 +135,8 @@ class Form:
         if self.can_rebind(root, statement):
             safe = not detour and self.private(root, statement) and self.keeps_type(statement.value, root, statement)
             new = f"{path} = {path} {operator} {value}"
-            yield Fix(f"write `{path} = {path} {operator} ...`", safe, (self.module.replaced(statement, new),))
+            flows = _FLOWS if detour else ""
+            yield Fix(f"write `{path} = {path} {operator} ...`{flows}", safe, (self.module.replaced(statement, new),))
         elif isinstance(target, cst.Subscript) and self.subscripted_list(target) and self.heard_by(target):
             new = f"{path} = {path} {operator} {value}"
             yield Fix("put the new tensor into its place", False, (self.module.replaced(statement, new),))
@@ -177,9 +187,12 @@ class Form:
         root, detour = stripped(base)
         if all(self.initialises(base, argument.value) for link in links for argument in link.args):
             yield from self.under_no_grad(root_of(base), statement)
-        if len(edits) == len([link for link in links if last_name(link.func).endswith("_")]) and not self.cuts:
+        reads = any(part.deep_equals(root) for link in links[1:] for argument in link.args for part in walk(argument))
+        if len(edits) == len([link for link in links if last_name(link.func).endswith("_")]) and not (
+            self.cuts or reads
+        ):
             promotes = any(
-                last_name(link.func)[:-1] in _PROMOTING
+                last_name(link.func)[:-1] in PROMOTING
                 and not all(self.keeps_type(argument.value, root, statement) for argument in link.args)
                 for link in links
             )
@@ -189,7 +202,8 @@ class Form:
             else:
                 if detour:
                     edits.append(self.module.replaced(base, self.module.code(root)))
-                yield from self.reassigned(root, outer, statement, edits, promotes or detour)
+                found = self.reassigned(root, outer, statement, edits, promotes or detour)
+                yield from (replace(fix, title=fix.title + _FLOWS) for fix in found) if detour else found
         yield from self.clone_first(base, statement)
         yield from self.cloned_argument(call)
         yield from self.under_no_grad(root_of(base), statement)
@@ -278,7 +292,7 @@ class Form:
             path, start = self.module.code(root), self.module.start(statement)
             array = self.is_array(root, target, statement)
             copy = f"{path} = {path}.{'copy' if array else 'clone'}()"
-            title = f"write to a copy: `{copy}`"
+            title = f"write to a copy: `{copy}`{_PASSES_BY if detours(target) else ''}"
             safe = self.private(root, statement) and not detours(target)
             yield Fix(title, safe, (Edit(start, start, line_above(self.module, statement, copy)),))
             if source is not None:
@@ -296,29 +310,7 @@ class Form:
                 yield Fix("copy the source first", True, (self.module.replaced(argument.value, new),))
 
     def under_no_grad(self, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
-        """A parameter that is meant to change. Tried last: gradients do not flow through it."""
-        if self.form not in LEAF_KINDS or isinstance(statement, cst.Return):
-            return  # what is returned is a value
-        line = self.module.parents[statement]
-        start, end = self.module.start(statement), self.module.end(statement)
-        if not (isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1) or not imports(self.module, "torch"):
-            return
-        held = isinstance(root, cst.Name) and scope_around(self.module, statement).holds_parameter(root.value)
-        leaf = self.fact is not None and (self.fact.leaf or self.fact.part_of_leaf)
-        if isinstance(root, cst.Name) and not held and not leaf:
-            return  # any other tensor is a value, and a value wants its gradient
-        lines = self.module.tree.code.split("\n")[start.line - 1 : end.line]
-        indent = lines[0][: start.column]
-        if any('"""' in row or "'''" in row or row.endswith("\\") for row in lines):
-            return
-        deeper = indent + (self.module.tree.default_indent if "\t" not in indent else "\t")
-        edits = [Edit(start, start, f"with torch.no_grad():\n{deeper}")]
-        edits += [
-            Edit(Place(number, 0), Place(number, 0), deeper[len(indent) :])
-            for number in range(start.line + 1, end.line + 1)
-            if lines[number - start.line].strip()
-        ]
-        yield Fix("write under `torch.no_grad()`", False, tuple(edits))
+        return under_no_grad(self.module, self.form, self.fact, root, statement)
 
     def fix(
         self,
@@ -341,11 +333,13 @@ class Form:
             if self.form in ("argument", "dataset"):
                 return False  # the object belongs to the caller, or the dataset, as well
             leaf = self.fact is not None and self.fact.leaf
-            return is_path(root) and not leaf and not self.is_parameter(root.attr.value)
+            return is_path(root) and not leaf and not is_parameter(self.module, root.attr.value)
         if not isinstance(root, cst.Name):
             return False
         scope = scope_around(self.module, statement)
-        if not scope.binds(root.value) or scope.iterates(root.value) or scope.fills(root.value):
+        if not scope.binds(root.value) or scope.fills(root.value):
+            return False
+        if scope.iterates(root.value) and not (self.form == "views" and scope.iterates_over_new(root.value)):
             return False
         if scope.several(root.value):
             return False
@@ -368,13 +362,28 @@ class Form:
             return True
         if fact.cuts or (fact.part_of_leaf and not self.computes_with(root)):
             return False
-        if RULES[self.finding.code].silent or self.form in ("dirty", "saved"):
+        silent = RULES[self.finding.code].silent and not (self.form == "read" and self.strict)
+        if silent or self.form in ("dirty", "saved"):
             return True  # that others see the write is what is wrong
         scope = scope_around(self.module, root)
-        if any(scope.read_after(name, root) for name in fact.tuples):
+        if any(scope.read_after(name, root) for name in fact.tuples - {self.listed}):
             return False
-        way = "[]" if isinstance(root, cst.Subscript) else last_name(root)
-        return fact.ways <= {f".{way}" if isinstance(root, cst.Attribute) else way}
+        way = ELEMENT if isinstance(root, cst.Subscript) else last_name(root)
+        ways = fact.ways - (self.readers() if self.form in ("read", "expanded") else self.made)
+        return ways <= {f".{way}" if isinstance(root, cst.Attribute) else way}
+
+    def readers(self) -> set[str]:
+        """By which names, attributes and elements that is read which the finding calls stale: it is to stay so."""
+        if self.form == "expanded":
+            return {ELEMENTS}
+        module, places = self.module, {related.place for related in self.finding.related}
+        ways = {ELEMENT, ELEMENTS, *(node.value for node in module.of(cst.Name) if module.start(node) in places)}
+        for node in module.of(cst.Attribute):
+            if not places.isdisjoint((module.start(node), module.start(node.attr))):
+                ways.add(f".{last_name(node)}")
+        function = next((node for node in module.of(cst.FunctionDef) if module.spans(node, self.finding.place)), None)
+        outside = function is not None and not all(module.spans(function, place) for place in places)
+        return ways | {ELSEWHERE} if outside else ways
 
     def initialises(self, target: cst.BaseExpression, value: cst.BaseExpression) -> bool:
         """Whether a leaf is given numbers and then not computed with here, or its own gradient is asked for."""
@@ -406,21 +415,14 @@ class Form:
         written = self.fact is not None and self.fact.form == "numpy" and not detours(target)
         return written or self.form == "numpy" or scope_around(self.module, statement).numpy()
 
-    def is_parameter(self, name: str) -> bool:
-        """Whether an attribute of that name is an ``nn.Parameter``, which refuses to be replaced by a tensor."""
-        if name in ("weight", "bias"):
-            return True
-        pattern = rf"\.{name}\s*(?::[^=\n]+)?=\s*(?:\w+\.)*Parameter\(|register_parameter\(\s*[\"']{name}[\"']"
-        return re.search(pattern, self.module.tree.code) is not None
-
     def subscripted_list(self, root: cst.BaseExpression) -> bool:
         """``rows[i]`` or ``cache["h"]``: if the container is a tensor after all, the second analysis says so."""
         if not isinstance(root, cst.Subscript) or not is_path(root.value) or self.cuts:
             return False
         if self.form in ("argument", "dataset"):
             return False  # the container belongs to the caller, or the dataset, as well
-        if self.holds(root.value, "tuple"):
-            return False
+        if self.holds(root.value, "tuple") or (self.listed and dotted(root.value) == self.listed):
+            return bool(self.listed)
         return not (isinstance(root.value, cst.Name) and scope_around(self.module, root).several(root.value.value))
 
     def read_after(self, root: cst.BaseExpression, statement: cst.CSTNode) -> bool:
@@ -435,7 +437,8 @@ class Form:
         )
 
     def read_again(self, root: cst.Name, call: cst.Call, statement: cst.BaseSmallStatement) -> bool:
-        return self.read_after(root, statement) or self.read_beside(root, call, statement)
+        beside = self.form != "read" and self.read_beside(root, call, statement)  # or else that is what is stale
+        return beside or self.read_after(root, statement)
 
     def keeps_type(
         self, operand: cst.BaseExpression, root: cst.BaseExpression, statement: cst.BaseSmallStatement

@@ -17,7 +17,6 @@ from ..heap.values import (
     ALWAYS,
     ITEMS,
     NONE,
-    UNCERTAIN,
     Array,
     Choice,
     Const,
@@ -27,6 +26,7 @@ from ..heap.values import (
     List,
     Object,
     Ref,
+    Source,
     Storage,
     Tensor,
     Tuple,
@@ -38,15 +38,19 @@ from ..program.site import Site
 from ..trace import events
 from ..trace.frames import Frame, Function
 from ..trace.holdings import tensors_in
-from ..trace.log import STORED, WRITES, Overwrite, Written
+from ..trace.log import EVENTS, REFUSED, STORED, WRITES, Overwrite, Refused, Written
 from ..trace.trace import Trace
 from .syntax import is_fresh_layer
 
 ELSEWHERE = ""
 """The way by which somebody reads who holds the tensor under another name: an alias, a base, a caller, a container."""
 
+ELEMENT, ELEMENTS = "[]", "[][]"
+"""The ways by which an element is read of a container that holds the tensor once, or more than once."""
+
 LEAF = "leaf"
 """What a variable is that holds a leaf which requires grad: under its name people ask for the gradient."""
+_COPIES = (Source.MAYBE_CAST, Source.MAYBE_SAME)
 _KINDS: dict[type, str] = {
     Tensor: "tensor",
     Array: "array",
@@ -63,9 +67,10 @@ class Fact:
 
     - ``cuts``: it ran under `no_grad` and the tensor belongs to the graph; a new tensor would not.
     - ``leaf``, ``part_of_leaf``: what is written is a leaf that requires grad, or a view of one.
-    - ``carries``: what is written has a gradient of its own.
+    - ``carries``: what is written has a gradient.
+    - ``feeds``: that is the gradient of more than the leaf which is written: under `no_grad` it would be lost.
     - ``discarded``: its result was thrown away.
-    - ``ordered``: the callers that called for it and threw the result away: they want what it does to the tensor.
+    - ``ordered``: a caller handed over the tensor and threw the result away: it wants what is done to the tensor.
     - ``ways``: the names by which the old tensor is read afterwards, `ELSEWHERE` for all but the one that was written.
     - ``kinds``: what the variables of its function held.
     - ``tuples``: those that held a tuple with a tensor of the memory that is written.
@@ -76,8 +81,9 @@ class Fact:
     leaf: bool = False
     part_of_leaf: bool = False
     carries: bool = False
+    feeds: bool = False
     discarded: bool = False
-    ordered: set[Frame] = field(default_factory=set)
+    ordered: bool = False
     ways: set[str] = field(default_factory=set)
     kinds: dict[str, set[str]] = field(default_factory=dict)
     tuples: set[str] = field(default_factory=set)
@@ -88,10 +94,12 @@ class Facts:
     """What the analysis saw: places that write, and places that call modules.
 
     ``layers``: whether, each time, it was a layer of PyTorch that returns a new tensor and overwrites nothing.
+    ``kept``: when a list or dictionary was first given a tensor.
     """
 
     writes: dict[Place, Fact] = field(default_factory=dict)
     layers: dict[Place, bool] = field(default_factory=dict)
+    kept: dict[tuple[List | Dict, Tensor], int] = field(default_factory=dict)
 
 
 _facts: ContextVar[Facts | None] = ContextVar("facts", default=None)
@@ -109,7 +117,7 @@ def observed() -> Iterator[Facts]:
 
 
 @events.attempt.listen
-def note_write(m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad) -> None:
+def note_write(m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad, refused: bool, carries: bool) -> None:
     """Note under which circumstances a place writes."""
     facts = _facts.get()
     if facts is None or not m.stack.frames:
@@ -123,13 +131,25 @@ def note_write(m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad) -> N
         whole = tensor.view is View.NONE
         fact.leaf, fact.part_of_leaf = fact.leaf or whole, fact.part_of_leaf or not whole
     fact.carries = fact.carries or (grad is not Grad.NO and m.grad_mode)
+    fact.feeds = fact.feeds or carries
+    if refused and not (requires and m.cell(tensor).leaf):  # a leaf is changed by its owner, and that is no value
+        before, event = m.state[REFUSED].get(tensor.storage, ()), Refused(tensor, site, m.tick(), tuple(m.stack.frames))
+        m.state.set(m.state[REFUSED], tensor.storage, (*before[1 - EVENTS :], event))
     fact.discarded = fact.discarded or frame.discarded is site.expression
-    calls = [call.expression for call in m.stack.calls]
-    fact.ordered.update(caller for caller in m.stack.frames[:-1] if any(caller.discarded is call for call in calls))
+    fact.ordered = fact.ordered or _is_ordered(m, tensor)
     for name, value in frame.vars.items():
         if isinstance(value, Tuple) and any(held.storage is tensor.storage for held in tensors_in(m, value)):
             fact.tuples.add(name)
     _note_kinds(m, frame, fact)
+
+
+def _is_ordered(m: Trace, tensor: Tensor) -> bool:
+    calls = [call.expression for call in m.stack.calls]
+    for caller, called in zip(m.stack.frames, m.stack.frames[1:], strict=False):
+        given = [held.storage for value in called.given for held in tensors_in(m, value)]
+        if any(caller.discarded is call for call in calls) and tensor.storage in given:
+            return True
+    return False
 
 
 @events.write_array.listen
@@ -139,6 +159,15 @@ def note_array_write(m: Trace, array: Array, form: str, site: Site, written: Wri
     if facts is not None and m.stack.frames:
         fact = facts.writes.setdefault(site.piece.tree.place(site.node), Fact("numpy"))
         _note_kinds(m, m.stack.frames[-1], fact)
+
+
+@events.append.listen
+@events.store.listen
+def note_kept(m: Trace, container: List | Dict, value: Value) -> None:
+    """Note when a tensor is put into a container, which may stay empty on another path."""
+    facts, found = _facts.get(), m.see(value)
+    if facts is not None and isinstance(found, Tensor):
+        facts.kept.setdefault((container, found), m.tick())
 
 
 @events.call_instance.listen
@@ -208,46 +237,56 @@ def note_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
 @events.load.listen
 def note_element(m: Trace, container: List | Dict, value: Value, named: bool) -> None:
     """Note that an element is read, which was put there before the writes that it shows."""
-    if _facts.get() is not None and isinstance(value, Tensor):
-        for event in _shown(m, value, lambda _: m.state[STORED].get((container, value.storage), 0)):
-            _note(event, "[]")
+    facts = _facts.get()
+    if facts is not None and isinstance(value, Tensor):
+        items = m.state.get(container).items.values() if isinstance(container, Dict) else m.state.get(container).items
+        shown = [item for item in map(m.see, items) if isinstance(item, Tensor) and item.storage is value.storage]
+        places = sum(not _apart(m, item, value) for item in shown)
+        stored = facts.kept.get((container, value)) or m.state[STORED].get((container, value.storage), 0)
+        for event in _shown(m, value, lambda _: stored):
+            _note(event, ELEMENT if places < 2 else ELEMENTS)
 
 
-def _fact_of(event: Overwrite) -> Fact | None:
+def _fact_of(event: Overwrite | Refused) -> Fact | None:
     facts, site = _facts.get(), event.site
     return facts.writes.get(site.piece.tree.place(site.node)) if facts is not None else None
 
 
-def _note(event: Overwrite, way: str) -> None:
+def _note(event: Overwrite | Refused, way: str) -> None:
     fact = _fact_of(event)
     if fact is not None:
         fact.ways.add(way)
 
 
-def _shown(m: Trace, value: Value, since: Callable[[Guard], int]) -> Iterator[Overwrite]:
+def _shown(m: Trace, value: Value, since: Callable[[Guard], int]) -> Iterator[Overwrite | Refused]:
     """The writes to the memory of a value since it was bound, other than to a part that it certainly has not.
 
-    Where ``x.to(dtype)`` is written to, which may be ``x`` or a copy, nobody counts on seeing that in ``x``.
+    Where ``x.to(dtype)`` or ``x.contiguous()`` is written to, which may be ``x`` or a copy, nobody counts on seeing
+    that in ``x``.
     """
     for guard, option in value.options if isinstance(value, Choice) else [(ALWAYS, value)]:
         found = m.see(option)
         if isinstance(found, Tensor):
             for event in _writes(m, found.storage):
-                unsure = event.tensor is not found and event.tensor.origin in UNCERTAIN
+                unsure = event.tensor is not found and event.tensor.origin in _COPIES
                 if event.time > since(guard) and not unsure and not _apart(m, found, event.tensor):
                     yield event
 
 
-def _writes(m: Trace, storage: Storage) -> Iterator[Overwrite]:
+def _writes(m: Trace, storage: Storage) -> Iterator[Overwrite | Refused]:
     """The writes to a memory, whichever version counter they went past."""
     memory = storage.hidden or storage
-    for written, found in m.state[WRITES].items():
-        if (written.hidden or written) is memory:
-            yield from found
+    for table in (m.state[WRITES], m.state[REFUSED]):
+        for written, found in table.items():
+            if (written.hidden or written) is memory:
+                yield from found
 
 
 def _apart(m: Trace, one: Tensor, other: Tensor) -> bool:
     first, second = one.region, other.region
     if first is None or second is None or first.reshaped or second.reshaped or first.base is not second.base:
         return False
-    return relation(first.index, second.index, m.symbols)[0] is Relation.DISJOINT
+    if relation(first.index, second.index, m.symbols)[0] is Relation.DISJOINT:
+        return True
+    parts = one.view is other.view is View.MULTI_OUTPUT  # of one division, which is where the clock stood
+    return parts and first.time == second.time and first.index != second.index

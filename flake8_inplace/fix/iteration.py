@@ -14,7 +14,7 @@ from ..finding import Edit, Finding, Fix
 from .forms import Form
 from .heap import LEAF
 from .scope import scope_around
-from .syntax import Module, is_method, keyword, last_name, root_of
+from .syntax import Module, is_method, keyword, last_name, root_of, walk
 
 _TENSORS = ({"tensor"}, {"tensor", LEAF})
 
@@ -33,14 +33,16 @@ def iteration(form: Form) -> Iterator[Fix]:
         loops, edits = [*loops, loop], [*edits, edit]
         yield Fix("index the tensor instead of iterating over it", False, tuple(edits))
     if loops:
-        yield from _over_a_copy(form, loops[-1], edits)
+        yield from _over_a_copy(form, loops, edits)
 
 
-def _over_a_copy(form: Form, loop: cst.For, edits: list[Edit]) -> Iterator[Fix]:
+def _over_a_copy(form: Form, loops: list[cst.For], edits: list[Edit]) -> Iterator[Fix]:
     """Where an operation keeps the tensor itself, and nobody reads it under another name."""
+    loop = loops[-1]
     name = root_of(_base(loop.iter) or loop.iter)
     start = form.module.start(loop)
     indent = form.module.tree.code.split("\n")[start.line - 1][: start.column]
+    form.made = {node.value for loop in loops for node in walk(loop.target) if isinstance(node, cst.Name)}
     if isinstance(name, cst.Name) and not indent.strip() and form.can_rebind(name, loop):
         copy = f"{name.value} = {name.value}.clone()"
         yield Fix(f"index a copy: `{copy}`", False, (Edit(start, start, f"{copy}\n{indent}"), *edits))

@@ -115,6 +115,18 @@ class Scope:
                 node = parent
         return False
 
+    def iterates_over_new(self, name: str) -> bool:
+        """Whether every loop that binds a name goes through a tensor that was just made, and that has no name."""
+        loops = [node for found in self.names.get(name, ()) for node in self.module.above(found)]
+        found = [loop for loop in loops if isinstance(loop, (cst.For, cst.CompFor)) and mentions(loop.target, name)]
+        return all(self.module.fresh(viewed_root(self._first(loop.iter))) for loop in found)
+
+    def _first(self, node: cst.BaseExpression) -> cst.BaseExpression:
+        """``x`` of ``enumerate(x)``."""
+        while isinstance(node, cst.Call) and dotted(node.func) in ("enumerate", "reversed") and node.args:
+            node = node.args[0].value
+        return node
+
     def uses(self, name: str) -> Iterator[cst.Name]:
         """Where the value of a name is read."""
         for found in self.names.get(name, ()):

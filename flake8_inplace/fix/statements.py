@@ -22,6 +22,12 @@ _OTHER_RESULT = frozenset(
     "eq ne lt le gt ge not_equal less less_equal greater greater_equal logical_not logical_and logical_or logical_xor "
     "bernoulli float_power resize resize_as".split()
 )
+#: In-place arithmetic keeps the type of the tensor; out of place, a wider operand widens the result.
+PROMOTING = frozenset(
+    "add sub subtract mul multiply div divide true_divide floor_divide pow addcmul addcdiv remainder fmod atan2 "
+    "hypot lerp addmm addmv addr baddbmm maximum minimum clamp clip clamp_max clamp_min copysign ldexp nextafter "
+    "igamma igammac xlogy heaviside arctan2 gcd lcm bitwise_and bitwise_or bitwise_xor".split()
+)
 
 
 def statement_around(module: Module, node: cst.CSTNode) -> cst.BaseSmallStatement | None:

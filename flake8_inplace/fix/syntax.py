@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
@@ -90,6 +91,9 @@ class Module:
             if isinstance(part, cst.Attribute) and part.attr.value == name
         ]
         return bool(built) and all(isinstance(value, cst.Call) and builds_fresh(value) for value in built)
+
+    def spans(self, node: cst.CSTNode, place: Place) -> bool:
+        return self.start(node) <= place < self.end(node)
 
     def replaced(self, node: cst.CSTNode, text: str) -> Edit:
         return Edit(self.start(node), self.end(node), text)
@@ -339,6 +343,14 @@ def is_several(node: cst.BaseExpression) -> bool:
         return False
     found = ops.lookup(f"Tensor.{node.func.attr.value}") if is_method(node) else functions_called(dotted(node.func))
     return any(len(op.outs) > 1 or any(out.many for out in op.outs) for op in found)
+
+
+def is_parameter(module: Module, name: str) -> bool:
+    """Whether an attribute of that name is an ``nn.Parameter``, which refuses to be replaced by a tensor."""
+    if name in ("weight", "bias"):
+        return True
+    pattern = rf"\.{name}\s*(?::[^=\n]+)?=\s*(?:\w+\.)*Parameter\(|register_parameter\(\s*[\"']{name}[\"']"
+    return re.search(pattern, module.tree.code) is not None
 
 
 def mentions(node: cst.CSTNode, name: str) -> bool:

@@ -53,7 +53,7 @@ RULES = (
 
 
 @events.attempt.listen
-def ban(m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad) -> None:
+def ban(m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad, refused: bool, carries: bool) -> None:
     """What a team may want to ban, whether it is a hazard or not."""
     if FAMILY not in m.extra:
         return

@@ -16,7 +16,7 @@ from ..torchfacts.arrays import READING
 from ..trace import events
 from ..trace.callables import Bound, Dispatch, Method, Namespace, Super
 from ..trace.frames import Class, Frame, Function
-from ..trace.log import WRITES, proven
+from ..trace.log import REFUSED, WRITES, proven
 from ..trace.trace import MODULES, OPTIMIZERS, Trace
 from . import modules
 from .dispatch import evaluate, evaluates
@@ -67,7 +67,7 @@ def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
     if type(value) is Unknown and len(m.state[WRITES]):
         value = proven(m, value)
     holds = type(value) in _HOLDING
-    written = holds and (len(m.state[WRITES]) or len(m.state[PARTS]))
+    written = holds and (len(m.state[WRITES]) or len(m.state[REFUSED]) or len(m.state[PARTS]))
     emits = written or len(m.state[STALE_SNAPSHOTS]) or (type(value) is Choice and len(m.state[UPDATES]))
     if not holds and not emits:
         return

@@ -390,10 +390,11 @@ def write(
     """
     grad = Grad.NO if tensor.dtype is DType.INTEGRAL else grad
     refused = refusal(m, tensor, grad, form, whole)
-    events.attempt(m, tensor, form, site, grad)
     overlapping = tensor.lead is Dimension.OVERLAPPING and adds_up(form, written.op)
-    if refused or tensor.lead is Dimension.ROW or overlapping:
-        carries = any(_carries(m, tensor, value) for value in written.values)
+    wrong = bool(refused) or tensor.lead is Dimension.ROW or overlapping
+    carries = wrong and any(_carries(m, tensor, value) for value in written.values)
+    events.attempt(m, tensor, form, site, grad, bool(refused), carries)
+    if wrong:
         m.refuse(refused or "expanded", site, depth=depth_of(m, tensor), carries=carries, other=tensor.place)
     if not refused:
         if tensor.origin is not Source.MAYBE_CAST or tensor.storage not in m.backward.readonly:

@@ -78,13 +78,10 @@ def _parts(m: Trace, op: facts.Op, out: Out, operands: dict[str, list[Tensor]], 
     base, dim = operands[out.of or ""][0], constant(m.see(bound.get("dim", Const(0))))
     count = constant(m.see(bound.get("chunks", NONE)))
     known = isinstance(count, int) and 2 < count <= PARTS and type(count) is int
-    found: list[Value] = []
-    for number in range(count if known else 2):
-        part = _single(m, op, out, operands, bound)
-        if isinstance(dim, int):
-            part.region = Region(base, along(dim, _piece(m, op, bound, number)), m.clock)
-        found.append(part)
-    return found
+    parts = [_single(m, op, out, operands, bound) for _ in range(count if known else 2)]
+    for number, part in enumerate(parts if isinstance(dim, int) else ()):
+        part.region = Region(base, along(dim, _piece(m, op, bound, number)), m.clock)
+    return list(parts)
 
 
 def _piece(m: Trace, op: facts.Op, bound: Bindings, number: int) -> Value:

@@ -40,8 +40,9 @@ class Event(Generic[P]):
 
 write: Event[[Storage, str, Site]] = Event()
 """The memory of a storage is overwritten: storage, form of the write, place."""
-attempt: Event[[Tensor, str, Site, Grad]] = Event()
-"""An in-place write is about to run, which PyTorch may refuse: tensor, form, place, grad of the new values."""
+attempt: Event[[Tensor, str, Site, Grad, bool, bool]] = Event()
+"""An in-place write is about to run: tensor, form, place, grad of the new values; whether PyTorch refuses it; whether
+the new values of a refused one have a gradient of more than the tensor."""
 overwrite: Event[[Tensor, str, Site, Written]] = Event()
 """A tensor is overwritten in place: tensor, form, place, new values. `write` was emitted for its storage before."""
 logged: Event[[Overwrite]] = Event()

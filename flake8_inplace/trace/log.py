@@ -100,6 +100,16 @@ class Overwrite:
     written: Written
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Refused:
+    """A write that PyTorch refuses. With a fix it runs, and whoever reads the memory after it is to see it."""
+
+    tensor: Tensor
+    site: Site
+    time: int
+    frames: tuple[Frame, ...]
+
+
 @sealed(frozen=True, slots=True, eq=False)
 class Yielded:
     """A yielded value: when, the frame of the generator, the value."""
@@ -111,6 +121,8 @@ class Yielded:
 
 WRITES: Declared[Storage, tuple[Overwrite, ...]] = Declared(in_order)
 """The in-place writes to each storage, the last ``EVENTS`` of them."""
+REFUSED: Declared[Storage, tuple[Refused, ...]] = Declared(in_order)
+"""The writes to each storage that PyTorch refuses, the last ``EVENTS`` of them; noted for those who look for fixes."""
 STORED: Declared[tuple[object, object], int] = Declared(latest)
 """When a tensor was put into a container, by container and storage; when an attribute was bound, by instance and name;
 when ``x.data`` was assigned, by "data" and the storage of ``x``."""

@@ -111,7 +111,7 @@ def effect(source: str, mended: Mended) -> str:
     if not mended.done:
         return "nothing"
     worst = "right"
-    silent = any(RULES[finding.code].silent for finding, _ in mended.done)
+    silent = any(RULES[finding.code].silent or RULES[finding.code].kind == "data" for finding, _ in mended.done)
     cut = any(RULES[finding.code].kind in UPDATES for finding, _ in mended.done)
     for arguments in oracle.settings(source):
         meant, after = run(source, arguments, copying=True), run(mended.text, arguments, copying=False)
@@ -122,7 +122,7 @@ def effect(source: str, mended: Mended) -> str:
             worst = "partly" if left and worst == "right" else worst if left else "still raises"
         elif not same(meant, after):
             if silent:
-                return "another value"  # which was read too late, as the finding says
+                return "another value"  # which was read too late, or is differentiated now, as the finding says
             if cut:
                 return "cut"  # a state that is carried on has no graph below the update, as the title says
             if not mended.left:
