@@ -23,7 +23,7 @@ class Rule:
     head: str = ""  # the same, if the other place is the head of a function or class
     effect: str = ""  # what goes wrong: "PyTorch raises"
     advice: str = ""  # what to write instead
-    carrying: str = ""  # the same where written values have a gradient
+    carrying: str = ""  # what to write instead where the values that are written have a gradient, if something else
     family: str = ""  # what has to be switched on for it; on by default where this is empty
     fix: str = "unsafe"  # the best grade that `flake8-inplace fix` gives: "safe", "unsafe" or "never"
     silent: bool = False  # torch says nothing: it gives way to an error that the same write leads to
