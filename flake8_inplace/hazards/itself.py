@@ -47,8 +47,8 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
         return
     trained = _is_trained(m, one) or _is_trained(m, other)
     for begin, end in _spans(taken, trained, op in DIFFERENCES or _is_gradient(m, one)):
-        for change in [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin)]:
-            if (change.time < end or not end) and change.site is not None:
+        for change in [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin, end)]:
+            if change.site is not None:
                 m.refuse("read", change.site, change.calls if isinstance(change, Overwrite) else None)
                 return
 
@@ -109,7 +109,7 @@ def _behind(m: Trace, one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
             break
         new, old = (tensors[0] for tensors in inside)
         if _memory(new) is _memory(old):
-            changed = any(change.time <= end for each in (new, old) for change in _changes(m, each, begin))
+            changed = [change for each in (new, old) for change in _changes(m, each, begin, end)]
             return (one, other) if changed else (new, old)
         left, right = new.made, old.made
     return one, other
@@ -133,10 +133,10 @@ def _spans(taken: _Taken, trained: bool, senseless: bool) -> Iterator[tuple[int,
         yield kept[0], kept[1]
 
 
-def _changes(m: Trace, tensor: Tensor, begin: int) -> Iterator[Overwrite | Update]:
-    yield from (event for event in since(m, tensor, begin) if not _was_asked_for(m, event))
+def _changes(m: Trace, tensor: Tensor, begin: int, end: int = 0) -> Iterator[Overwrite | Update]:
+    yield from (event for event in since(m, tensor, begin, end) if not _was_asked_for(m, event))
     if _is_parameter(m, tensor):
-        yield from updates_of(m, tensor.storage, begin)
+        yield from (update for update in updates_of(m, tensor.storage, begin) if update.time <= end or not end)
 
 
 def _was_asked_for(m: Trace, event: Overwrite) -> bool:

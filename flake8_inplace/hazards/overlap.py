@@ -196,6 +196,8 @@ def _judge_mix(m: Trace, tensor: Tensor, source: Tensor, alpha: Value, site: Sit
     The old values are meant if both writes are one chain, or if the factors add up to one: ``x *= a``, then
     ``x += (1 - a) * x.flip(0)``. A source that is divided by the factor is correct.
     """
+    from ..program.wording import links
+
     orders = [made for made, operand in origins(source) if made.op in _REORDERING and operand is tensor]
     for event in since(m, tensor, 0) if orders else ():
         frame = m.stack.frames[-1]
@@ -203,7 +205,7 @@ def _judge_mix(m: Trace, tensor: Tensor, source: Tensor, alpha: Value, site: Sit
             continue
         if not any(made.time >= event.time for made in orders):
             continue
-        chained = event.line is frame.line and event.line is not None
+        chained = any(link is event.site.expression for link in links(site.expression))
         factors = [value for value in event.written.values if event.written.op.removesuffix("_") in SCALING]
         if any(_divides_by(source, factor) for factor in factors):
             continue

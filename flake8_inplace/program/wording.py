@@ -200,6 +200,13 @@ def written_attribute(node: cst.CSTNode) -> str:
     return node.attr.value if type(node) is cst.Attribute else ""
 
 
+def links(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The calls that a chain began with: ``x.mul_(a)`` of ``x.mul_(a).add_(b)``."""
+    while type(node) is cst.Call and type(node.func) is cst.Attribute:
+        node = node.func.value
+        yield node
+
+
 def lists(node: cst.CSTNode, name: str) -> bool:
     """Whether a text puts a variable into a list, or loops over a tuple with it."""
     held: Sequence[cst.CSTNode] = ()

@@ -138,13 +138,14 @@ YIELDS: Declared[Value, tuple[Yielded, ...]] = Declared(in_order)
 """The values that a generator yielded, by the list of its values."""
 
 
-def since(m: Trace, tensor: Tensor, time: int) -> list[Overwrite]:
-    """Return the writes to the memory of a tensor after ``time`` that can be on the present path.
+def since(m: Trace, tensor: Tensor, time: int, until: int = 0) -> list[Overwrite]:
+    """Return the writes to the memory of a tensor after ``time`` that can be on the present path; ``until`` 0 is now.
 
     Writes before one that replaced all values are left out.
     """
     guard, events = m.state.guard(), m.state[WRITES].get(tensor.storage, ())
-    found = [event for event in events if event.time > time and compatible(event.guard, guard)]
+    inside = [event for event in events if time < event.time and (event.time <= until or not until)]
+    found = [event for event in inside if compatible(event.guard, guard)]
     filled = [event.time for event in found if event.guard <= guard and fills(event.tensor, event.written)]
     return [event for event in found if event.time >= max(filled)] if filled else found
 
