@@ -112,7 +112,7 @@ def test_a_fact_that_is_wrong_is_told(name: str, operators: Any, monkeypatch: py
 
 def wrong(row: str) -> str:
     op = notation.parse_op(row)
-    return notation.format_op(replace(op, saves=(ops.Save("result1", (op.params[0].name,)),)))
+    return notation.format_op(replace(op, saves=(notation.Save("result1", (op.params[0].name,)),)))
 
 
 def test_another_device_is_held_against_the_facts(operators: Any) -> None:

@@ -129,7 +129,7 @@ def test_a_table_of_ones_own_may_say_whatever_the_notation_has(tmp_path: Path, m
     assert old.name == "other"  # one's own names go before those that are known
 
 
-def every_op() -> Iterator[tuple[str, ops.Op]]:
+def every_op() -> Iterator[tuple[str, notation.Op]]:
     for name in sorted(ops.names()):
         yield from ((name, op) for op in ops.lookup(name))
     for name in sorted(modules.names()):
@@ -185,7 +185,7 @@ def test_a_mask_that_is_broadcast_is_copied(generate: Any) -> None:
 def test_a_batch_that_is_multiplied_by_one_matrix_is_copied(name: str) -> None:
     (op,) = ops.lookup(name)
     (save,) = (save for save in op.saves if save.slot == "other")
-    assert [ops.format_condition(condition) for condition in save.when] == ["other.shape!=batch"]
+    assert [notation.format_condition(condition) for condition in save.when] == ["other.shape!=batch"]
     assert sizes.relation((2, 4, 5), (3, 4)) == sizes.relation((2, 1, 4, 5), (4,)) == "batch"
     assert sizes.relation((1, 4, 5), (3, 4)) != "batch" != sizes.relation((2, 4, 5), (2, 3, 4))
 
@@ -195,7 +195,7 @@ def test_a_transform_that_cuts_its_input_saves_it(name: str) -> None:
     op = ops.lookup(name)[1]
     (save,) = op.saves
     (condition,) = save.when
-    option = condition.option.removesuffix(ops.FITS)
+    option = condition.option.removesuffix(notation.FITS)
     size = {"n": 3, "s": (2, 3)}[option]
     assert sizes.holds_sizes((3, 4), (3,) if option == "n" else (2, 3), None)
     for given, saved in ((size, True), (9 if option == "n" else (2, 9), False)):
@@ -213,7 +213,7 @@ def test_a_condition_names_the_values_that_it_can() -> None:
     """`dims=(0, 2)` copies what is saved otherwise; no condition can name it, but one can name `dims=None`."""
     changed = [learning.Trial({"dims": "(0, 2)"}, False, 0), learning.Trial({}, True, 0, "dims")]
     learnt = learning.learn([*changed, learning.Trial({}, True, 1), learning.Trial({}, True, 2)], 0.65)
-    assert learnt.rules == ((ops.Condition("dims", (None,)),),)
+    assert learnt.rules == ((notation.Condition("dims", (None,)),),)
 
 
 def test_what_keeps_the_shape_of_its_operands() -> None:
@@ -225,7 +225,7 @@ def test_what_keeps_the_shape_of_its_operands() -> None:
 # -- what is saved: PyTorch refuses the backward pass after the tensor was overwritten
 
 
-def made(save: ops.Save, options: dict[str, Any]) -> bool | None:
+def made(save: notation.Save, options: dict[str, Any]) -> bool | None:
     """Whether the row says that a call with these options makes this save; None if it leaves that open."""
     if save.device:
         return False
@@ -245,7 +245,7 @@ class Score:
     def run(
         self,
         name: str,
-        op: ops.Op,
+        op: notation.Op,
         function: Callable[..., Any],
         args: Sequence[Any],
         kwargs: Any,
@@ -284,13 +284,13 @@ class Score:
         return "\n".join([figures, *(f"{n} {what}" for what, n in self.wrong.most_common())])
 
 
-def slots(op: ops.Op, held: dict[str, Any]) -> list[str]:
+def slots(op: notation.Op, held: dict[str, Any]) -> list[str]:
     """What can be overwritten by name: arguments that the op leaves alone, and outputs that are no alias of one."""
     outputs = [f"result{i or ''}" for i, out in enumerate(op.outs) if out.kind in ("fresh", "same")]
     return [name for name in held if name not in op.writes] + outputs
 
 
-def overload(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> ops.Op | None:
+def overload(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> notation.Op | None:
     """The overload that takes these arguments."""
     return next((op for op in ops.lookup(name) if execution.bind(op, args, kwargs) is not None), None)
 
@@ -486,7 +486,7 @@ ALLOWED = {
 }
 
 
-def alias_errors(op: ops.Op, run: Any) -> Iterator[str]:
+def alias_errors(op: notation.Op, run: Any) -> Iterator[str]:
     if run.empty or len(run.outs) != len(op.outs):
         return
     for out, seen in zip(op.outs, run.outs, strict=True):

@@ -18,8 +18,18 @@ from typing import Any
 
 import torch
 
-from flake8_inplace.torchfacts import execution, layer_recipes, layers, modules, ops, samples, schemas, variations
-from flake8_inplace.torchfacts.notation import Op
+from flake8_inplace.torchfacts import (
+    execution,
+    layer_recipes,
+    layers,
+    modules,
+    notation,
+    ops,
+    samples,
+    schemas,
+    variations,
+)
+from flake8_inplace.torchfacts.notation import Op, Param
 
 from . import oracle
 from .compare import compare
@@ -234,7 +244,7 @@ def module_programs(seed: int, varied: bool, each: int, only: str = "") -> Itera
                 {**given, option: value}
                 for option, default in defaults.items()
                 if layers.is_constant(default) and option != "inplace"
-                for value in variations.candidates(ops.Param(option, "other", True), given.get(option, default), cls)
+                for value in variations.candidates(Param(option, "other", True), given.get(option, default), cls)
             ]
             rng.shuffle(ways)
         for options in ways[: each * 2]:
