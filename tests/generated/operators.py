@@ -23,7 +23,6 @@ from flake8_inplace.torchfacts import (
     layer_recipes,
     layers,
     modules,
-    notation,
     ops,
     samples,
     schemas,
