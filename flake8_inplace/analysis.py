@@ -100,7 +100,7 @@ class Program:
             own = _Read(readings=readings.nothing_read())
             tensors = handles_tensors(source, tree, self._frameworks) or self.modules.import_tensors(path)
             if tensors and not only_imports(tree):  # an `__init__.py` may import all of a project
-                outside = self.modules.outside(tree, path)
+                outside = self.modules.outside(source, tree, path)
                 own = _read(source, tree, self._extra, path, outside, self.modules)
             known = self._known[path] = (stamp, own)
         return known[1]

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import count
 from multiprocessing import parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +33,9 @@ from .torchfacts import ops
 if TYPE_CHECKING:
     from flake8.options.manager import OptionManager
 
+ERA = 25
+"""After how many files what the analysis keeps of them is taken out of garbage collection."""
+_files = count()
 REPORTED = ("all", "certain")
 """The values of the option `inplace-report`."""
 Report = tuple[int, int, str, type[object]]
@@ -224,7 +228,7 @@ def beside_configuration(path: str, config: str | None) -> str:
 def check(plugin: Checker | Extension, families: frozenset[str]) -> Iterator[Report]:
     """The findings of one plugin in one file: those of its families. Rules that are on by default are of family ""."""
     found = findings("".join(plugin.lines), plugin.tree, plugin.filename)
-    settle("libcst" in sys.modules)
+    settle("libcst" in sys.modules, next(_files) // ERA)
     for finding in found:
         if RULES[finding.code].family in families:
             yield finding.line, finding.column, f"{finding.code} {finding.text}", type(plugin)
@@ -342,10 +346,10 @@ def _memory(settings: Settings, facts: tuple[str, ...], folder: str) -> Cache:
 
 
 @cache
-def settle(analysed: bool) -> None:
-    """Take what is loaded out of garbage collection: once after the first file, once after the first analysis.
+def settle(analysed: bool, era: int) -> None:
+    """Take what is kept out of garbage collection: after the first file, the first analysis, and once an era.
 
-    It stays until flake8 ends.
+    It stays until flake8 ends. An era is `ERA` files: after each file, the garbage of flake8 itself would stay too.
     """
     gc.freeze()
 

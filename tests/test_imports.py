@@ -272,10 +272,12 @@ def test_only_modules_that_a_name_can_come_to_are_read(make: Make, tmp_path: Pat
     )
     modules = Modules(project, TRIGGERS, FRAMEWORKS)
     path = str(tmp_path / "pkg" / "a.py")
-    outside = modules.outside(ast.parse((tmp_path / "pkg" / "a.py").read_text()), path)
+    text = (tmp_path / "pkg" / "a.py").read_text()
+    outside = modules.outside(text, ast.parse(text), path)
     assert outside.ways.runs == {"f"}
     assert {Path(each).stem for each in modules._summaries} == {"b", "d"}
-    assert modules.outside(ast.parse("from .b import other"), str(tmp_path / "pkg" / "z.py")).ways.runs == {"other"}
+    text = "from .b import other"
+    assert modules.outside(text, ast.parse(text), str(tmp_path / "pkg" / "z.py")).ways.runs == {"other"}
     assert modules.import_tensors(str(tmp_path / "pkg" / "a.py"))
     assert not modules.import_tensors(str(tmp_path / "pkg" / "b.py"))
 

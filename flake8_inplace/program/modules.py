@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -56,6 +57,10 @@ class _Summary:
     asked: set[str] = field(default_factory=set)
 
 
+_WORD = re.compile(r"[^\W\d]\w*")
+"""A name, or any other word: far cheaper than the names of the tree, which are among them."""
+
+
 class Modules:
     """The modules of a project. ``frameworks`` are the packages that bring tensors."""
 
@@ -88,13 +93,13 @@ class Modules:
         name = self.project.module_of(path).replace(".", "/")
         return f"{name}/__init__.py".lstrip("/") if path.endswith("__init__.py") else f"{name}.py"
 
-    def outside(self, tree: ast.Module, path: str) -> Outside:
-        """Return what a file imports from other files."""
+    def outside(self, source: str, tree: ast.Module, path: str) -> Outside:
+        """Return what a file with this text imports from other files."""
         if not self._has_tensors(path):
             return Outside()
         targets = list(self._targets(tree, path))
         variables = frozenset(variable for variable, _, _ in targets)
-        self._settle(self._asked(targets, variables | _mentioned(tree)))
+        self._settle(self._asked(targets, variables.union(_WORD.findall(source))))
         return Outside(self._of(targets), variables)
 
     def import_tensors(self, path: str) -> bool:
@@ -315,12 +320,6 @@ def _files(variable: str, results: Iterable[Result]) -> Iterator[tuple[str, str,
             yield variable, result.path, result.name
         elif isinstance(result, Module) and result.path is not None:
             yield variable, result.path, None
-
-
-def _mentioned(tree: ast.Module) -> frozenset[str]:
-    """The variables and attributes that a file reads or binds."""
-    nodes = (node for node in ast.walk(tree) if isinstance(node, (ast.Name, ast.Attribute)))
-    return frozenset(node.id if isinstance(node, ast.Name) else node.attr for node in nodes)
 
 
 _OF_MODULES = frozenset({*dir(builtins), "__file__", "__path__", "__all__"})
