@@ -75,10 +75,12 @@ def _augmented(m: Trace, node: cst.AugAssign, frame: Frame) -> bool:
             old = m.see(subscript(m, container, index, Site(frame.piece, target.lbracket, target)))
             if isinstance(container, Tensor):
                 m.stack.part = True
-                new = arithmetic.augment(m, name, old, value, site)
-                if indexing.is_advanced(m, index):
-                    indexing.assign_subscript(m, container, index, new, site, "augmented")
-                m.stack.part = False
+                try:
+                    new = arithmetic.augment(m, name, old, value, site)
+                    if indexing.is_advanced(m, index):
+                        indexing.assign_subscript(m, container, index, new, site, "augmented")
+                finally:
+                    m.stack.part = False
                 return NONE
             new = arithmetic.augment(m, name, old, value, site)
             if new is not old:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from ..heap.values import (
     NONE,
     Bindings,
+    Choice,
     Const,
     DType,
     Grad,
@@ -25,9 +26,7 @@ from ..trace.trace import Trace
 from .registry import Call, model
 
 _SLOT = "device"
-"""What the store has of the result of ``torch.device()``: that it may be the CPU."""
-_ASKING = frozenset({"is_available"})
-"""Names in a file that runs on the CPU if there is no other device: then all of its tensors are there."""
+"""What the store has of the result of ``torch.device()``: what it was made from."""
 
 _FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.get_default_dtype"})
 DEPTH = 4
@@ -89,14 +88,13 @@ def _device(call: Call) -> Value | None:
     """A device, which is no type of elements: a conversion to it changes nothing else."""
     if len(call.values) != 1:
         return None
-    given, found = call.m.see(call.values[0]), call.m.symbol("device", call.site.expression)
-    if not isinstance(given, Const) or given.value == "cpu":
-        call.m.state.set(call.m.state.store, (found, _SLOT), Const(True))
+    found = call.m.symbol("device", call.site.expression)
+    call.m.state.set(call.m.state.store, (found, _SLOT), call.m.see(call.values[0]))
     return found
 
 
 def is_device(m: Trace, value: Value) -> bool:
-    """Whether a value is a ``torch.device()`` that may be the CPU."""
+    """Whether a value is a ``torch.device()``."""
     return (value, _SLOT) in m.state.store
 
 
@@ -110,12 +108,17 @@ def may_change_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) ->
 
 
 def _to_cpu(m: Trace, bound: Bindings) -> bool:
-    """Whether ``to(device)`` asks for no more than a device, and for the CPU if there is no other one."""
+    """Whether ``to(device)`` asks for no more than a device, and for the CPU if there is no other one.
+
+    The device says so: it is a choice, ``"cuda" if torch.cuda.is_available() else "cpu"``. Where it is the CPU, all
+    tensors of the program are there already.
+    """
     given = [m.see(value) for name, value in bound.items() if name not in ("self", "non_blocking")]
     asked = [value for value in given if value != NONE]
-    if len(asked) != 1 or not m.text.file.mentions(_ASKING):
+    if len(asked) != 1:
         return False
-    return constant(asked[0]) == "cpu" or is_device(m, asked[0])
+    device = m.see(m.state.store.get((asked[0], _SLOT), NONE))
+    return isinstance(device, Choice) and any(constant(option) == "cpu" for _, option in device.options)
 
 
 def _is_float(m: Trace, tensor: Tensor, depth: int = DEPTH) -> bool:

@@ -179,7 +179,7 @@ def main() -> int:
         failed += different
         for line in different:
             print(line, flush=True)
-    print(", ".join(f"{number} {what}" for what, number in total.items()), f"{len(failed)} different")
+    print(", ".join(f"{number} {what}" for what, number in (*total.items(), ("different", len(failed)))))
     return int(bool(failed))
 
 
