@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from .finding import Finding, Place
 from .hazards.saved import UPDATES
@@ -57,7 +57,7 @@ def _one_each(hazards: list[Hazard], refusals: list[Refusal], files: Files) -> d
     written = loud | {refusal.write.expression for refusal in refusals}
     best: dict[Where, tuple[tuple[bool, int, str], Finding]] = {}
     ways: dict[Where, set[tuple[str, ...]]] = {}
-    for hazard in hazards:
+    for hazard in _told_once(hazards, _hazard_stands, files):
         if continues(hazard.write.place, loud):
             continue
         told = report(hazard, files)
@@ -71,7 +71,7 @@ def _one_each(hazards: list[Hazard], refusals: list[Refusal], files: Files) -> d
         ways.setdefault(where, set()).add(finding.conditions)
         if where not in best or rank < best[where][0]:
             best[where] = (rank, finding)
-    for refusal in refusals:
+    for refusal in _told_once(refusals, _refusal_stands, files):
         told = None if continues(refusal.write, written) else report_refusal(refusal, files)
         if told is None:
             continue
@@ -102,11 +102,39 @@ def _either_way(ways: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
                 yield rest
 
 
-def report(hazard: Hazard, files: Files = ALONE) -> tuple[str, Finding] | None:
-    """The finding for a stale save, and the file that it stands in; None if that is none of the project."""
+_Report = TypeVar("_Report", "Hazard", "Refusal")
+
+
+def _told_once(
+    reports: Iterable[_Report], stands: Callable[[_Report, Files], tuple[list[Site], Site | None]], files: Files
+) -> Iterator[_Report]:
+    """The reports without those at a call on whose way to the write there is another report for the same cause.
+
+    What a function saves in one call and overwrites in the next, it mostly overwrites in the first call too.
+    """
+    placed = [(each, stands(each, files)) for each in reports]
+    told = {(each.cause, site.expression) for each, (_, site) in placed if site is not None}
+    for each, (way, site) in placed:
+        deeper = way[way.index(site) + 1 :] if site is not None else []
+        if not any((each.cause, inner.expression) in told for inner in deeper):
+            yield each
+
+
+def _hazard_stands(hazard: Hazard, files: Files) -> tuple[list[Site], Site | None]:
+    """The way to a write, and where on it that is reported; None if no line of the project is on it."""
     write: Site = _step_around(hazard) or hazard.write.place
     calls = [*takewhile(lambda call: call is not write, hazard.write.calls)]
-    site = stand(write, calls, (*hazard.saved.calls, hazard.saved.place), files.is_installed)
+    return [*calls, write], stand(write, calls, (*hazard.saved.calls, hazard.saved.place), files.is_installed)
+
+
+def _refusal_stands(refusal: Refusal, files: Files) -> tuple[list[Site], Site | None]:
+    way = [*refusal.calls, refusal.write]
+    return way, stand(refusal.write, refusal.calls, refusal.beside, files.is_installed)
+
+
+def report(hazard: Hazard, files: Files = ALONE) -> tuple[str, Finding] | None:
+    """The finding for a stale save, and the file that it stands in; None if that is none of the project."""
+    (*_, write), site = _hazard_stands(hazard, files)
     if site is None:
         return None
     form = _BY_KIND["op_" if hazard.write.form == "renorm" else hazard.write.form]
@@ -147,8 +175,5 @@ def continues(site: Site, written: set[cst.CSTNode]) -> bool:
 
 def report_refusal(refusal: Refusal, files: Files = ALONE) -> tuple[str, Finding] | None:
     """The finding for a write that is wrong in itself, and the file that it stands in."""
-    rule, write = _BY_KIND[refusal.kind], refusal.write
-    site = stand(write, refusal.calls, refusal.beside, files.is_installed)
-    if site is None:
-        return None
-    return site.piece.path, of_refusal(refusal, rule, site, files)
+    _, site = _refusal_stands(refusal, files)
+    return None if site is None else (site.piece.path, of_refusal(refusal, _BY_KIND[refusal.kind], site, files))

@@ -160,7 +160,7 @@ def judge_handed_back(m: Trace, value: Tensor, holder: Value, event: Overwrite) 
     older = [name for name in names if frame.bound(name) < event.time]
     newer, here = [name for name in names if name not in older], m.here()
     if newer and spelled_with(here, older) and not spelled_with(here, newer):
-        m.refuse("argument", event.site, event.calls, guard=event.guard)
+        m.refuse("argument", event.site, guard=event.guard)
 
 
 def _is_by_variable(m: Trace, event: Overwrite) -> bool:

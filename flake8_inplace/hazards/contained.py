@@ -52,6 +52,8 @@ from .stale import is_part, read_part_of, takes_what_was_written, was_given
 
 APPENDED: Declared[tuple[object, Storage], int] = Declared(latest)
 """When a list first got a tensor that it may still have, by the list and the memory."""
+KEYED: Declared[tuple[Dict, Hashable], int] = Declared(latest)
+"""When a dictionary got the tensor that it has under a key."""
 PAIRED: Declared[Tensor, tuple[Dict, int] | None] = Declared(same_or_none)
 """A dictionary that has two keys for a tensor, and when it got the second one."""
 
@@ -86,7 +88,7 @@ def on_append(m: Trace, container: List, value: Value) -> None:
             others = (_entries(m, m.see(other)) for other in m.state.get(container).items) if writes else ()
             if any(_is_same(m, other.get(key, NONE), part) for other in others):
                 for event in writes:
-                    m.refuse("read", event.site, event.calls, guard=event.guard)
+                    m.refuse("read", event.site, guard=event.guard)
         _judge_snapshots(m, container, key, part)
         _judge_gradients(m, container, key, part)
         on_store(m, container, part)
@@ -142,7 +144,7 @@ def _judge_gradients(m: Trace, container: List, key: tuple[Hashable, ...], part:
         if isinstance(before, Tensor) and before is not part and m.state[GRADIENTS].get(before) is of:
             for event in since(m, before, m.state[STORED].get((container, before.storage), m.clock)):
                 if whole(before, event):
-                    m.refuse("read", event.site, event.calls, guard=event.guard)
+                    m.refuse("read", event.site, guard=event.guard)
 
 
 @events.returns.listen
@@ -157,7 +159,7 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
             begin, end = sorted(m.state[APPENDED].get((each, old.storage), 0) for each in (one, other))
             for event in since(m, old, begin) if begin and new.storage is old.storage else ():
                 if event.form == "accumulate" and event.time < end:
-                    m.refuse("read", event.site, event.calls, guard=event.guard)
+                    m.refuse("read", event.site, guard=event.guard)
                     return
 
 
@@ -194,6 +196,7 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
     value = array_backing(m.see(value))
     if not isinstance(value, Tensor) or not m.stack.frames:
         return
+    m.state.set(m.state[KEYED], (container, key), m.tick())
     held = m.state.get(container).items
     others = [array_backing(m.see(item)) for name, item in held.items() if name != key]
     if value not in others:
@@ -201,7 +204,7 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
     m.state.set(m.state[PAIRED], value, (container, m.tick()))
     for event in since(m, value, max(m.stack.frames[-1].born, m.state[STORED].get((container, value.storage), 0))):
         if whole(value, event) or lies_in(value, event):
-            m.refuse("read", event.site, event.calls, guard=event.guard)
+            m.refuse("read", event.site, guard=event.guard)
 
 
 @events.logged.listen
@@ -219,6 +222,22 @@ def on_logged(m: Trace, event: Overwrite) -> None:
         values = [array_backing(m.see(value)) for value in m.state.get(container).items.values()]
         if sum(value is event.tensor for value in values) > 1:
             m.refuse("read", event.site)
+
+
+@events.load_key.listen
+def on_load_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
+    """Report the read of a tensor that was overwritten before the dictionary got it under another key too.
+
+    A hook that keeps the results of all layers keeps that of ``nn.ReLU(inplace=True)`` under two names.
+    """
+    tensor, time = array_backing(value), m.state[KEYED].get((container, key), 0)
+    if not isinstance(tensor, Tensor) or not time:
+        return
+    last = m.state[STORED].get((container, tensor.storage), 0)
+    for event in since(m, tensor, time) if time < last else ():
+        if event.time < last:
+            _judge_element(m, container, tensor, event, time, True)
+    m.state.set(m.state[KEYED], (container, key), 0)
 
 
 @events.load.listen
@@ -252,11 +271,11 @@ def _judge_element(m: Trace, container: List | Dict, value: Tensor, event: Overw
     if own and is_in_copy(m, event, inner.given):
         return
     if (time and was_given(m, value, event)) or taken_out:
-        m.refuse("argument", event.site, event.calls, guard=event.guard)
+        m.refuse("argument", event.site, guard=event.guard)
     elif own:
         return  # what a write to the elements of a list is for: ``torch._foreach_add_(totals, values)``
     elif known and time and (_same_part(m, value, event, time) or _as_it_was(m, value, event, time)):
-        m.refuse("read", event.site, event.calls, guard=event.guard)
+        m.refuse("read", event.site, guard=event.guard)
 
 
 def _as_it_was(m: Trace, value: Tensor, event: Overwrite, time: int) -> bool:
@@ -327,7 +346,7 @@ def on_collect(m: Trace, source: Value, rows: Sequence[Value]) -> None:
         for tensor in holdings.held(m, one.value, set()):
             for event in since(m, tensor, one.time) if tensor.storage in memory else ():
                 if one.frame in event.frames and whole(tensor, event):
-                    m.refuse("read", event.site, event.calls, guard=event.guard)
+                    m.refuse("read", event.site, guard=event.guard)
 
 
 def _unaware(m: Trace, event: Overwrite, time: int) -> bool:

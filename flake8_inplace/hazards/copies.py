@@ -72,7 +72,7 @@ def _judge(m: Trace, copy: Value, value: Value) -> None:
             own = m.see(event.frames[-1].vars.get(event.name, Tuple(()))) is copy
             own = own or (time < 0 and not _of_another(copy, event))
             if not own and (whole(tensor, event) or lies_in(tensor, event)):
-                m.refuse("read", event.site, event.calls, guard=event.guard)
+                m.refuse("read", event.site, guard=event.guard)
 
 
 def _of_another(copy: Value, event: Overwrite) -> bool:

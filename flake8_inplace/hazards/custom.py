@@ -85,4 +85,4 @@ def judge_inputs(
         for tensor in tensors if m.see(grad) != NONE else ():
             for event in since(m, tensor, begin) if tensor.storage not in marked else ():
                 if not event.filled:
-                    m.refuse("dirty", event.site, event.calls, guard=event.guard)
+                    m.refuse("dirty", event.site, guard=event.guard)

@@ -11,9 +11,9 @@ from ..rule import Rule
 from ..torchfacts.kinds import ADDING, EQUATING, SCALING
 from ..torchfacts.ops import OVERWRITING
 from ..trace import events
-from ..trace.log import STORED, WRITES, Written, since
+from ..trace.log import STORED, WRITES, Overwrite, Written, since
 from ..trace.trace import Trace
-from .snapshots import may_be_copy, updates_of
+from .snapshots import Update, may_be_copy, updates_of
 
 RULES = (
     Rule(
@@ -89,7 +89,7 @@ def on_record(m: Trace, tensor: Tensor) -> None:
     if tensor.view in _FRAGILE and m.grad(tensor) is Grad.YES:
         for event in since(m, tensor, tensor.time):
             if event.tensor.view is not tensor.view:
-                m.refuse("base", event.site, event.calls, guard=event.guard)
+                m.refuse("base", event.site, guard=event.guard)
 
 
 @events.relate.listen
@@ -108,9 +108,11 @@ def on_compare(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> Non
     begin, end = sorted(tensor.time for tensor in both)
     if begin == 0:  # the parameter itself, as it is now
         begin, end = end, m.tick()
-    for update in updates_of(m, memory.pop(), begin):
-        if 0 < begin < update.time < end and update.site is not None:
-            m.refuse("read", update.site)
+    storage = memory.pop()
+    changes: list[Update | Overwrite] = [*updates_of(m, storage, begin), *since(m, Tensor(storage), begin)]
+    for change in changes:
+        if 0 < begin < change.time < end and change.site is not None:
+            m.refuse("read", change.site)
 
 
 def without_factors(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> list[Tensor]:
@@ -148,7 +150,7 @@ def judge_restore(m: Trace, tensor: Tensor, old: Tensor) -> None:
 def _judge_own(m: Trace, tensor: Tensor) -> None:
     """Report the last step that overwrote what an optimizer keeps, or backward a gradient, if it is given itself."""
     for event in [event for event in since(m, tensor, 0) if event.form == "accumulate"][-1:]:
-        m.refuse("read", event.site, event.calls, guard=event.guard)
+        m.refuse("read", event.site, guard=event.guard)
 
 
 def _judge_restore(m: Trace, tensor: Tensor, old: Tensor, used: int) -> None:
@@ -170,7 +172,7 @@ def _judge_restore(m: Trace, tensor: Tensor, old: Tensor, used: int) -> None:
                 if event.tensor is old or (storage is old.storage and not detached):
                     through.add(event.site.expression)
                 elif event.time < used:
-                    m.refuse("read", event.site, event.calls, guard=event.guard)
+                    m.refuse("read", event.site, guard=event.guard)
     for update in updates_of(m, memory, old.time):
         if update.time < used and update.site is not None and update.site.expression not in through:
             m.refuse("read", update.site)
@@ -185,7 +187,7 @@ def _judge_swap(m: Trace, tensor: Tensor, old: Tensor, used: int) -> None:
                 given = [value for value in map(m.see, event.written.values) if isinstance(value, Tensor)]
                 taken = event.written.op == "copy_" and any(value.storage is tensor.storage for value in given)
                 if taken and event.time < used:
-                    m.refuse("read", event.site, event.calls, guard=event.guard)
+                    m.refuse("read", event.site, guard=event.guard)
 
 
 @events.replace_data.listen

@@ -53,7 +53,7 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
                 continue
             lost = _has_content(m, tensor, event, taken) and _loses(m, tensor, event)
             if lost and not is_told_apart(m, event, name, frame):
-                m.refuse("read" if here else "argument", event.site, event.calls, guard=event.guard)
+                m.refuse("read" if here else "argument", event.site, guard=event.guard)
 
 
 def _in_call(m: Trace, event: Overwrite, frame: Frame) -> bool:

@@ -49,7 +49,7 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     for begin, end in _spans(taken, trained, op in DIFFERENCES or _is_gradient(m, one)):
         for change in [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin, end)]:
             if change.site is not None:
-                m.refuse("read", change.site, change.calls if isinstance(change, Overwrite) else None)
+                m.refuse("read", change.site)
                 return
 
 
@@ -67,7 +67,7 @@ def _judge_terms(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> N
         if bound and (_is_gradient(m, new) or (begin and _is_parameter(m, new))):
             for change in _changes(m, new, begin):
                 if change.site is not None:
-                    m.refuse("read", change.site, change.calls if isinstance(change, Overwrite) else None)
+                    m.refuse("read", change.site)
                     return
 
 

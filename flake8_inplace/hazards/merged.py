@@ -60,4 +60,4 @@ def on_call(m: Trace, instance: Object, site: Site) -> None:
     for tensor in holdings.parameters(m, instance) if m.state[MERGED] else ():
         event = m.state[MERGED].get(tensor.storage)
         if event is not None:
-            m.refuse("argument", event.site, event.calls, guard=event.guard)
+            m.refuse("argument", event.site, guard=event.guard)

@@ -51,8 +51,9 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
     filled = filled or any(event.filled and event.frames[-1] is inner for event in before)
     name = variable_of(site, inner) if form != "out" else "" if output else output_of(site)
     change = Change.OTHER if filled else _change(m, tensor, inner, name, form, written)
-    frames, calls, guard = tuple(m.stack.frames), tuple(m.stack.calls), m.state.guard()
-    event = Overwrite(tensor, form, site, m.tick(), frames, calls, name, inner.line, guard, filled, change, written)
+    frames, guard = tuple(m.stack.frames), m.state.guard()
+    event = Overwrite(tensor, form, site, m.tick(), frames, name, inner.line, guard, filled, change, written)
+    m.reached(site)
     m.state.set(m.state[WRITES], tensor.storage, (*before[1 - EVENTS :], event))
     events.logged(m, event)
 
@@ -74,11 +75,11 @@ def log_accumulation(m: Trace, gradient: Tensor, op: str, site: Site) -> None:
     """Log that autograd overwrites a gradient."""
     if m.stack.frames:
         before, inner = m.state[WRITES].get(gradient.storage, ()), m.stack.frames[-1]
-        frames, calls, guard = tuple(m.stack.frames), tuple(m.stack.calls), m.state.guard()
-        written, now, line = Written(op), m.tick(), inner.line
+        frames, guard, written = tuple(m.stack.frames), m.state.guard(), Written(op)
         event = Overwrite(
-            gradient, "accumulate", site, now, frames, calls, "", line, guard, False, Change.OTHER, written
+            gradient, "accumulate", site, m.tick(), frames, "", inner.line, guard, False, Change.OTHER, written
         )
+        m.reached(site)
         m.state.set(m.state[WRITES], gradient.storage, (*before[1 - EVENTS :], event))
 
 

@@ -141,7 +141,7 @@ def _judge_sources(m: Trace, base: Tensor, index: tuple[Value, ...], value: Valu
             continue
         for event in _overwrites(m, region, read):
             if any(_swaps(m, base, index, v) or (inside and _uses(v, part)) for v in event.written.values):
-                m.refuse("read", event.site, event.calls, guard=event.guard)
+                m.refuse("read", event.site, guard=event.guard)
 
 
 def _overwrites(m: Trace, region: Region, read: int) -> Iterator[Overwrite]:
@@ -210,7 +210,7 @@ def _judge_mix(m: Trace, tensor: Tensor, source: Tensor, alpha: Value, site: Sit
         if any(_divides_by(source, factor) for factor in factors):
             continue
         if chained or any(_complements(m, source, alpha, factor) for factor in factors):
-            m.refuse("read", event.site, event.calls, guard=event.guard)
+            m.refuse("read", event.site, guard=event.guard)
 
 
 def _divides_by(value: Value, factor: Value) -> bool:

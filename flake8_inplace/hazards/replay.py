@@ -52,7 +52,7 @@ def on_checkpoint(m: Trace, seen: Sequence[Tensor], begin: int) -> None:
     for tensor in dict.fromkeys(seen):
         for event in since(m, tensor, begin) if not m.grad(tensor) else ():
             if _converts(event) and (event.form != "op_" or event.written.op.endswith("_")):  # no batch norm
-                m.refuse("again", event.site, event.calls, guard=event.guard)
+                m.refuse("again", event.site, guard=event.guard)
 
 
 CACHED: Declared[Storage, Site | None] = Declared(same_or_none)
@@ -114,7 +114,7 @@ def on_dataset(m: Trace, getter: Function, instance: Value, site: Site) -> None:
         again = [event for event in writes if event.time > again_from and event.site.expression in first]
         again = [event for event in again if event.tensor.origin is not Source.MAYBE_CAST]  # which may have copied
         for event in again if any(map(_converts, again)) else ():
-            m.refuse("dataset", event.site, event.calls, guard=event.guard)
+            m.refuse("dataset", event.site, guard=event.guard, through=(site,))
     m.state.rollback(mark)
 
 

@@ -115,6 +115,8 @@ def on_state_dict(m: Trace, module: Value, states: Sequence[Tensor], site: Site)
 def on_update(m: Trace, site: Site | None, memory: frozenset[Storage]) -> None:
     """Note an update of parameters: the optimizer step at ``site``, or one in unknown code after a backward."""
     m.state.set(m.state[UPDATES], _ALL, (*updates(m)[1 - EVENTS :], Update(m.tick(), site, memory)))
+    if site is not None:
+        m.reached(site)
 
 
 @events.overwrite.listen
@@ -136,6 +138,8 @@ def on_overwrite(m: Trace, tensor: Tensor, form: str, site: Site, written: Writt
     if last is not None and last.site is not None and _is_one(last.site, place, stepping):
         held, writes, kept = held | last.memory, (*last.writes, *writes), updates(m)[:-1]
     m.state.set(m.state[UPDATES], _ALL, (*kept, Update(m.tick(), place, held, writes)))
+    m.reached(site)
+    m.reached(place)
 
 
 @events.write_array.listen

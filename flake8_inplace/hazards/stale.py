@@ -128,14 +128,14 @@ def _read_name(
             wrote = wrote or (_is_of_part(value) and takes_what_was_written(m, value, event))
             needs = () if wrote else _to_be_same(value, event)
             if event.name and (wrote or needs) and not is_meant(m, event, name, frame):
-                m.refuse("read", event.site, event.calls, guard=event.guard, needs=needs)
+                m.refuse("read", event.site, guard=event.guard, needs=needs)
         elif frame in event.frames and m.stack.frames[-1] is frame:
             if was_given(m, value, event) or (not index and _has_part(m, value, event)):
-                m.refuse("argument", event.site, event.calls, guard=event.guard, needs=_to_be_given(value, event))
+                m.refuse("argument", event.site, guard=event.guard, needs=_to_be_given(value, event))
             elif _is_detached(m, value, event, frame) or (
                 name in frame.times and _overlaps(value, event) and again(m, event, bound)
             ):
-                m.refuse("read", event.site, event.calls, guard=event.guard)
+                m.refuse("read", event.site, guard=event.guard)
 
 
 def _is_filled_through(reader: Value, value: Tensor, event: Overwrite) -> bool:
@@ -235,7 +235,7 @@ def read_part_of(m: Trace, value: Value, holder: Value | None, bound: int = 0) -
             changed = value is m.state[RETURNED].get((event.change, event)) and not meant
             here = _goes_on(m, holder, event, bound)
             if ((converted or changed) and here) or (converted and _had(frame, holder, event)):
-                m.refuse("argument", event.site, event.calls, guard=event.guard)
+                m.refuse("argument", event.site, guard=event.guard)
 
 
 def _yielded(m: Trace, value: Tensor, holder: Value | None) -> int:
@@ -299,11 +299,11 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
         by_name = time and elsewhere and event.name and not other and value.origin is not Source.BLANK
         by_attribute = here and event.form == "augmented" and other not in ("", name)
         if (by_name or by_attribute) and whole(value, event):
-            m.refuse("read", event.site, event.calls, guard=event.guard)
+            m.refuse("read", event.site, guard=event.guard)
         elif m.stack.frames[-1] not in event.frames and (
             was_given(m, value, event) or (_has_part(m, value, event) and not _ran_before(m, event))
         ):
-            m.refuse("argument", event.site, event.calls, guard=event.guard)
+            m.refuse("argument", event.site, guard=event.guard)
     if time:
         m.state.set(m.state[STORED], (instance, name), 0)
 
@@ -352,7 +352,7 @@ def read_operand(m: Trace, value: Value, time: int, named: bool) -> None:
         for event in since(m, value, time):
             same = value.region is not None and same_tensor(value, event.tensor) and event.written.index is None
             if same or _is_within(value, event) or (whole(value, event) and (named or again(m, event, time))):
-                m.refuse("read", event.site, event.calls, guard=event.guard)
+                m.refuse("read", event.site, guard=event.guard)
 
 
 def _is_within(value: Tensor, event: Overwrite) -> bool:
@@ -396,7 +396,7 @@ def _judge_renewal(m: Trace, instance: Object, name: str, value: Value) -> None:
         owner = event.frames[-1].receiver
         other = isinstance(owner, Object) and owner is not instance and bool(attribute_written(event.site))
         if event.time < read and other and (whole(value, event) or lies_in(value, event)):
-            m.refuse("read", event.site, event.calls, guard=event.guard)
+            m.refuse("read", event.site, guard=event.guard)
 
 
 def _judge_rebinding(m: Trace, value: Value, time: int) -> None:
@@ -410,4 +410,4 @@ def _judge_rebinding(m: Trace, value: Value, time: int) -> None:
     guard = m.state.guard()
     for event in since(m, value, time):
         if was_given(m, value, event) and event.guard < guard:
-            m.refuse("argument", event.site, event.calls, guard=event.guard)
+            m.refuse("argument", event.site, guard=event.guard)

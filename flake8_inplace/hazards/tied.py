@@ -61,7 +61,7 @@ def on_return(m: Trace, args: object, result: Value, born: int, used: bool) -> N
     """Report an initialisation when the outermost function returns that both writes were made in."""
     for chosen, event in filter(None, m.state[UNDONE].values()) if m.state[UNDONE] else ():
         if _outermost(chosen, event) is m.stack.frames[-1]:
-            m.refuse("tied", event.site, event.calls, other=chosen.site, guard=event.guard)
+            m.refuse("tied", event.site, other=chosen.site, guard=event.guard)
 
 
 def _outermost(one: Overwrite, other: Overwrite) -> Frame | None:

@@ -61,7 +61,7 @@ def _judge_vector(m: Trace, value: Value) -> None:
         changes: list[Update | Overwrite] = [*updates_of(m, part, time), *since(m, Tensor(part), time)]
         for change in changes:
             if change.site is not None:
-                m.refuse("read", change.site, change.calls if isinstance(change, Overwrite) else None)
+                m.refuse("read", change.site)
                 break
 
 
@@ -71,4 +71,4 @@ def on_call(m: Trace, instance: Object, site: Site) -> None:
     for tensor in holdings.parameters(m, instance) if m.state[LIES_IN] else ():
         vector, time = m.state[LIES_IN].get(tensor.storage) or (None, 0)
         for event in since(m, Tensor(vector), time)[:1] if vector is not None else ():
-            m.refuse("read", event.site, event.calls, guard=event.guard)
+            m.refuse("read", event.site, guard=event.guard)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 
 from ..heap.join import CHOICES, choose
 from ..heap.values import (
@@ -119,14 +119,20 @@ def _item_of_list(m: Trace, value: List, index: Value) -> Value:
     return contents.items[where]
 
 
+def read_key(m: Trace, value: Dict, key: Hashable) -> Value:
+    """The value under a key that a dictionary has."""
+    found: Value = m.state.get(value).items[key]
+    events.load_key(m, value, key, m.see(found))
+    events.load(m, value, m.see(found), True)
+    return found
+
+
 def _item_of_dict(m: Trace, value: Dict, index: Value) -> Value:
     table: Attributes = m.state.get(value)
     key = key_of(index)
     if key is not None or index == NONE:
         if key in table.items:
-            found: Value = table.items[key]
-            events.load(m, value, m.see(found), True)
-            return found
+            return read_key(m, value, key)
         if value.factory is None:
             return m.symbol(value, "[]", key) if table.open else Unknown()
         return _missing(m, value, index)

@@ -24,8 +24,7 @@ def _found(call: Call, value: Dict) -> Value | None:
     key = key_of(call.seen(0))
     if key is None or key not in contents.items:
         return None
-    events.load(call.m, value, call.m.see(contents.items[key]), True)
-    return contents.items[key]
+    return containers.read_key(call.m, value, key)
 
 
 @method(DICT, "get")

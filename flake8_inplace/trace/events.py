@@ -107,6 +107,8 @@ store_key: Event[[Dict, Hashable, Value]] = Event()
 """A value is put into a dictionary under a key."""
 load: Event[[List | Dict, Value, bool]] = Event()
 """An element of a container is read: container, element, whether it may get a name (not by ``f(**table)``)."""
+load_key: Event[[Dict, Hashable, Value]] = Event()
+"""The value under a key of a dictionary is read. `load` is emitted for it after that."""
 remove: Event[[List | Dict, Value]] = Event()
 """An element is removed from a container."""
 pass_on: Event[[Value, List | Dict, Iterable[Value]]] = Event()

@@ -79,7 +79,6 @@ class Overwrite:
     """One in-place write to a tensor.
 
     - ``frames``: the frames of the call stack, the innermost last.
-    - ``calls``: the calls that led to ``frames[-1]``.
     - ``name``: the variable of ``frames[-1]`` in the text of the write, or "".
     - ``line``: the statement.
     - ``filled``: the function replaced all values before, as it does with an output argument.
@@ -91,7 +90,6 @@ class Overwrite:
     site: Site
     time: int
     frames: tuple[Frame, ...]
-    calls: tuple[Site, ...]
     name: str
     line: cst.CSTNode | None
     guard: Guard

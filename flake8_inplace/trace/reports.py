@@ -36,6 +36,11 @@ class Hazard:
     needs: tuple[Need, ...] = ()
     end: Site | None = None
 
+    @property
+    def cause(self) -> tuple[object, ...]:
+        """The write in the text, and what saves there."""
+        return self.write.form, self.write.place.expression, self.saved.place.expression
+
     def callee(self) -> Site | None:
         """Return the call that led to the write, if the save was not made inside that call too."""
         for saving, writing in zip(self.saved.calls, self.write.calls, strict=False):
@@ -66,13 +71,18 @@ class Refusal:
     other: Site | None = None
     needs: tuple[Need, ...] = ()
 
+    @property
+    def cause(self) -> tuple[object, ...]:
+        """What is wrong with the write, and the write in the text, whoever reads it."""
+        return self.kind, self.write.expression
+
 
 @dataclass(slots=True, eq=False)
 class Reports:
     """All reports for one file. ``reveals`` are the answers to calls of ``reveal(x)``.
 
     ``tests`` says where the program tests what a path assumes; None if it goes on only if that holds. ``given`` are the
-    parameters that took values of which nothing is known.
+    parameters that took values of which nothing is known. ``ways`` has the calls that led to each write.
     """
 
     hazards: dict[tuple[Saved, Write], Hazard] = field(default_factory=dict)
@@ -80,6 +90,7 @@ class Reports:
     reveals: list[tuple[Site, str]] = field(default_factory=list)
     tests: dict[tuple[Unknown, bool], Need | None] = field(default_factory=dict)
     given: dict[Unknown, Site] = field(default_factory=dict)
+    ways: dict[Site, tuple[Site, ...]] = field(default_factory=dict)
 
     def needs(self, guard: Guard) -> tuple[Need, ...]:
         """Return what must hold on a path, each once; nothing where the defaults of the parameters lead there."""

@@ -124,25 +124,31 @@ class Trace(ABC):
         self,
         kind: str,
         site: Site,
-        calls: tuple[Site, ...] | None = None,
         depth: int | None = None,
         carries: bool = False,
         other: Site | None = None,
         guard: Guard = ALWAYS,
         needs: tuple[Need, ...] = (),
+        through: tuple[Site, ...] = (),
     ) -> None:
         """Report a write that PyTorch refuses, or that is wrong regardless of what was saved.
 
-        ``calls`` led to a write that was made before. ``depth`` is the number of calls that led to the function which
-        the written tensor comes from: see `holdings.depth_of`. ``carries``: what is written has a gradient. ``other``
-        is the other place that takes part, such as where a view was taken; by default the expression that is being
-        evaluated, which reads what was written. ``guard`` is that of such a write; ``needs``: what must hold.
+        ``depth`` is the number of calls that led to the function which the written tensor comes from: see
+        `holdings.depth_of`. ``carries``: what is written has a gradient. ``other`` is the other place that takes part,
+        such as where a view was taken; by default the expression that is being evaluated, which reads what was
+        written. ``guard`` is that of such a write; ``needs``: what must hold. ``through`` are calls, done by now, that
+        all of it happened in.
         """
-        stack = self.stack
-        here = tuple(stack.calls)
+        here, stack = tuple(self.stack.calls), self.stack
         outside, other = stack.from_outside(), other or self.here()
-        needs = (*self.reports.needs(self.state.guard() | guard), *needs)
-        self.reports.misuses.append(Refusal(kind, site, calls or here, here[:depth], outside, carries, other, needs))
+        needs, calls = (*self.reports.needs(self.state.guard() | guard), *needs), self.reports.ways.get(site, here)
+        beside = (*here[:depth], *through)
+        self.reports.misuses.append(Refusal(kind, site, calls, beside, outside, carries, other, needs))
+
+    def reached(self, site: Site) -> None:
+        """Note the calls that lead to a write: what is wrong with it may only show when they are done."""
+        calls = self.stack.calls
+        self.reports.ways[site] = tuple(calls[: calls.index(site)] if site in calls else calls)
 
     def here(self) -> Site | None:
         """Return the expression that is being evaluated, or the running statement."""

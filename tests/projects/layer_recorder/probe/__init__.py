@@ -1,0 +1,3 @@
+from .record import Recorder
+
+__all__ = ["Recorder"]
