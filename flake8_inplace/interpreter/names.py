@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 
 import libcst as cst
 
@@ -119,7 +120,8 @@ def attribute(m: Trace, value: Value, name: str, site: Site) -> Value:
     if isinstance(value, Tensor):
         return methods.attribute(m, value, name, site)
     if isinstance(value, Ref):
-        return Ref(f"{value.name}.{name}")
+        number = getattr(math, name, None) if value.name in ("math", "numpy") else None
+        return Const(number) if isinstance(number, float) else Ref(f"{value.name}.{name}")
     if isinstance(value, Object):
         return classes.attribute(m, value, name, site)
     if isinstance(value, Namespace):

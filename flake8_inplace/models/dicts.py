@@ -15,6 +15,8 @@ DICT = "builtins.dict"
 def dict_method(call: Call, value: Dict) -> Value:
     """Call a method of a dictionary."""
     made = call_method(call, value, DICT)
+    if made is None:
+        events.hand_over(call.m, call.values)
     return made if made is not None else Unknown()
 
 

@@ -40,9 +40,9 @@ class Event(Generic[P]):
 
 write: Event[[Storage, str, Site]] = Event()
 """The memory of a storage is overwritten: storage, form of the write, place."""
-attempt: Event[[Tensor, str, Site, Grad, bool, bool]] = Event()
+attempt: Event[[Tensor, str, Site, Grad, bool, bool, Written]] = Event()
 """An in-place write is about to run: tensor, form, place, grad of the new values; whether PyTorch refuses it; whether
-the new values of a refused one have a gradient of more than the tensor."""
+the new values of a refused one have a gradient of more than the tensor; the new values."""
 overwrite: Event[[Tensor, str, Site, Written]] = Event()
 """A tensor is overwritten in place: tensor, form, place, new values. `write` was emitted for its storage before."""
 logged: Event[[Overwrite]] = Event()
@@ -116,6 +116,10 @@ copied: Event[[Value, Value, bool]] = Event()
 
 # Calls
 
+decide: Event[[]] = Event()
+"""A test was decided by known values; for another caller or instance it may go the other way."""
+hand_over: Event[[Iterable[Value]]] = Event()
+"""Code that is not followed is given these values, and may keep them."""
 call_instance: Event[[Object, Site]] = Event()
 """An instance is called: instance, place. The layers of a ``Sequential`` are called at its own place."""
 cache: Event[[Function, Value]] = Event()
