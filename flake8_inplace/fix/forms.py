@@ -11,7 +11,7 @@ from ..finding import Edit, Finding, Fix
 from ..hazards.refused import LEAF_KINDS
 from ..rules import RULES
 from .constructors import constructors
-from .heap import ELEMENT, ELEMENTS, ELSEWHERE, LEAF, Facts
+from .heap import ELEMENT, ELEMENTS, ELSEWHERE, LEAF, Facts, tuple_way
 from .leaves import under_no_grad
 from .rows import rows
 from .scope import scope_around
@@ -360,11 +360,10 @@ class Form:
         silent = RULES[self.finding.code].silent and not (self.form == "read" and self.strict)
         if silent or self.form in ("dirty", "saved"):
             return True  # that others see the write is what is wrong
-        scope = scope_around(self.module, root)
-        if any(scope.read_after(name, root) for name in fact.tuples - {self.listed}):
-            return False
         way = ELEMENT if isinstance(root, cst.Subscript) else last_name(root)
-        ways = fact.ways - (self.readers() if self.form in ("read", "expanded") else self.made)
+        ways = (
+            fact.ways - {tuple_way(self.listed)} - (self.readers() if self.form in ("read", "expanded") else self.made)
+        )
         return ways <= {f".{way}" if isinstance(root, cst.Attribute) else way}
 
     def readers(self) -> set[str]:

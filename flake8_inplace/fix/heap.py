@@ -32,6 +32,7 @@ from ..heap.values import (
     Value,
     View,
     is_number,
+    is_tuple,
 )
 from ..models import iteration, lineage
 from ..program.site import Site
@@ -64,6 +65,11 @@ _KINDS: dict[type, str] = {
 }
 
 
+def tuple_way(name: str) -> str:
+    """Return the way by which a tensor is read through a tuple that a variable has."""
+    return f"({name})"
+
+
 @dataclass(slots=True)
 class Fact:
     """One place that writes, over all the times that the analysis saw it run.
@@ -77,7 +83,6 @@ class Fact:
     - ``ways``: the names by which the old tensor is read afterwards, `ELSEWHERE` for all but the one that was written.
     - ``kinds``: what the variables of its function held.
     - ``views``: those that held a view.
-    - ``tuples``: those that held a tuple with a tensor of the memory that is written.
     - ``computed``: the function computed it; a caller, an attribute or unknown code did not hand it over.
     - ``shared``: somebody else may hold it: a caller, an object, code that is not followed.
     - ``names``: the variables of its function that lead to it.
@@ -96,7 +101,6 @@ class Fact:
     ways: set[str] = field(default_factory=set)
     kinds: dict[str, set[str]] = field(default_factory=dict)
     views: set[str] = field(default_factory=set)
-    tuples: set[str] = field(default_factory=set)
     computed: bool = True
     shared: bool = False
     names: set[str] = field(default_factory=set)
@@ -111,6 +115,7 @@ class Facts:
     ``layers``: whether, each time, it was a layer of PyTorch that returns a new tensor and overwrites nothing.
     ``kept``: when a list or dictionary was first given a tensor.
     ``handed``: the memory that code which is not followed was given, or that was yielded.
+    ``tuples``: those that led to what was written, by identity, each with the writes.
     ``decided``: the calls in which a branch was left out, which another caller may take.
     """
 
@@ -119,6 +124,7 @@ class Facts:
     kept: dict[tuple[List | Dict, Tensor], int] = field(default_factory=dict)
     handed: set[Storage] = field(default_factory=set)
     decided: set[Frame] = field(default_factory=set)
+    tuples: dict[int, tuple[Value, list[Fact]]] = field(default_factory=dict)
 
 
 _facts: ContextVar[Facts | None] = ContextVar("facts", default=None)
@@ -153,14 +159,12 @@ def note_write(
         fact.leaf, fact.part_of_leaf = fact.leaf or whole, fact.part_of_leaf or not whole
     fact.carries = fact.carries or (grad is not Grad.NO and m.grad_mode)
     fact.feeds = fact.feeds or carries
-    if refused and not (requires and m.cell(tensor).leaf):  # a leaf is changed by its owner, and that is no value
+    if refused and form != "out" and not (requires and m.cell(tensor).leaf):  # no leaf, no buffer: a value
         before, event = m.state[REFUSED].get(tensor.storage, ()), Refused(tensor, site, m.tick(), tuple(m.stack.frames))
         m.state.set(m.state[REFUSED], tensor.storage, (*before[1 - EVENTS :], event))
     fact.discarded = fact.discarded or frame.discarded is site.expression
     fact.ordered = fact.ordered or _is_ordered(m, tensor)
-    for name, value in frame.vars.items():
-        if _is_tuple(value) and any(held.storage is tensor.storage for held in tensors_in(m, value)):
-            fact.tuples.add(name)
+    _note_tuples(m, facts, tensor, fact)
     fact.computed = fact.computed and holders.is_computed(m, tensor)
     fact.shared = (
         fact.shared or not fact.computed or frame in facts.decided or holders.is_shared(m, tensor, facts.handed)
@@ -169,6 +173,14 @@ def note_write(
     fact.same_type = fact.same_type and all(_keeps_type(m, value, tensor) for value in written.values)
     fact.numbers = fact.numbers and all(map(_is_plain, map(m.see, written.values)))
     _note_kinds(m, frame, fact)
+
+
+def _note_tuples(m: Trace, facts: Facts, tensor: Tensor, fact: Fact) -> None:
+    """Note the tuples that lead to what is written: whoever reads them later is to see it."""
+    for frame in m.stack.frames:
+        for value in map(m.see, frame.vars.values()):
+            if is_tuple(value) and any(held.storage is tensor.storage for held in tensors_in(m, value)):
+                facts.tuples.setdefault(id(value), (value, []))[1].append(fact)
 
 
 def _is_plain(value: Value) -> bool:
@@ -277,10 +289,6 @@ def _note_kinds(m: Trace, frame: Frame, fact: Fact) -> None:
             fact.views.add(name)
 
 
-def _is_tuple(value: Value) -> bool:
-    return isinstance(value, Tuple) or (isinstance(value, List) and value.fixed)
-
-
 def _is_custom(frame: Frame) -> bool:
     """A method of a custom function: autograd sees its arguments and results, and nothing in between."""
     function = frame.function
@@ -291,7 +299,7 @@ def _kinds(m: Trace, value: Value) -> Iterator[str]:
     value = m.see(value)
     for option in [option for _, option in value.options] if isinstance(value, Choice) else [value]:
         found = m.see(option)
-        yield "tuple" if _is_tuple(found) else _KINDS.get(type(found), "")
+        yield "tuple" if is_tuple(found) else _KINDS.get(type(found), "")
         if (
             isinstance(found, Tensor)
             and found.view is View.NONE
@@ -308,6 +316,15 @@ def note_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
         for event in _shown(m, value, lambda guard: frame.held(name, guard)):
             own = event.frames[-1] is frame
             _note(event, name if own else ELSEWHERE)
+
+
+@events.read_tuple.listen
+def note_tuple(m: Trace, name: str, value: Tuple | List, frame: Frame) -> None:
+    """Note that a tuple is read that was made before the writes to what it has."""
+    facts = _facts.get()
+    if facts is not None:
+        for fact in facts.tuples.get(id(value), (value, []))[1]:
+            fact.ways.add(tuple_way(name) if frame is m.stack.frames[-1] else ELSEWHERE)
 
 
 @events.read_attribute.listen

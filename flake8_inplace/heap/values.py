@@ -384,6 +384,10 @@ def is_number(value: Value) -> bool:
     return isinstance(value, Unknown) and value.scalar
 
 
+def is_tuple(value: Value) -> bool:
+    return type(value) is Tuple or (type(value) is List and value.fixed)
+
+
 def constant(value: Value) -> Any:
     """Return the Python constant that a value is, or None. A parameter counts as its default."""
     if isinstance(value, Unknown) and value.default is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Concatenate, Generic, ParamSpec
 
-from ..heap.values import Array, Dict, Grad, List, Node, Object, Saved, Storage, Tensor, Value
+from ..heap.values import Array, Dict, Grad, List, Node, Object, Saved, Storage, Tensor, Tuple, Value
 from ..program.site import Site
 from .frames import Frame, Function
 from .log import Overwrite, Written
@@ -91,6 +91,8 @@ bind: Event[[Frame, str, Value]] = Event()
 """A variable is about to be bound."""
 read_variable: Event[[str, Value, Frame, tuple[Value, ...]]] = Event()
 """A variable of a frame is read, or only its elements at an index: name, value, frame, index."""
+read_tuple: Event[[str, Tuple | List, Frame]] = Event()
+"""A variable of a frame is read that has a tuple, also one of unknown length: name, tuple, frame."""
 set_attribute: Event[[Object, str, Value]] = Event()
 """An attribute of an instance is about to be bound."""
 read_attribute: Event[[Object, str, Value]] = Event()
