@@ -12,6 +12,7 @@ from ..hazards.refused import LEAF_KINDS
 from ..rules import RULES
 from .constructors import constructors
 from .heap import ELEMENT, ELEMENTS, ELSEWHERE, LEAF, Facts, tuple_way
+from .kept import deep_copies
 from .leaves import under_no_grad
 from .rows import rows
 from .scope import scope_around
@@ -19,7 +20,6 @@ from .statements import (
     PROMOTING,
     chain,
     cloned,
-    imported,
     is_statement,
     line_above,
     out_of_place,
@@ -70,7 +70,7 @@ class Form:
 
     def forms(self) -> Iterator[Fix]:
         if self.form in ("read", "snapshot"):
-            yield from self.snapshots()
+            yield from deep_copies(self.module)
         place = self.finding.place
         for statement in self.module.of(cst.AugAssign):
             if self.module.start(statement.operator) == place:
@@ -87,26 +87,29 @@ class Form:
 
     def alone(self) -> bool:
         """Whether nobody else holds what is written: then it does not matter who was meant to see the write."""
-        written = list(self.written())
-        for node, target in written:
-            statement = node if isinstance(node, cst.AugAssign) else statement_around(self.module, node)
-            if statement is None or target is None or not self.private(viewed_root(target)):
-                return False
-        return bool(written)
+        targets = [target for _, target in self.statements()]
+        return bool(targets) and all(self.private(viewed_root(target)) for target in targets)
 
     def unseen(self) -> bool:
         """Whether the write is spelled past autograd, by ``detach()`` or ``.data``: out of place it has a gradient."""
-        return any(target is not None and detours(target) for _, target in self.written())
+        return any(detours(target) for _, target in self.written())
 
-    def written(self) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression | None]]:
+    def written(self) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression]]:
         """The nodes that write at the place of the finding, each with what it writes to."""
         module, place = self.module, self.finding.place
         nodes = [node for node in module.of(cst.AugAssign) if module.start(node.operator) == place]
         yield from ((node, node.target) for node in nodes)
         yield from ((node, node) for node in module.of(cst.Subscript) if module.start(node.lbracket) == place)
         for call in module.of(cst.Call):
-            if module.start(name_of(call)) == place:
-                yield call, overwritten(call)
+            if module.start(name_of(call)) == place and (target := overwritten(call)) is not None:
+                yield call, target
+
+    def statements(self) -> Iterator[tuple[cst.BaseSmallStatement, cst.BaseExpression]]:
+        """The same, with the statements that they stand in."""
+        for node, target in self.written():
+            statement = node if isinstance(node, cst.AugAssign) else statement_around(self.module, node)
+            if statement is not None:
+                yield statement, target
 
     def heard(self) -> bool:
         """Whether nobody who called for the write reads the tensor by another way: by a name, attribute or element."""
@@ -116,9 +119,13 @@ class Form:
         """Whether a caller uses what a function returns, and reads on in the argument that it overwrites.
 
         Perhaps it is meant to see what was written, perhaps not: with either kind of copy it may get the wrong one.
+        It is if the call is a statement, or if the function itself has no use for what it has written.
         """
         fact = self.fact
-        return self.form == "callee" and fact is not None and ELSEWHERE in fact.ways and not fact.ordered
+        if self.form != "callee" or fact is None or ELSEWHERE not in fact.ways or fact.ordered:
+            return False
+        kept = fact.form not in ("augmented", "subscript") and not fact.discarded
+        return kept or fact.ways != {ELSEWHERE}
 
     # The three kinds of writes
 
@@ -263,19 +270,6 @@ class Form:
             start, path = self.module.start(statement), self.module.code(root)
             yield Fix(f"assign the result to `{path}`", False, (Edit(start, start, f"{path} = "),))
 
-    def snapshots(self) -> Iterator[Fix]:
-        """``model.state_dict()`` or ``copy.copy(model)`` that is kept: the finding stands at what overwrites it."""
-        needed = imported(self.module, "copy")
-        calls = list(self.module.of(cst.Call))
-        for call in calls:
-            if self.module.code(call.func) in ("copy.copy", "copy") and len(call.args) == 1:
-                edit = self.module.replaced(call.func, "copy.deepcopy")
-                yield Fix(f"make a deep copy on line {edit.start.line}", True, (*needed, edit))
-        for call in calls:
-            if last_name(call.func) == "state_dict":
-                edit = self.module.replaced(call, f"copy.deepcopy({self.module.code(call)})")
-                yield Fix(f"keep a deep copy on line {edit.start.line}", True, (*needed, edit))
-
     # What is done to a place of its own
 
     def clone_first(self, target: cst.BaseExpression, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
@@ -340,7 +334,8 @@ class Form:
             return False
         if self.holds(root, LEAF) and (self.form == "data" or (self.form in LEAF_KINDS and self.asked(root))):
             return False
-        if not (self.reached_by(root) or self.read_after(root, statement)):
+        called = self.form != "read" or self.module.around(root, cst.FunctionDef) is not None
+        if called and not (self.reached_by(root) or self.read_after(root, statement)):
             return False  # it was for the caller
         return self.form == "detach" or not self.part_of_another(root)
 
@@ -404,7 +399,10 @@ class Form:
     def part_of_another(self, root: cst.Name) -> bool:
         """Whether a variable is a view of another that is read later: the write was meant to reach that one."""
         fact = self.fact
-        return fact is not None and root.value in fact.views and bool(fact.ways & fact.names - {root.value} - self.made)
+        if fact is None or root.value not in fact.views:
+            return False
+        others = fact.names - {root.value} - self.made - (self.readers() if self.form == "read" else set())
+        return not others.isdisjoint(fact.ways)
 
     def is_array(self, root: cst.BaseExpression, target: cst.BaseExpression) -> bool:
         """Whether the root of what is written is a numpy array, which has no `clone`."""

@@ -79,7 +79,7 @@ class Fact:
     - ``carries``: what is written has a gradient.
     - ``feeds``: that is the gradient of more than the leaf which is written: under `no_grad` it would be lost.
     - ``discarded``: its result was thrown away.
-    - ``ordered``: a caller handed over the tensor and threw the result away: it wants what is done to the tensor.
+    - ``ordered``: a caller threw the result of its call away: it wants what is done to the tensor.
     - ``ways``: the names by which the old tensor is read afterwards, `ELSEWHERE` for all but the one that was written.
     - ``kinds``: what the variables of its function held.
     - ``views``: those that held a view.
@@ -163,7 +163,7 @@ def note_write(
         before, event = m.state[REFUSED].get(tensor.storage, ()), Refused(tensor, site, m.tick(), tuple(m.stack.frames))
         m.state.set(m.state[REFUSED], tensor.storage, (*before[1 - EVENTS :], event))
     fact.discarded = fact.discarded or frame.discarded is site.expression
-    fact.ordered = fact.ordered or _is_ordered(m, tensor)
+    fact.ordered = fact.ordered or _is_ordered(m)
     _note_tuples(m, facts, tensor, fact)
     fact.computed = fact.computed and holders.is_computed(m, tensor)
     fact.shared = (
@@ -205,13 +205,10 @@ def _keeps_type(m: Trace, value: Value, tensor: Tensor, depth: int = 6) -> bool:
     return plain and all(_keeps_type(m, operand, tensor, depth - 1) for operand in made.values)
 
 
-def _is_ordered(m: Trace, tensor: Tensor) -> bool:
+def _is_ordered(m: Trace) -> bool:
+    """Whether a caller threw the result away of a call that led here."""
     calls = [call.expression for call in m.stack.calls]
-    for caller, called in zip(m.stack.frames, m.stack.frames[1:], strict=False):
-        given = [held.storage for value in called.given for held in tensors_in(m, value)]
-        if any(caller.discarded is call for call in calls) and tensor.storage in given:
-            return True
-    return False
+    return any(caller.discarded is call for caller in m.stack.frames[:-1] for call in calls)
 
 
 @events.write_array.listen
@@ -285,8 +282,12 @@ def _makes_new(m: Trace, instance: Object) -> bool:
 def _note_kinds(m: Trace, frame: Frame, fact: Fact) -> None:
     for name, value in frame.vars.items():
         fact.kinds.setdefault(name, set()).update(_kinds(m, value))
-        if isinstance(found := m.see(value), Tensor) and found.view is not View.NONE:
+        found = m.see(value)
+        if isinstance(found, Tensor) and found.view is not View.NONE:
             fact.views.add(name)
+        elif isinstance(found, Object):
+            for attribute, held in m.state.get(found).items.items():
+                fact.kinds.setdefault(f"{name}.{attribute}", set()).update(_kinds(m, held))
 
 
 def _is_custom(frame: Frame) -> bool:

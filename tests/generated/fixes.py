@@ -129,7 +129,7 @@ def effect(source: str, mended: Mended) -> str:
         if isinstance(meant, str):
             return "foreign"
         if isinstance(after, str):
-            left = "modified by an inplace operation" in after and bool(mended.left)
+            left = "inplace" in after and bool(mended.left)
             worst = "partly" if left and worst == "right" else worst if left else "still raises"
         elif not same(meant, after):
             if silent:
