@@ -79,7 +79,7 @@ class Fact:
     - ``carries``: what is written has a gradient.
     - ``feeds``: that is the gradient of more than the leaf which is written: under `no_grad` it would be lost.
     - ``discarded``: its result was thrown away.
-    - ``ordered``: a caller threw the result of its call away: it wants what is done to the tensor.
+    - ``ordered``: a caller that has the tensor threw the result of its call away: it wants what is done to it.
     - ``ways``: the names by which the old tensor is read afterwards, `ELSEWHERE` for all but the one that was written.
     - ``kinds``: what the variables of its function held.
     - ``views``: those that held a view.
@@ -163,7 +163,7 @@ def note_write(
         before, event = m.state[REFUSED].get(tensor.storage, ()), Refused(tensor, site, m.tick(), tuple(m.stack.frames))
         m.state.set(m.state[REFUSED], tensor.storage, (*before[1 - EVENTS :], event))
     fact.discarded = fact.discarded or frame.discarded is site.expression
-    fact.ordered = fact.ordered or _is_ordered(m)
+    fact.ordered = fact.ordered or _is_ordered(m, tensor)
     _note_tuples(m, facts, tensor, fact)
     fact.computed = fact.computed and holders.is_computed(m, tensor)
     fact.shared = (
@@ -205,10 +205,11 @@ def _keeps_type(m: Trace, value: Value, tensor: Tensor, depth: int = 6) -> bool:
     return plain and all(_keeps_type(m, operand, tensor, depth - 1) for operand in made.values)
 
 
-def _is_ordered(m: Trace) -> bool:
-    """Whether a caller threw the result away of a call that led here."""
+def _is_ordered(m: Trace, tensor: Tensor) -> bool:
+    """Whether a caller that has the tensor threw the result away of a call that led here."""
     calls = [call.expression for call in m.stack.calls]
-    return any(caller.discarded is call for caller in m.stack.frames[:-1] for call in calls)
+    callers = [frame for frame in m.stack.frames[:-1] if any(frame.discarded is call for call in calls)]
+    return any(holders.names_of(m, tensor, frame) for frame in callers)
 
 
 @events.write_array.listen
