@@ -298,6 +298,26 @@ FORMS = {
         "h = torch.exp(w)\ny = doubled(h)\nh = h + 1\nreturn h, y",
         True,
     ),
+    "mask by name": (
+        "h = torch.exp(w)\nmask = z > 0\nh *= mask\nreturn h",
+        "h = torch.exp(w)\nmask = z > 0\nh = h * mask\nreturn h",
+        True,
+    ),
+    "number of a module": (
+        "import math\nh = torch.exp(w)\nh *= 2 * math.pi\nreturn h",
+        "import math\nh = torch.exp(w)\nh = h * (2 * math.pi)\nreturn h",
+        True,
+    ),
+    "closure": (
+        "h = torch.exp(w)\ng = lambda: h * 2\nh += 1\nreturn g()",
+        "h = torch.exp(w)\ng = lambda: h * 2\nh = h + 1\nreturn g()",
+        True,
+    ),
+    "another part kept": (
+        "h = torch.exp(w)\nk = h[0].item()\ny = doubled(h[1:])\nh += k\nreturn h, y",
+        "h = torch.exp(w)\nk = h[0].item()\ny = doubled(h[1:])\nh = h + k\nreturn h, y",
+        True,
+    ),
     "function of another room": (
         "h = torch.linalg.vector_norm(torch.exp(w), keepdim=True).sqrt()\nreturn h.mul_(0.5).square_()",
         "h = torch.linalg.vector_norm(torch.exp(w), keepdim=True).sqrt()\nreturn h.mul(0.5).square()",
@@ -326,6 +346,11 @@ NOTICED = {
     "plus": "h = torch.exp(w)\nk = +h\nh += 1\nreturn h, k",
     "array": "n = torch.zeros(3)\na = n.numpy()\nh = w * n\nn += 1\nreturn h * n, a",
     "part of what was an argument": "z = z.view(-1)\nh = w * z\nz += 1\nreturn h * z",
+    "kept by a lazy iterator": "h = torch.exp(w)\nk = map(same, [h])\nh += 1\nreturn h, list(k)",
+    "kept as a default": "h = torch.exp(w)\ng = lambda a=h: a * 2\nh += 1\nreturn h, g()",
+    "kept in a slice": "k = [z, z]\nh = torch.exp(w)\nk[:1] = [h]\nh += 1\nreturn h, k",
+    "memory of another": "k = torch.zeros(3)\nh = torch.exp(w)\nk.data = h\nh += 1\nreturn h, k",
+    "noted on the tensor": "h = torch.exp(w)\nh.noted = 1\nh += 1\nreturn h, hasattr(h, 'noted')",
     "kept by the round before": (
         "k = z\nh = torch.exp(w)\nfor i in range(2):\n    h *= 2\n    k = k if i else h\nreturn h, k"
     ),
@@ -386,6 +411,10 @@ UNREAD = (
     "array",
     "part of what was an argument",
     "name in an expression",
+    "kept as a default",
+    "kept in a slice",
+    "memory of another",
+    "noted on the tensor",
 )
 
 
@@ -404,6 +433,35 @@ def without_gradients(text: str) -> str:
     with torch.no_grad():
         exec(compile(text, "<form>", "exec"), names)
         return repr((names["f"](*arguments), arguments))
+
+
+#: What another caller may give: an operand of a wider type, the tensor itself, the tensor to fill.
+OTHER_CALLERS = {
+    "number": ("a, s", "h = torch.exp(a)\n    h *= s\n    return h", "w, 2", "w, z.double()"),
+    "copy": (
+        "a, own",
+        "h = a.clone() if own else a\n    y = h * w\n    h += 1\n    return h * y",
+        "z, True",
+        "z, False",
+    ),
+    "buffer": (
+        "a, h=None",
+        "if h is None:\n        h = torch.exp(a)\n    y = h * w\n    h += 1\n    return h * y",
+        "z",
+        "w, z",
+    ),
+}
+
+
+@pytest.mark.parametrize(("parameters", "body", "seen", "other"), OTHER_CALLERS.values(), ids=OTHER_CALLERS)
+def test_another_caller_notices_no_safe_fix(parameters: str, body: str, seen: str, other: str) -> None:
+    """What the calls of the file decide, the caller of tomorrow may decide in another way."""
+    text = f"import torch\n\n\ndef g({parameters}, w=None):\n    {body}\n\n\n"
+    text += f"def f(w: torch.nn.Parameter, z: torch.Tensor):\n    return g({seen}, w=w)\n"
+    assert analyze(text).findings
+    done = mend(text, every, unsafe=False).text
+    before, after = (program.replace(f"g({seen}, w=w)", f"g({other}, w=w)") for program in (text, done))
+    assert without_gradients(before) == without_gradients(after)
 
 
 BUMP = "def g(x):\n    x += 1\n    return z\n"

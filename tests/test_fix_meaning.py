@@ -655,7 +655,6 @@ LEFT = {
     "inplace module-level activation under another name": "the input is read afterwards, as the module left it",
     "rows with a state beside": "not found: the values of the loop are not saved where they are written",
     "iteration over a list of rows": "the rows were made before, all at once",
-    "iteration, rebound within": "the name stands for another tensor in the next round",
     "callee returns it, both read": "the caller reads the argument after the call",
     "kept in a list, returned": "the list holds the tensor as it was",
     "kept on self, read later": "the attribute holds the tensor as it was",
@@ -680,14 +679,11 @@ NO_FIX = {
     "weights clipped through .data between forward and backward": "not meant for a fix: the order is the author's",
     "losses in sequence: the optimizer steps before the second backward": "the order is the author's to change",
     "coupling layer: views of z are moved, z is returned": "the layer between keeps the other half, of one memory",
-    "rows of an attribute are iterated and written": "an attribute may be rebound in the loop",
     "method that clamps its argument, called by a caller that returns another thing": "the caller reads it afterwards",
     "positional embedding added to the caller's tokens by two heads": "the caller reads it afterwards",
     "accumulate into a parameter's view in forward": "under no_grad the gradient of what is written would be lost",
     "alias in a dict, read by the caller": "the dictionary holds the tensor as it was",
     "two names for one part, both read": "either copy would hide the write from the other name",
-    "inner function is called for its write": "the tensor is a variable of the function around",
-    "parts of a chunk scaled in a loop, base returned": "a chunk has parts of unknown sizes",
     "tensor hook scales the gradient in place": "another hook keeps the gradient",
 }
 

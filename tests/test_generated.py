@@ -21,7 +21,6 @@ KEPT = sorted((Path(__file__).parent / "generated" / "kept").glob("*.py"))
 KNOWN_LIMITS: dict[str, str] = {
     "attention_of_matrices": "false alarm: without batch dimensions attention is computed by other ops",
     "group_norm_of_expanded": "false alarm: an op that wants contiguous memory saves a copy of an expanded input",
-    "list_element_replaced_while_iterated": "false alarm: the list is read as it was when the loop began",
     "lstm_of_expanded": "false alarm: an op that wants contiguous memory saves a copy of an expanded input",
     "view_of_a_transpose_saves_the_parameter": "missed: reshape of a view of a parameter shares its memory",
 }

@@ -220,6 +220,7 @@ LAWS = {
     "OPTIMIZERS": Law(st.booleans()),
     "UNREAD": Law(agreed),
     "BODIES": Law(agreed),
+    "VIEWED": Law(agreed),
     "PENDING": Law(log(EVENTS), unordered),
     "SECOND_BACKWARD": Law(log(EVENTS), unordered),
     "WRITES": Law(log(EVENTS)),

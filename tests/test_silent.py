@@ -94,7 +94,7 @@ def test_every_program_is_a_test() -> None:
 
 #: Programs with a finding that no form is known for: writes that a checkpoint repeats, containers of the caller,
 #: ``list(parameters())``, an array that is meant to be another; records that are handed back, shallow copies, integers;
-#: arrays that a method hands out, two keys of a dictionary, and images that are on their device already.
+#: arrays that a method hands out, and two keys of a dictionary.
 NO_FORM = {
     "eleventh: checkpointed function that scales a picture in a dictionary",
     "eleventh: records over one buffer that a file refills",
@@ -114,7 +114,6 @@ NO_FORM = {
     "fourteenth: windows of a rolling history",
     "fifteenth: crops of a camera with one frame buffer",
     "fifteenth: features normalised in a loss before their norms are penalised",
-    "fifteenth: targets of a reconstruction whose inputs are on the device already",
     "fifteenth: tensors over the counts of tokens, one for each batch",
     "ninth_state: parameters that lie in a vector",
     "ninth_state: slow weights of lookahead",

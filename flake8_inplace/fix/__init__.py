@@ -121,6 +121,8 @@ class Repair:
         copies = Copies(self._module, finding, self._after, self._facts.layers)
         if form in RAISING and usual.unseen():
             yield from copies.fixes(safe=False)
+            for statement, target in usual.statements():
+                yield from usual.clone_first(target, statement)
         yield from usual.fixes()
         yield from iteration(usual)
         yield from as_list(usual)

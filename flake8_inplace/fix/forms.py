@@ -11,7 +11,8 @@ from ..finding import Edit, Finding, Fix
 from ..hazards.refused import LEAF_KINDS
 from ..rules import RULES
 from .constructors import constructors
-from .heap import ELEMENT, ELEMENTS, ELSEWHERE, LEAF, Facts
+from .heap import ELEMENT, ELEMENTS, ELSEWHERE, LEAF, Facts, tuple_way
+from .kept import deep_copies
 from .leaves import under_no_grad
 from .rows import rows
 from .scope import scope_around
@@ -19,7 +20,6 @@ from .statements import (
     PROMOTING,
     chain,
     cloned,
-    imported,
     is_statement,
     line_above,
     out_of_place,
@@ -38,6 +38,7 @@ from .syntax import (
     keyword,
     last_name,
     layers_of,
+    name_of,
     overwritten,
     root_of,
     stripped,
@@ -69,7 +70,7 @@ class Form:
 
     def forms(self) -> Iterator[Fix]:
         if self.form in ("read", "snapshot"):
-            yield from self.snapshots()
+            yield from deep_copies(self.module)
         place = self.finding.place
         for statement in self.module.of(cst.AugAssign):
             if self.module.start(statement.operator) == place:
@@ -80,34 +81,35 @@ class Form:
                 yield from self.subscript(part)
                 return
         for call in self.module.of(cst.Call):
-            name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
-            if self.module.start(name) == place:
+            if self.module.start(name_of(call)) == place:
                 yield from self.call(call)
                 return
 
     def alone(self) -> bool:
         """Whether nobody else holds what is written: then it does not matter who was meant to see the write."""
-        written = list(self.written())
-        for node, target in written:
-            statement = node if isinstance(node, cst.AugAssign) else statement_around(self.module, node)
-            if statement is None or target is None or not self.private(viewed_root(target), statement):
-                return False
-        return bool(written)
+        targets = [target for _, target in self.statements()]
+        return bool(targets) and all(self.private(viewed_root(target)) for target in targets)
 
     def unseen(self) -> bool:
         """Whether the write is spelled past autograd, by ``detach()`` or ``.data``: out of place it has a gradient."""
-        return any(target is not None and detours(target) for _, target in self.written())
+        return any(detours(target) for _, target in self.written())
 
-    def written(self) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression | None]]:
+    def written(self) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression]]:
         """The nodes that write at the place of the finding, each with what it writes to."""
         module, place = self.module, self.finding.place
         nodes = [node for node in module.of(cst.AugAssign) if module.start(node.operator) == place]
         yield from ((node, node.target) for node in nodes)
         yield from ((node, node) for node in module.of(cst.Subscript) if module.start(node.lbracket) == place)
         for call in module.of(cst.Call):
-            name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
-            if module.start(name) == place:
-                yield call, overwritten(call)
+            if module.start(name_of(call)) == place and (target := overwritten(call)) is not None:
+                yield call, target
+
+    def statements(self) -> Iterator[tuple[cst.BaseSmallStatement, cst.BaseExpression]]:
+        """The same, with the statements that they stand in."""
+        for node, target in self.written():
+            statement = node if isinstance(node, cst.AugAssign) else statement_around(self.module, node)
+            if statement is not None:
+                yield statement, target
 
     def heard(self) -> bool:
         """Whether nobody who called for the write reads the tensor by another way: by a name, attribute or element."""
@@ -117,9 +119,13 @@ class Form:
         """Whether a caller uses what a function returns, and reads on in the argument that it overwrites.
 
         Perhaps it is meant to see what was written, perhaps not: with either kind of copy it may get the wrong one.
+        It is if the call is a statement, or if the function itself has no use for what it has written.
         """
         fact = self.fact
-        return self.form == "callee" and fact is not None and ELSEWHERE in fact.ways and not fact.ordered
+        if self.form != "callee" or fact is None or ELSEWHERE not in fact.ways or fact.ordered:
+            return False
+        kept = fact.form not in ("augmented", "subscript") and not fact.discarded
+        return kept or fact.ways != {ELSEWHERE}
 
     # The three kinds of writes
 
@@ -130,10 +136,10 @@ class Form:
             value = f"({value})" if not statement.value.lpar else value
         root, detour = stripped(target)
         path = self.module.code(root)
-        if self.initialises(target, statement.value):
+        if self.initialises(target):
             yield from self.under_no_grad(root, statement)
         if self.can_rebind(root, statement):
-            safe = not detour and self.private(root, statement) and self.keeps_type(statement.value, root, statement)
+            safe = not detour and self.private(root) and self.keeps_type(statement.operator)
             new = f"{path} = {path} {operator} {value}"
             flows = _FLOWS if detour else ""
             yield Fix(f"write `{path} = {path} {operator} ...`{flows}", safe, (self.module.replaced(statement, new),))
@@ -155,8 +161,8 @@ class Form:
                 if isinstance(index, cst.Index) and index.value.deep_equals(part.value):
                     edit = self.module.replaced(index.value, cloned(self.module, index.value))
                     yield Fix("copy the index first", True, (edit,))
-            yield from rows(self.module, part, statement)
-            if self.initialises(part, statement.value):
+            yield from rows(self.module, part, statement, self.facts)
+            if self.initialises(part):
                 yield from self.under_no_grad(root_of(part), statement)
         yield from self.clone_first(part, statement)
         yield from self.under_no_grad(root_of(part), statement)
@@ -185,20 +191,19 @@ class Form:
         outer = links[-1]
         edits = [edit for link in links if (edit := out_of_place(self.module, link)) is not None]
         root, detour = stripped(base)
-        if all(self.initialises(base, argument.value) for link in links for argument in link.args):
+        if not any(link.args for link in links) or self.initialises(base):
             yield from self.under_no_grad(root_of(base), statement)
         reads = any(part.deep_equals(root) for link in links[1:] for argument in link.args for part in walk(argument))
         if len(edits) == len([link for link in links if last_name(link.func).endswith("_")]) and not (
             self.cuts or reads
         ):
             promotes = any(
-                last_name(link.func)[:-1] in PROMOTING
-                and not all(self.keeps_type(argument.value, root, statement) for argument in link.args)
-                for link in links
+                last_name(link.func)[:-1] in PROMOTING and not self.keeps_type(name_of(link)) for link in links
             )
             if isinstance(root, (cst.Call, cst.BinaryOperation, cst.UnaryOperation)) and root is base:
-                if self.module.fresh(root) or not is_statement(outer, statement):
-                    yield Fix("use the out-of-place method", self.module.fresh(root) and not promotes, tuple(edits))
+                unnamed = self.private(root)
+                if unnamed or not is_statement(outer, statement):
+                    yield Fix("use the out-of-place method", unnamed and not promotes, tuple(edits))
             else:
                 if detour:
                     edits.append(self.module.replaced(base, self.module.code(root)))
@@ -223,12 +228,12 @@ class Form:
         whole = is_statement(outer, statement) or (isinstance(statement, cst.Assign) and statement.value is outer)
         if whole and rebinds(statement, root):
             if self.heard_by(root):
-                yield self.fix(title, root, statement, edits, doubt)
+                yield self.fix(title, root, edits, doubt)
         elif whole:
             if self.can_rebind(root, statement) or (self.subscripted_list(root) and self.heard_by(root)):
-                yield self.fix(title, root, statement, [Edit(start, start, f"{path} = "), *edits], doubt)
+                yield self.fix(title, root, [Edit(start, start, f"{path} = "), *edits], doubt)
         elif isinstance(root, cst.Name) and self.heard_by(root) and not self.read_again(root, outer, statement):
-            yield self.fix("use the out-of-place method", root, statement, edits, doubt)
+            yield self.fix("use the out-of-place method", root, edits, doubt)
 
     def without_flag(self, call: cst.Call, flag: cst.Arg, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
         edits = [without(self.module, call, flag)]
@@ -238,12 +243,11 @@ class Form:
         elif is_statement(call, statement):
             yield from self.reassigned(first, call, statement, edits, False)
         else:
-            temporary = self.module.fresh(first)
             rebound = rebinds(statement, first)
             again = self.read_beside if rebound else self.read_again
             if not self.heard_by(first) or (isinstance(first, cst.Name) and again(first, call, statement)):
                 return  # somebody else reads the input, and was meant to read what was written into it
-            safe = temporary or (rebound and self.private(first, statement))
+            safe = self.private(first) and (rebound or not isinstance(first, cst.Name))
             yield Fix("drop `inplace=True`", safe, tuple(edits))
 
     def without_out(self, call: cst.Call, out: cst.Arg, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
@@ -254,7 +258,7 @@ class Form:
         if is_statement(call, statement) or (isinstance(statement, cst.Assign) and statement.value is call):
             if self.can_rebind(root, statement):
                 edits.append(Edit(start, start, f"{path} = "))
-                yield self.fix(f"let it return a new tensor, and assign that to `{path}`", root, statement, edits, True)
+                yield self.fix(f"let it return a new tensor, and assign that to `{path}`", root, edits, True)
         elif self.heard_by(root) and not (isinstance(root, cst.Name) and self.read_again(root, call, statement)):
             yield Fix("drop `out=`", False, tuple(edits))
 
@@ -265,19 +269,6 @@ class Form:
         if is_statement(call, statement) and self.can_rebind(root, statement):
             start, path = self.module.start(statement), self.module.code(root)
             yield Fix(f"assign the result to `{path}`", False, (Edit(start, start, f"{path} = "),))
-
-    def snapshots(self) -> Iterator[Fix]:
-        """``model.state_dict()`` or ``copy.copy(model)`` that is kept: the finding stands at what overwrites it."""
-        needed = imported(self.module, "copy")
-        calls = list(self.module.of(cst.Call))
-        for call in calls:
-            if self.module.code(call.func) in ("copy.copy", "copy") and len(call.args) == 1:
-                edit = self.module.replaced(call.func, "copy.deepcopy")
-                yield Fix(f"make a deep copy on line {edit.start.line}", True, (*needed, edit))
-        for call in calls:
-            if last_name(call.func) == "state_dict":
-                edit = self.module.replaced(call, f"copy.deepcopy({self.module.code(call)})")
-                yield Fix(f"keep a deep copy on line {edit.start.line}", True, (*needed, edit))
 
     # What is done to a place of its own
 
@@ -290,10 +281,10 @@ class Form:
             if not ((self.subscripted_list(root) and self.heard_by(root)) or self.can_rebind(root, statement)):
                 continue
             path, start = self.module.code(root), self.module.start(statement)
-            array = self.is_array(root, target, statement)
+            array = self.is_array(root, target)
             copy = f"{path} = {path}.{'copy' if array else 'clone'}()"
             title = f"write to a copy: `{copy}`{_PASSES_BY if detours(target) else ''}"
-            safe = self.private(root, statement) and not detours(target)
+            safe = self.private(root) and not detours(target)
             yield Fix(title, safe, (Edit(start, start, line_above(self.module, statement, copy)),))
             if source is not None:
                 # What is written reads, and so keeps, the very tensor: it has to be computed before the copy is made.
@@ -316,12 +307,10 @@ class Form:
         self,
         title: str,
         root: cst.BaseExpression,
-        statement: cst.BaseSmallStatement,
         edits: Sequence[Edit],
         doubt: bool,
     ) -> Fix:
-        safe = not doubt and self.private(root, statement)
-        return Fix(title, safe, tuple(edits))
+        return Fix(title, not doubt and self.private(root), tuple(edits))
 
     # Who may be given a new tensor
 
@@ -339,16 +328,16 @@ class Form:
         scope = scope_around(self.module, statement)
         if not scope.binds(root.value) or scope.fills(root.value):
             return False
-        if scope.iterates(root.value) and not (self.form == "views" and scope.iterates_over_new(root.value)):
-            return False
-        if scope.several(root.value):
+        if scope.iterates(root.value) and not (self.form == "views" and self.private(root)):
             return False
         if self.form in LEAF_KINDS and scope.holds_parameter(root.value):
             return False
         if self.holds(root, LEAF) and (self.form == "data" or (self.form in LEAF_KINDS and self.asked(root))):
             return False
-        seen = self.read_after(root, statement) or scope.computed(root.value)  # or else it was for the caller
-        return seen and (self.form == "detach" or not scope.part_of_another(root.value, statement))
+        called = self.form != "read" or self.module.around(root, cst.FunctionDef) is not None
+        if called and not (self.reached_by(root) or self.read_after(root, statement)):
+            return False  # it was for the caller
+        return self.form == "detach" or not self.part_of_another(root)
 
     @property
     def cuts(self) -> bool:
@@ -360,16 +349,16 @@ class Form:
         fact = self.fact
         if fact is None:
             return True
-        if fact.cuts or (fact.part_of_leaf and not self.computes_with(root)):
+        lost = fact.cuts and (fact.ways or fact.shared or not fact.discarded)  # or else nobody reads it
+        if lost or (fact.part_of_leaf and not self.computes_with(root)):
             return False
         silent = RULES[self.finding.code].silent and not (self.form == "read" and self.strict)
         if silent or self.form in ("dirty", "saved"):
             return True  # that others see the write is what is wrong
-        scope = scope_around(self.module, root)
-        if any(scope.read_after(name, root) for name in fact.tuples - {self.listed}):
-            return False
         way = ELEMENT if isinstance(root, cst.Subscript) else last_name(root)
-        ways = fact.ways - (self.readers() if self.form in ("read", "expanded") else self.made)
+        ways = (
+            fact.ways - {tuple_way(self.listed)} - (self.readers() if self.form in ("read", "expanded") else self.made)
+        )
         return ways <= {f".{way}" if isinstance(root, cst.Attribute) else way}
 
     def readers(self) -> set[str]:
@@ -385,7 +374,7 @@ class Form:
         outside = function is not None and not all(module.spans(function, place) for place in places)
         return ways | {ELSEWHERE} if outside else ways
 
-    def initialises(self, target: cst.BaseExpression, value: cst.BaseExpression) -> bool:
+    def initialises(self, target: cst.BaseExpression) -> bool:
         """Whether a leaf is given numbers and then not computed with here, or its own gradient is asked for."""
         fact = self.fact
         if fact is None or not (fact.leaf or fact.part_of_leaf) or fact.cuts:
@@ -393,7 +382,7 @@ class Form:
         root = root_of(target)
         if self.asked(root) and not fact.carries:
             return True
-        return not self.computes_with(root) and scope_around(self.module, target).is_number(value)
+        return not self.computes_with(root) and fact.numbers
 
     def asked(self, root: cst.BaseExpression) -> bool:
         """Whether somebody reads the gradient of a tensor: one that is computed has none."""
@@ -407,13 +396,20 @@ class Form:
         """Whether the analysis saw a variable hold something of a kind."""
         return self.fact is not None and kind in self.fact.kinds.get(dotted(root), ())
 
-    def is_array(self, root: cst.BaseExpression, target: cst.BaseExpression, statement: cst.BaseSmallStatement) -> bool:
+    def part_of_another(self, root: cst.Name) -> bool:
+        """Whether a variable is a view of another that is read later: the write was meant to reach that one."""
+        fact = self.fact
+        if fact is None or root.value not in fact.views:
+            return False
+        others = fact.names - {root.value} - self.made - (self.readers() if self.form == "read" else set())
+        return not others.isdisjoint(fact.ways)
+
+    def is_array(self, root: cst.BaseExpression, target: cst.BaseExpression) -> bool:
         """Whether the root of what is written is a numpy array, which has no `clone`."""
         kinds = self.fact.kinds.get(dotted(root), set()) if self.fact is not None else set()
         if kinds and "" not in kinds:
             return kinds == {"array"}
-        written = self.fact is not None and self.fact.form == "numpy" and not detours(target)
-        return written or self.form == "numpy" or scope_around(self.module, statement).numpy()
+        return self.form == "numpy" or (self.fact is not None and self.fact.form == "numpy" and not detours(target))
 
     def subscripted_list(self, root: cst.BaseExpression) -> bool:
         """``rows[i]`` or ``cache["h"]``: if the container is a tensor after all, the second analysis says so."""
@@ -421,9 +417,7 @@ class Form:
             return False
         if self.form in ("argument", "dataset"):
             return False  # the container belongs to the caller, or the dataset, as well
-        if self.holds(root.value, "tuple") or (self.listed and dotted(root.value) == self.listed):
-            return bool(self.listed)
-        return not (isinstance(root.value, cst.Name) and scope_around(self.module, root).several(root.value.value))
+        return bool(self.listed) or not self.holds(root.value, "tuple")
 
     def read_after(self, root: cst.BaseExpression, statement: cst.CSTNode) -> bool:
         return not isinstance(root, cst.Name) or scope_around(self.module, statement).read_after(root.value, statement)
@@ -440,11 +434,16 @@ class Form:
         beside = self.form != "read" and self.read_beside(root, call, statement)  # or else that is what is stale
         return beside or self.read_after(root, statement)
 
-    def keeps_type(
-        self, operand: cst.BaseExpression, root: cst.BaseExpression, statement: cst.BaseSmallStatement
-    ) -> bool:
-        name = root.value if isinstance(root, cst.Name) else ""
-        return scope_around(self.module, statement).keeps_type(operand, name)
+    def keeps_type(self, name: cst.CSTNode) -> bool:
+        """Whether a write leaves the type of what it overwrites, written out of place as well."""
+        fact = self.facts.writes.get(self.module.start(name))
+        return fact is not None and fact.same_type
 
-    def private(self, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> bool:
-        return isinstance(root, cst.Name) and scope_around(self.module, statement).private(root.value, statement)
+    def private(self, root: cst.BaseExpression) -> bool:
+        """Whether nobody else can read what is written; the variables of a module are anybody's."""
+        return self.reached_by(root) and self.module.around(root, cst.FunctionDef) is not None
+
+    def reached_by(self, root: cst.BaseExpression) -> bool:
+        """Whether what is written was computed here, and is reached by this name alone, or by none."""
+        names = {root.value} if isinstance(root, cst.Name) else set[str]()
+        return self.fact is not None and not self.fact.shared and self.fact.names <= names

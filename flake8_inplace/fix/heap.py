@@ -6,13 +6,12 @@ what was written, and would not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from ..finding import Place
-from ..heap.regions import Relation, relation
 from ..heap.values import (
     ALWAYS,
     ITEMS,
@@ -32,14 +31,17 @@ from ..heap.values import (
     Tuple,
     Value,
     View,
+    is_number,
+    is_tuple,
 )
 from ..models import iteration, lineage
 from ..program.site import Site
-from ..trace import events
+from ..trace import events, holdings
 from ..trace.frames import Frame, Function
 from ..trace.holdings import tensors_in
 from ..trace.log import EVENTS, REFUSED, STORED, WRITES, Overwrite, Refused, Written
 from ..trace.trace import Trace
+from . import holders
 from .syntax import is_fresh_layer
 
 ELSEWHERE = ""
@@ -50,6 +52,8 @@ ELEMENT, ELEMENTS = "[]", "[][]"
 
 LEAF = "leaf"
 """What a variable is that holds a leaf which requires grad: under its name people ask for the gradient."""
+_COMPARING = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
+_PLAIN = frozenset({"add", "sub", "mul", "neg"})
 _COPIES = (Source.MAYBE_CAST, Source.MAYBE_SAME)
 _KINDS: dict[type, str] = {
     Tensor: "tensor",
@@ -61,6 +65,11 @@ _KINDS: dict[type, str] = {
 }
 
 
+def tuple_way(name: str) -> str:
+    """Return the way by which a tensor is read through a tuple that a variable has."""
+    return f"({name})"
+
+
 @dataclass(slots=True)
 class Fact:
     """One place that writes, over all the times that the analysis saw it run.
@@ -70,10 +79,15 @@ class Fact:
     - ``carries``: what is written has a gradient.
     - ``feeds``: that is the gradient of more than the leaf which is written: under `no_grad` it would be lost.
     - ``discarded``: its result was thrown away.
-    - ``ordered``: a caller handed over the tensor and threw the result away: it wants what is done to the tensor.
+    - ``ordered``: a caller that has the tensor threw the result of its call away: it wants what is done to it.
     - ``ways``: the names by which the old tensor is read afterwards, `ELSEWHERE` for all but the one that was written.
     - ``kinds``: what the variables of its function held.
-    - ``tuples``: those that held a tuple with a tensor of the memory that is written.
+    - ``views``: those that held a view.
+    - ``computed``: the function computed it; a caller, an attribute or unknown code did not hand it over.
+    - ``shared``: somebody else may hold it: a caller, an object, code that is not followed.
+    - ``names``: the variables of its function that lead to it.
+    - ``same_type``: the new values leave the type of a tensor of floats, as its own values and numbers do.
+    - ``numbers``: the new values are numbers.
     """
 
     form: str
@@ -86,7 +100,12 @@ class Fact:
     ordered: bool = False
     ways: set[str] = field(default_factory=set)
     kinds: dict[str, set[str]] = field(default_factory=dict)
-    tuples: set[str] = field(default_factory=set)
+    views: set[str] = field(default_factory=set)
+    computed: bool = True
+    shared: bool = False
+    names: set[str] = field(default_factory=set)
+    same_type: bool = True
+    numbers: bool = True
 
 
 @dataclass(slots=True)
@@ -95,11 +114,17 @@ class Facts:
 
     ``layers``: whether, each time, it was a layer of PyTorch that returns a new tensor and overwrites nothing.
     ``kept``: when a list or dictionary was first given a tensor.
+    ``handed``: the memory that code which is not followed was given, or that was yielded.
+    ``tuples``: those that led to what was written, by identity, each with the writes.
+    ``decided``: the calls in which a branch was left out, which another caller may take.
     """
 
     writes: dict[Place, Fact] = field(default_factory=dict)
     layers: dict[Place, bool] = field(default_factory=dict)
     kept: dict[tuple[List | Dict, Tensor], int] = field(default_factory=dict)
+    handed: set[Storage] = field(default_factory=set)
+    decided: set[Frame] = field(default_factory=set)
+    tuples: dict[int, tuple[Value, list[Fact]]] = field(default_factory=dict)
 
 
 _facts: ContextVar[Facts | None] = ContextVar("facts", default=None)
@@ -117,7 +142,9 @@ def observed() -> Iterator[Facts]:
 
 
 @events.attempt.listen
-def note_write(m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad, refused: bool, carries: bool) -> None:
+def note_write(
+    m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad, refused: bool, carries: bool, written: Written
+) -> None:
     """Note under which circumstances a place writes."""
     facts = _facts.get()
     if facts is None or not m.stack.frames:
@@ -132,24 +159,57 @@ def note_write(m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad, refu
         fact.leaf, fact.part_of_leaf = fact.leaf or whole, fact.part_of_leaf or not whole
     fact.carries = fact.carries or (grad is not Grad.NO and m.grad_mode)
     fact.feeds = fact.feeds or carries
-    if refused and not (requires and m.cell(tensor).leaf):  # a leaf is changed by its owner, and that is no value
+    if refused and form != "out" and not (requires and m.cell(tensor).leaf):  # no leaf, no buffer: a value
         before, event = m.state[REFUSED].get(tensor.storage, ()), Refused(tensor, site, m.tick(), tuple(m.stack.frames))
         m.state.set(m.state[REFUSED], tensor.storage, (*before[1 - EVENTS :], event))
     fact.discarded = fact.discarded or frame.discarded is site.expression
     fact.ordered = fact.ordered or _is_ordered(m, tensor)
-    for name, value in frame.vars.items():
-        if isinstance(value, Tuple) and any(held.storage is tensor.storage for held in tensors_in(m, value)):
-            fact.tuples.add(name)
+    _note_tuples(m, facts, tensor, fact)
+    fact.computed = fact.computed and holders.is_computed(m, tensor)
+    fact.shared = (
+        fact.shared or not fact.computed or frame in facts.decided or holders.is_shared(m, tensor, facts.handed)
+    )
+    fact.names |= holders.names_of(m, tensor, frame)
+    fact.same_type = fact.same_type and all(_keeps_type(m, value, tensor) for value in written.values)
+    fact.numbers = fact.numbers and all(map(_is_plain, map(m.see, written.values)))
     _note_kinds(m, frame, fact)
 
 
+def _note_tuples(m: Trace, facts: Facts, tensor: Tensor, fact: Fact) -> None:
+    """Note the tuples that lead to what is written: whoever reads them later is to see it."""
+    for frame in m.stack.frames:
+        for value in map(m.see, frame.vars.values()):
+            if is_tuple(value) and any(held.storage is tensor.storage for held in tensors_in(m, value)):
+                facts.tuples.setdefault(id(value), (value, []))[1].append(fact)
+
+
+def _is_plain(value: Value) -> bool:
+    return isinstance(value, Const) or is_number(value)
+
+
+def _keeps_type(m: Trace, value: Value, tensor: Tensor, depth: int = 6) -> bool:
+    """Whether an operand leaves the type of a tensor of floats: a number, a truth value, the tensor itself.
+
+    Sums and products of those as well; autocast gives other operations another type.
+    """
+    value, frame = m.see(value), m.stack.frames[-1]
+    if not isinstance(value, Tensor):
+        entry = frame.function is None or m.stack.calls[-1].node is frame.function.node
+        return _is_plain(value) and (entry or value not in frame.given)  # another caller may give a tensor
+    if value.storage is tensor.storage:
+        return value.origin not in (Source.MAYBE_CAST, Source.MAYBE_SAME) and value.dtype is tensor.dtype
+    made = value.made
+    if made is None or made.op in _COMPARING:
+        return made is not None
+    plain = made.op in _PLAIN and depth > 0
+    return plain and all(_keeps_type(m, operand, tensor, depth - 1) for operand in made.values)
+
+
 def _is_ordered(m: Trace, tensor: Tensor) -> bool:
+    """Whether a caller that has the tensor threw the result away of a call that led here."""
     calls = [call.expression for call in m.stack.calls]
-    for caller, called in zip(m.stack.frames, m.stack.frames[1:], strict=False):
-        given = [held.storage for value in called.given for held in tensors_in(m, value)]
-        if any(caller.discarded is call for call in calls) and tensor.storage in given:
-            return True
-    return False
+    callers = [frame for frame in m.stack.frames[:-1] if any(frame.discarded is call for call in calls)]
+    return any(holders.names_of(m, tensor, frame) for frame in callers)
 
 
 @events.write_array.listen
@@ -157,8 +217,36 @@ def note_array_write(m: Trace, array: Array, form: str, site: Site, written: Wri
     """Note where an array is written to."""
     facts = _facts.get()
     if facts is not None and m.stack.frames:
-        fact = facts.writes.setdefault(site.piece.tree.place(site.node), Fact("numpy"))
+        fact = facts.writes.setdefault(site.piece.tree.place(site.node), Fact("numpy", computed=False, shared=True))
         _note_kinds(m, m.stack.frames[-1], fact)
+
+
+@events.hand_over.listen
+def note_handed(m: Trace, values: Iterable[Value]) -> None:
+    """Note the memory that code which is not followed may keep."""
+    facts = _facts.get()
+    if facts is not None:
+        facts.handed.update(holders.memory(held) for value in values for held in holdings.held(m, value, set()))
+
+
+@events.replace_data.listen
+def note_shared_data(m: Trace, tensor: Tensor, value: Value) -> None:
+    """Note the memory that ``tensor.data = value`` gives to another tensor."""
+    note_handed(m, (value,))
+
+
+@events.decide.listen
+def note_decision(m: Trace) -> None:
+    """Note the calls in which a branch is left out."""
+    facts = _facts.get()
+    if facts is not None:
+        facts.decided.update(m.stack.frames)
+
+
+@events.yields.listen
+def note_yielded(m: Trace, frame: Frame, made: List, values: Sequence[Value]) -> None:
+    """Note the memory that whoever runs a generator may keep."""
+    note_handed(m, values)
 
 
 @events.append.listen
@@ -195,6 +283,12 @@ def _makes_new(m: Trace, instance: Object) -> bool:
 def _note_kinds(m: Trace, frame: Frame, fact: Fact) -> None:
     for name, value in frame.vars.items():
         fact.kinds.setdefault(name, set()).update(_kinds(m, value))
+        found = m.see(value)
+        if isinstance(found, Tensor) and found.view is not View.NONE:
+            fact.views.add(name)
+        elif isinstance(found, Object):
+            for attribute, held in m.state.get(found).items.items():
+                fact.kinds.setdefault(f"{name}.{attribute}", set()).update(_kinds(m, held))
 
 
 def _is_custom(frame: Frame) -> bool:
@@ -207,7 +301,7 @@ def _kinds(m: Trace, value: Value) -> Iterator[str]:
     value = m.see(value)
     for option in [option for _, option in value.options] if isinstance(value, Choice) else [value]:
         found = m.see(option)
-        yield _KINDS.get(type(found), "")
+        yield "tuple" if is_tuple(found) else _KINDS.get(type(found), "")
         if (
             isinstance(found, Tensor)
             and found.view is View.NONE
@@ -226,6 +320,15 @@ def note_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
             _note(event, name if own else ELSEWHERE)
 
 
+@events.read_tuple.listen
+def note_tuple(m: Trace, name: str, value: Tuple | List, frame: Frame) -> None:
+    """Note that a tuple is read that was made before the writes to what it has."""
+    facts = _facts.get()
+    if facts is not None:
+        for fact in facts.tuples.get(id(value), (value, []))[1]:
+            fact.ways.add(tuple_way(name) if frame is m.stack.frames[-1] else ELSEWHERE)
+
+
 @events.read_attribute.listen
 def note_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     """Note that an attribute is read, which was bound before the writes that it shows."""
@@ -241,7 +344,7 @@ def note_element(m: Trace, container: List | Dict, value: Value, named: bool) ->
     if facts is not None and isinstance(value, Tensor):
         items = m.state.get(container).items.values() if isinstance(container, Dict) else m.state.get(container).items
         shown = [item for item in map(m.see, items) if isinstance(item, Tensor) and item.storage is value.storage]
-        places = sum(not _apart(m, item, value) for item in shown)
+        places = sum(not holders.apart(m, item, value) for item in shown)
         stored = facts.kept.get((container, value)) or m.state[STORED].get((container, value.storage), 0)
         for event in _shown(m, value, lambda _: stored):
             _note(event, ELEMENT if places < 2 else ELEMENTS)
@@ -269,7 +372,7 @@ def _shown(m: Trace, value: Value, since: Callable[[Guard], int]) -> Iterator[Ov
         if isinstance(found, Tensor):
             for event in _writes(m, found.storage):
                 unsure = event.tensor is not found and event.tensor.origin in _COPIES
-                if event.time > since(guard) and not unsure and not _apart(m, found, event.tensor):
+                if event.time > since(guard) and not unsure and not holders.apart(m, found, event.tensor):
                     yield event
 
 
@@ -280,13 +383,3 @@ def _writes(m: Trace, storage: Storage) -> Iterator[Overwrite | Refused]:
         for written, found in table.items():
             if (written.hidden or written) is memory:
                 yield from found
-
-
-def _apart(m: Trace, one: Tensor, other: Tensor) -> bool:
-    first, second = one.region, other.region
-    if first is None or second is None or first.reshaped or second.reshaped or first.base is not second.base:
-        return False
-    if relation(first.index, second.index, m.symbols)[0] is Relation.DISJOINT:
-        return True
-    parts = one.view is other.view is View.MULTI_OUTPUT  # of one division, which is where the clock stood
-    return parts and first.time == second.time and first.index != second.index

@@ -14,8 +14,9 @@ from ..finding import Edit, Finding, Fix
 from .forms import Form
 from .heap import LEAF
 from .scope import scope_around
-from .syntax import Module, is_method, keyword, last_name, root_of, walk
+from .syntax import Module, dotted, is_method, is_path, last_name, root_of, walk
 
+_DIVIDE = ("unbind", "chunk", "split")
 _TENSORS = ({"tensor"}, {"tensor", LEAF})
 
 
@@ -84,19 +85,44 @@ def _binds(target: cst.BaseExpression, name: str) -> bool:
 
 def _by_index(form: Form, loop: cst.For, depth: int) -> Edit | None:
     """The iterable of a loop, its first tensor as a generator of parts; none where that is not surely a tensor."""
-    iterable = _iterable(loop.iter)
-    base = _base(loop.iter)
-    if iterable is None or base is None or not _stays(form, base, loop):
+    iterable, base = _iterable(loop.iter), _base(loop.iter)
+    if iterable is None or base is None or not _is_tensor(form, base):
         return None
-    dimension = _dimension(form.module, iterable)
-    if dimension is None:
+    module, scope, rounds = form.module, scope_around(form.module, loop), ""
+    path, row = module.code(base), scope.unused("i" if not depth else f"i{depth}")
+    if not _stays(module, base, loop):
+        path, rounds = (name := scope.unused("whole")), f" for {name} in [{path}]"
+    one, places = f"{path}[{row}]", f"len({path})"
+    if isinstance(iterable, cst.Call):
+        given = _size(module, iterable, path)
+        if given is None:
+            return None
+        size, dim = given
+        whole = f"{path}.size({dim})"
+        one, places = f"{path}.select({dim}, {row})", whole
+        if size:
+            if not size.isdigit():
+                size, rounds = (name := scope.unused("size")), f"{rounds} for {name} in [{size}]"
+            one, places = f"{path}.narrow({dim}, {row}, min({size}, {whole} - {row}))", f"0, {whole}, {size}"
+    return module.replaced(iterable, f"({one}{rounds} for {row} in range({places}))")
+
+
+def _size(module: Module, call: cst.Call, path: str) -> tuple[str, str] | None:
+    """The size of the parts that a call makes, empty for ``unbind``, and the dimension; none for a list of sizes."""
+    name = last_name(call.func)
+    names = {"chunk": ("chunks", "dim"), "split": ("split_size", "dim")}.get(name, ("dim",))
+    if not is_method(call) or any(argument.star for argument in call.args) or len(call.args) > len(names):
         return None
-    path = form.module.code(base)
-    row = scope_around(form.module, loop).unused("i" if not depth else f"i{depth}")
-    one, many = (f"{path}[{row}]", f"len({path})")
-    if dimension != "0":
-        one, many = f"{path}.select({dimension}, {row})", f"{path}.size({dimension})"
-    return form.module.replaced(iterable, f"({one} for {row} in range({many}))")
+    given = {
+        argument.keyword.value if argument.keyword else names[at]: argument.value
+        for at, argument in enumerate(call.args)
+    }
+    count, dim = given.get(names[0]), module.code(given["dim"]) if "dim" in given else "0"
+    if name == "unbind":
+        return "", dim
+    if not isinstance(count, cst.Integer):
+        return None
+    return (f"-(-{path}.size({dim}) // {count.value})" if name == "chunk" else count.value), dim
 
 
 def _iterable(node: cst.BaseExpression) -> cst.BaseExpression | None:
@@ -113,29 +139,28 @@ def _base(node: cst.BaseExpression) -> cst.BaseExpression | None:
     found = _iterable(node)
     if isinstance(found, cst.Call):
         called = found.func
-        return called.value if isinstance(called, cst.Attribute) and called.attr.value == "unbind" else None
+        return called.value if isinstance(called, cst.Attribute) and called.attr.value in _DIVIDE else None
     return found
 
 
-def _dimension(module: Module, iterable: cst.BaseExpression) -> str | None:
-    if not isinstance(iterable, cst.Call):
-        return "0"
-    if not is_method(iterable) or last_name(iterable.func) != "unbind" or len(iterable.args) > 1:
-        return None
-    given = keyword(iterable, "dim") or (iterable.args[0] if iterable.args else None)
-    return module.code(given.value) if given is not None else "0"
+def _is_tensor(form: Form, base: cst.BaseExpression) -> bool:
+    """Whether the analysis saw nothing but tensors there. Of elements it is not asked: there would be no views."""
+    if isinstance(base, cst.Subscript):
+        return is_path(base.value) or _is_tensor(form, base.value)
+    kinds = form.fact.kinds.get(dotted(base), set()) if form.fact is not None else set()
+    return kinds in _TENSORS or (isinstance(base, cst.Attribute) and kinds - {"", LEAF} == {"tensor"})
 
 
-def _stays(form: Form, base: cst.BaseExpression, loop: cst.For) -> bool:
-    """Whether an expression is a tensor, or a part by number, as far as the analysis saw, the same in every round."""
+def _stays(module: Module, base: cst.BaseExpression, loop: cst.For) -> bool:
+    """Whether a name, or a part by number of it, is the same in every round."""
     if isinstance(base, cst.Subscript):
         indices = [part.slice.value for part in base.slice if isinstance(part.slice, cst.Index)]
         numbers = len(indices) == len(base.slice) and all(isinstance(index, cst.Integer) for index in indices)
-        return numbers and _stays(form, base.value, loop)
-    if not isinstance(base, cst.Name) or form.fact is None or form.fact.kinds.get(base.value) not in _TENSORS:
+        return numbers and _stays(module, base.value, loop)
+    if not isinstance(base, cst.Name):
         return False
-    start, end = form.module.start(loop), form.module.end(loop)
-    again = (form.module.start(found) for found, _ in scope_around(form.module, loop).bindings(base.value))
-    changed = (node.target for node in form.module.of(cst.AugAssign))
-    places = [*again, *(form.module.start(node) for node in changed if _binds(node, base.value))]
+    start, end = module.start(loop), module.end(loop)
+    again = (module.start(found) for found, _ in scope_around(module, loop).bindings(base.value))
+    changed = (node.target for node in module.of(cst.AugAssign))
+    places = [*again, *(module.start(node) for node in changed if _binds(node, base.value))]
     return not any(start <= place < end for place in places)

@@ -13,6 +13,7 @@ import libcst as cst
 from ..finding import Edit, Finding, Fix, Place
 from ..rules import RULES
 from ..torchfacts import ops
+from .statements import imported
 from .syntax import Module, is_library, is_method, is_path, keyed, last_name, stripped, walk
 
 _TRIED = 12
@@ -50,6 +51,20 @@ def kept(
             lines = " and ".join(dict.fromkeys(str(module.start(node).line) for node, _ in needed))
             yield Fix(f"copy it where it is kept, on line {lines}", False, _edits(module, needed, 0))
             return
+
+
+def deep_copies(module: Module) -> Iterator[Fix]:
+    """``model.state_dict()`` or ``copy.copy(model)`` that is kept: the finding stands at what overwrites it."""
+    needed = imported(module, "copy")
+    calls = list(module.of(cst.Call))
+    for call in calls:
+        if module.code(call.func) in ("copy.copy", "copy") and len(call.args) == 1:
+            edit = module.replaced(call.func, "copy.deepcopy")
+            yield Fix(f"make a deep copy on line {edit.start.line}", True, (*needed, edit))
+    for call in calls:
+        if last_name(call.func) == "state_dict":
+            edit = module.replaced(call, f"copy.deepcopy({module.code(call)})")
+            yield Fix(f"keep a deep copy on line {edit.start.line}", True, (*needed, edit))
 
 
 def _choices(module: Module, finding: Finding) -> Iterator[Sequence[cst.BaseExpression]]:

@@ -42,7 +42,8 @@ def _any_sequence(form: Form, scope: Scope, name: str) -> bool:
 
 
 def _takes_list(form: Form, use: cst.Name) -> bool:
-    if statement_around(form.module, use) is None and not isinstance(form.module.parents[use], cst.For):
+    loops = (cst.For, cst.CompFor)
+    if statement_around(form.module, use) is None and not isinstance(form.module.parents[use], loops):
         return False
     parent = form.module.parents[use]
     if isinstance(parent, cst.Subscript):
@@ -50,4 +51,4 @@ def _takes_list(form: Form, use: cst.Name) -> bool:
     if isinstance(parent, cst.Arg):
         call = form.module.parents[parent]
         return isinstance(call, cst.Call) and last_name(call.func) in _TAKE_ANY and dotted(call.func) != ""
-    return isinstance(parent, (cst.For, cst.CompFor)) and parent.iter is use
+    return isinstance(parent, loops) and parent.iter is use

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from ..finding import Edit, Fix, Place
+from .heap import Facts
 from .scope import scope_around
 from .syntax import Module, dotted, last_name, range_from_one
 
 
-def rows(module: Module, part: cst.Subscript, statement: cst.Assign) -> Iterator[Fix]:
+def rows(module: Module, part: cst.Subscript, statement: cst.Assign, facts: Facts) -> Iterator[Fix]:
     """A table filled row by row, as a list that is stacked behind the loop: a copy in each round costs more.
 
     Only where the shape is plain: ``t = zeros(n, ...)``, ``t[0] = first``, ``for i in range(1, n): t[i] = ...``
@@ -36,7 +37,7 @@ def rows(module: Module, part: cst.Subscript, statement: cst.Assign) -> Iterator
         built is None
         or first is None
         or not _sized(module, built.value, module.code(count))
-        or scope_around(module, loop).is_number(first.value)
+        or _is_number(module, first, facts)
     ):
         return
     ours = (built.targets[0], first.targets[0].target, part)
@@ -55,6 +56,13 @@ def rows(module: Module, part: cst.Subscript, statement: cst.Assign) -> Iterator
         Edit(after, after, f"{name} = torch.stack({stacked})\n{' ' * after.column}"),
     ]
     yield Fix(f"collect the rows in a list and stack them: `{stacked}`", False, tuple(edits))
+
+
+def _is_number(module: Module, first: cst.Assign, facts: Facts) -> bool:
+    """Whether a row is given a number, which can't be stacked."""
+    row = first.targets[0].target
+    fact = facts.writes.get(module.start(row.lbracket)) if isinstance(row, cst.Subscript) else None
+    return fact is not None and fact.numbers
 
 
 def _is_written(module: Module, use: cst.Name) -> bool:

@@ -35,8 +35,6 @@ class Module:
         self.ranges = wrapper.resolve(PositionProvider)
         self.parents = wrapper.resolve(ParentNodeProvider)
         self.nodes = list(walk(self.tree))
-        #: Of functions and their parameters: whether they only compute with them, as far as anybody asked.
-        self.innocent: dict[tuple[cst.FunctionDef, str], bool] = {}
 
     def start(self, node: cst.CSTNode) -> Place:
         position = self._range(node).start
@@ -135,6 +133,11 @@ def last_name(node: cst.BaseExpression) -> str:
     if isinstance(node, cst.Attribute):
         return node.attr.value
     return node.value if isinstance(node, cst.Name) else ""
+
+
+def name_of(call: cst.Call) -> cst.BaseExpression:
+    """The last name of what is called, where the analysis says that the call stands."""
+    return call.func.attr if isinstance(call.func, cst.Attribute) else call.func
 
 
 def is_path(node: cst.BaseExpression) -> bool:

@@ -6,6 +6,7 @@ from ..heap.values import Grad, Tensor
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
+from ..trace.log import Written
 from ..trace.trace import BATCHED, Trace
 
 FAMILY = "style"
@@ -53,9 +54,11 @@ RULES = (
 
 
 @events.attempt.listen
-def ban(m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad, refused: bool, carries: bool) -> None:
+def ban(
+    m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad, refused: bool, carries: bool, written: Written
+) -> None:
     """What a team may want to ban, whether it is a hazard or not."""
-    if FAMILY not in m.extra:
+    if FAMILY not in m.extra or form == "out":
         return
     if m.state[BATCHED].get(tensor) or any(function.compiled for function in m.stack.functions):
         m.refuse("style compiled", site, other=tensor.place)

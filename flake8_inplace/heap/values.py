@@ -154,13 +154,17 @@ class Object:
 
 
 class List:
-    """A list or another mutable sequence. ``time`` is when a display or comprehension created it, or 0."""
+    """A list or another mutable sequence, or a tuple of unknown length, ``fixed``.
 
-    __slots__ = ("initial", "time")
+    ``time`` is when a display or comprehension created it, or 0.
+    """
 
-    def __init__(self, items: Iterable[Value] = (), open: bool = False, time: int = 0) -> None:
+    __slots__ = ("fixed", "initial", "time")
+
+    def __init__(self, items: Iterable[Value] = (), open: bool = False, time: int = 0, fixed: bool = False) -> None:
         self.initial = Items(tuple(items), open)
         self.time = time
+        self.fixed = fixed
 
 
 class Dict:
@@ -181,14 +185,15 @@ class Storage:
     """The version counter of a tensor. Its state is the set of `Saved` tensors in its memory that must not change.
 
     ``hidden`` is the storage with the same memory and another version counter: for ``x.data``, that of ``x``.
-    ``numpy``: numpy made the memory.
+    ``numpy``: numpy made the memory. ``op``: the operator that made it for its result.
     """
 
-    __slots__ = ("hidden", "initial", "numpy")
+    __slots__ = ("hidden", "initial", "numpy", "op")
 
     def __init__(self, hidden: Storage | None = None) -> None:
         self.hidden = hidden
         self.numpy = False
+        self.op = ""
         self.initial: frozenset[Saved] = frozenset()
 
 
@@ -377,6 +382,10 @@ def is_number(value: Value) -> bool:
     if isinstance(value, Const):
         return isinstance(value.value, (int, float)) and not isinstance(value.value, bool)
     return isinstance(value, Unknown) and value.scalar
+
+
+def is_tuple(value: Value) -> bool:
+    return type(value) is Tuple or (type(value) is List and value.fixed)
 
 
 def constant(value: Value) -> Any:

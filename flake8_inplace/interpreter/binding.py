@@ -62,6 +62,8 @@ def set_attribute(m: Trace, owner: Value, name: str, value: Value, site: Site) -
         calls.call_method(m, Method(part, "copy_", site.node), [value], {}, site)
     elif isinstance(owner, Tensor) and name == "grad":
         gradients.assign(m, owner, value)
+    elif isinstance(owner, Tensor):  # what the program notes on it is lost with the tensor
+        events.hand_over(m, (owner,))
     elif isinstance(owner, Class):
         m.state.set(owner.members, name, value)
     elif isinstance(owner, Unknown) and not owner.scalar:
@@ -91,6 +93,8 @@ def set_item(m: Trace, owner: Value, index: Value, value: Value, site: Site, for
         key = iteration.key_of(m.see(index))
         if key is not None:
             m.state.set(m.state.store, (owner, "[]", key), value)
+        else:
+            events.hand_over(m, (value,))
     else:
         containers.set_item(m, owner, index, value)
 

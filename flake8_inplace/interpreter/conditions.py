@@ -10,6 +10,7 @@ from ..heap.join import choose
 from ..heap.state import Exit
 from ..heap.values import ALWAYS, Choice, Condition, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value
 from ..program.site import Site
+from ..trace import events
 from ..trace.frames import Class, Frame, Function
 from ..trace.needs import note_test
 from ..trace.trace import Trace
@@ -22,6 +23,7 @@ def _boolean(m: Trace, node: cst.BooleanOperation, frame: Frame) -> Value:
     test = condition(m, left)
     conjunction = isinstance(node.operator, cst.And)
     if isinstance(test, bool):
+        events.decide(m)
         return evaluate(m, node.right, frame) if test is conjunction else left
     mark = m.state.mark()
     m.state.assume(test.true if conjunction else test.false)
@@ -99,6 +101,7 @@ def branch(m: Trace, value: Value, site: Site, arms: tuple[Callable[[], Value], 
     """Evaluate one of two expressions, or join both if the test is not known."""
     test = condition(m, value)
     if isinstance(test, bool):
+        events.decide(m)
         return arms[0 if test else 1]()
     note_test(m, site, (test.true, test.false))
     mark, exits = m.state.mark(), []

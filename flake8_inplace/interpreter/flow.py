@@ -13,6 +13,7 @@ from ..heap.state import Exit
 from ..heap.values import NONE, Choice, Guard, Object, Unknown, Value
 from ..models import lineage
 from ..program.site import Site
+from ..trace import events
 from ..trace.frames import Frame, Loop
 from ..trace.log import STORED
 from ..trace.needs import note_test
@@ -42,6 +43,7 @@ def _if(m: Trace, node: cst.If, frame: Frame) -> bool:
         return suite(m, node.orelse.body, frame) if node.orelse is not None else True
 
     if isinstance(test, bool):
+        events.decide(m)
         skip(m, node.test, node.orelse if test else node.body)
         return suite(m, node.body, frame) if test else other()
     arms = [(test.true, lambda: suite(m, node.body, frame)), (test.false, other)]

@@ -57,7 +57,7 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
         def body(resume: Callable[[Value], None], once: bool) -> Value:
             return run(m, replace(function, resume=resume, once=once), args, kwargs, site)
 
-        return lazy.generator(m, body)
+        return lazy.generator(m, body, [*args, *kwargs.values()])
     own = function.piece.path == m.text.file.path
     if _too_deep(m, function):
         if own:

@@ -33,19 +33,21 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
     body = lazy.suspended(m, source)
     if body is not None and not has(node.body, cst.Break, cst.Return):
         return _interleaved(m, node, source, body, frame)
-    items, exact = iteration.few(m, *iteration.elements(m, source), modules.configures(frame.piece))
+    every, complete = iteration.elements(m, source)
+    items, exact = iteration.few(m, every, complete, modules.configures(frame.piece))
     if not items:
         skip(m, node.iter, node.body)
 
-    def binding(item: Value) -> Callable[[], None]:
-        return lambda: bind(m, node.target, item, frame)
+    def binding(at: int, item: Value) -> Callable[[], None]:
+        same = complete and items is every
+        return lambda: bind(m, node.target, iteration.present(m, source, at, item) if same else item, frame)
 
     frame.elements |= wording.targets(node.target)
 
     def further() -> None:
         bind(m, node.target, iteration.another(m, items[-1]), frame)
 
-    alive = loop(m, frame, node.body, [binding(item) for item in items], further, node.orelse, exact)
+    alive = loop(m, frame, node.body, [binding(at, item) for at, item in enumerate(items)], further, node.orelse, exact)
     events.exhaust(m, source, begin)
     return alive
 

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import builtins
+import math
 
 import libcst as cst
 
 from ..hazards.snapshots import STALE_SNAPSHOTS, UPDATES
 from ..hazards.vectors import PARTS
-from ..heap.values import NONE, Array, Choice, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value, part_grad
+from ..heap.values import (
+    NONE,
+    Array,
+    Choice,
+    Const,
+    Dict,
+    List,
+    Object,
+    Ref,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    is_tuple,
+    part_grad,
+)
 from ..models import arrays, classes, lineage, methods, tensors
 from ..program.site import Site
 from ..torchfacts import ops as facts
@@ -67,15 +83,19 @@ def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
     if type(value) is Unknown and len(m.state[WRITES]):
         value = proven(m, value)
     holds = type(value) in _HOLDING
-    written = holds and (len(m.state[WRITES]) or len(m.state[REFUSED]) or len(m.state[PARTS]))
+    logged = len(m.state[WRITES]) or len(m.state[REFUSED])
+    written = holds and (logged or len(m.state[PARTS]))
     emits = written or len(m.state[STALE_SNAPSHOTS]) or (type(value) is Choice and len(m.state[UPDATES]))
-    if not holds and not emits:
+    several = logged and is_tuple(value)
+    if not holds and not emits and not several:
         return
     scope: Frame | None = frame
     while scope is not None and name not in scope.vars:
         scope = scope.parent
     if scope is None:
         return
+    if several and isinstance(value, (Tuple, List)):
+        events.read_tuple(m, name, value, scope)
     if emits:
         events.read_variable(m, name, value, scope, index)
     if holds:
@@ -119,7 +139,8 @@ def attribute(m: Trace, value: Value, name: str, site: Site) -> Value:
     if isinstance(value, Tensor):
         return methods.attribute(m, value, name, site)
     if isinstance(value, Ref):
-        return Ref(f"{value.name}.{name}")
+        number = getattr(math, name, None) if value.name in ("math", "numpy") else None
+        return Const(number) if isinstance(number, float) else Ref(f"{value.name}.{name}")
     if isinstance(value, Object):
         return classes.attribute(m, value, name, site)
     if isinstance(value, Namespace):

@@ -240,6 +240,7 @@ def _unknown(call: Call) -> Value:
     if not (last[:1].isupper() or call.name.startswith(_LATER)):
         handed.may_call(call)
     if last[:1].isupper() and not any(isinstance(m.see(a), Tensor) for a in args):
+        events.hand_over(m, call.values)
         return Object(lineage.STRANGER, {f"init.{key}": value for key, value in call.kwargs.items()})
     if m.stack.is_statement(call.site) and not call.name.startswith("torch."):
         for module in [arg for arg in map(m.see, args) if isinstance(arg, Object) and lineage.is_module(arg.cls)]:

@@ -192,6 +192,7 @@ def set_item(m: Trace, value: Value, index: Value, new: Value) -> None:
         contents = m.state.get(value)
         if isinstance(index, Slice):
             items, exact = elements(m, new)
+            events.hand_over(m, items)
             replaced = with_slice(contents, index, items) if exact and not contents.open else None
             m.state.put(value, replaced or Items((*contents.items, *items), True))
             return
@@ -212,6 +213,7 @@ def set_item(m: Trace, value: Value, index: Value, new: Value) -> None:
             events.store(m, value, new)
             m.state.put(value, Attributes({**table.items, key: new}, table.open))
         else:
+            events.hand_over(m, (new,))
             m.state.put(value, Attributes(table.items, True))
 
 

@@ -69,6 +69,7 @@ def apply(m: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value], sit
             m.run(setup, [context, Tuple(tuple(args)), result], {}, site)
     else:
         result = tensors.unknown_call(m, *args)
+    events.hand_over(m, (context,))  # the backward reads what is kept on it
     events.announce(m, _kept(m, context, "dirty"), begin)
     _judge_marks(m, context, result, enabled)
     _differentiate(m, cls, context, args, result, begin)

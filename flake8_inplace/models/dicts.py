@@ -6,7 +6,7 @@ from ..heap.values import NONE, Attributes, Dict, List, Tuple, Unknown, Value
 from ..trace import events
 from ..trace.log import STORED, WRITES
 from . import containers, records
-from .iteration import key_of, spelled
+from .iteration import VIEWED, key_of, spelled
 from .registry import Call, call_method, method
 
 DICT = "builtins.dict"
@@ -15,6 +15,8 @@ DICT = "builtins.dict"
 def dict_method(call: Call, value: Dict) -> Value:
     """Call a method of a dictionary."""
     made = call_method(call, value, DICT)
+    if made is None:
+        events.hand_over(call.m, call.values)
     return made if made is not None else Unknown()
 
 
@@ -61,7 +63,9 @@ def _setdefault(call: Call, value: Dict) -> Value | None:
 @method(DICT, "items")
 def _items(call: Call, value: Dict) -> Value:
     contents = _values_taken(call, value)
-    return List([Tuple((spelled(key), item)) for key, item in contents.items.items()], contents.open)
+    return _view(
+        call, value, List([Tuple((spelled(key), item)) for key, item in contents.items.items()], contents.open)
+    )
 
 
 @method(DICT, "keys")
@@ -73,7 +77,13 @@ def _keys(call: Call, value: Dict) -> Value:
 @method(DICT, "values")
 def _values(call: Call, value: Dict) -> Value:
     contents = _values_taken(call, value)
-    return List(contents.items.values(), contents.open)
+    return _view(call, value, List(contents.items.values(), contents.open))
+
+
+def _view(call: Call, value: Dict, made: List) -> List:
+    """The elements of a dictionary, which show what it holds when they are read."""
+    call.m.state.set(call.m.state[VIEWED], made, value)
+    return made
 
 
 def _values_taken(call: Call, value: Dict) -> Attributes:

@@ -26,7 +26,7 @@ def _map(call: Call) -> Value | None:
     if not call.args:
         return None
     rows, exact = _rows(call)
-    return each(call.m, [partial(call.m.call, call.args[0], row, {}, call.site) for row in rows], exact)
+    return each(call.m, [partial(call.m.call, call.args[0], row, {}, call.site) for row in rows], call.values, exact)
 
 
 @model("itertools.starmap")
@@ -35,7 +35,7 @@ def _starmap(call: Call) -> Value | None:
         return None
     packed, exact = _rows(call)
     rows = [elements(call.m, row[0])[0] for row in packed]
-    return each(call.m, [partial(call.m.call, call.args[0], row, {}, call.site) for row in rows], exact)
+    return each(call.m, [partial(call.m.call, call.args[0], row, {}, call.site) for row in rows], call.values, exact)
 
 
 @model("itertools.accumulate")
@@ -56,7 +56,7 @@ def _accumulate(call: Call) -> Value | None:
                 made.append(call.m.call(function, [made[-1], item], {}, call.site))
         return made, exact
 
-    return lazily(call.m, totals)
+    return lazily(call.m, totals, call.values)
 
 
 @builtin("filter")
@@ -72,7 +72,7 @@ def _filter(call: Call) -> Value | None:
             call.m.call(call.args[0], row, {}, call.site)
         return [row[0] for row in rows], False
 
-    return lazily(call.m, some)
+    return lazily(call.m, some, call.values)
 
 
 @model("itertools.groupby")
@@ -86,7 +86,7 @@ def _group(call: Call) -> Value | None:
         keys = [m.call(key, [item], {}, call.site) if key != NONE else item for item in items]
         return [Tuple((found, List(items, open=True))) for found in keys[:2]], False
 
-    return lazily(m, groups)
+    return lazily(m, groups, items)
 
 
 @model("functools.reduce")

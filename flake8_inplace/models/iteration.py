@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from contextlib import suppress
 
 from ..heap.join import choose
+from ..heap.state import Declared, same_or_none
 from ..heap.values import (
     ITEMS,
     Array,
@@ -41,6 +42,8 @@ LONGEST = 1024
 """The most elements of a list that are kept."""
 ELEMENTS = 64
 """The most elements of one value that are told apart."""
+VIEWED: Declared[List, Dict | None] = Declared(same_or_none)
+"""The dictionary whose values or items a list stands for."""
 
 
 def elements(m: Trace, value: Value) -> tuple[list[Value], bool]:
@@ -86,6 +89,16 @@ def elements(m: Trace, value: Value) -> tuple[list[Value], bool]:
     if isinstance(value, Unknown):
         return [unknown_part(value), unknown_part(value)], False
     return [Unknown(), Unknown()], False
+
+
+def present(m: Trace, source: Value, at: int, item: Value) -> Value:
+    """Return the element that a loop over a list or dictionary comes to, which its body may have replaced."""
+    viewed = m.state[VIEWED].get(source) if isinstance(source, List) else None
+    if viewed is not None and at < len(values := [*m.state.get(viewed).items.values()]):
+        return Tuple((item.items[0], values[at])) if isinstance(item, Tuple) else values[at]
+    if not isinstance(source, List) or viewed is not None or at >= len(held := m.state.get(source).items):
+        return item
+    return held[at]
 
 
 def _either(m: Trace, value: Choice) -> tuple[list[Value], bool]:

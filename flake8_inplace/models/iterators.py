@@ -55,7 +55,7 @@ def _numbered(call: Call, body: lazy.Body) -> Value:
 
         body(number, once)
 
-    return lazy.generator(call.m, numbers)
+    return lazy.generator(call.m, numbers, call.values)
 
 
 def _rows(columns: list[Column]) -> list[tuple[Value, ...]]:

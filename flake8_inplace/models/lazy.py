@@ -19,14 +19,15 @@ BODIES: Declared[List, Body | None] = Declared(same_or_none)
 """The bodies of generators, by the lists of their values."""
 
 
-def lazily(m: Trace, make: Callable[[], Rows], time: int = 0) -> List:
-    """An iterator whose elements are computed when it is read."""
+def lazily(m: Trace, make: Callable[[], Rows], given: Sequence[Value], time: int = 0) -> List:
+    """An iterator that computes its elements from ``given`` when it is read."""
+    events.hand_over(m, given)
     made = List(open=True, time=time)
     m.state.set(m.state[UNREAD], made, make)
     return made
 
 
-def each(m: Trace, rows: Sequence[Callable[[], Value]], exact: bool) -> List:
+def each(m: Trace, rows: Sequence[Callable[[], Value]], given: Sequence[Value], exact: bool) -> List:
     """An iterator that computes one element after the other when it is read."""
 
     def make() -> Rows:
@@ -37,7 +38,7 @@ def each(m: Trace, rows: Sequence[Callable[[], Value]], exact: bool) -> List:
                 events.yields(m, m.stack.frames[-1], made, found[-1:])
         return found, exact
 
-    made = lazily(m, make)
+    made = lazily(m, make, given)
     return made
 
 
@@ -51,7 +52,7 @@ def read(m: Trace, *values: Value) -> None:
             m.state.put(value, Items(tuple(rows), not exact))
 
 
-def generator(m: Trace, body: Body) -> List:
+def generator(m: Trace, body: Body, given: Sequence[Value]) -> List:
     """Return what a call of a generator function makes. Its body runs when something reads it."""
 
     def make() -> Rows:
@@ -67,7 +68,7 @@ def generator(m: Trace, body: Body) -> List:
         body(resume, once)
         m.state.put(made, Items((), once))  # it has yielded its last value, unless it was asked for one only
 
-    made = lazily(m, make)
+    made = lazily(m, make, given)
     m.state.set(m.state[BODIES], made, go_on)
     return made
 

@@ -15,6 +15,8 @@ DEQUE = "collections.deque"
 def list_method(call: Call, value: List) -> Value:
     """Call a method of a list or deque."""
     made = call_method(call, value, LIST, DEQUE, "collections.abc.Generator")
+    if made is None:
+        events.hand_over(call.m, call.values)
     return made if made is not None else Unknown()
 
 

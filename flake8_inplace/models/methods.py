@@ -26,6 +26,9 @@ METADATA = frozenset(
 TAKING = frozenset({"narrow", "select", "masked_select"})
 """Methods that read some elements of a tensor, as a subscript does."""
 
+_POINTING = frozenset("storage untyped_storage storage_type data_ptr const_data_ptr".split())
+"""Methods whose result leads to the memory of a tensor."""
+
 
 def method(m: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: Bindings, site: Site) -> Value:
     """Call a method of a tensor: by its model, or by the facts."""
@@ -37,6 +40,8 @@ def method(m: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: Bindi
     if name in facts.no_bump_methods():
         return tensor
     if name in facts.scalar_methods():
+        if name in _POINTING:
+            events.hand_over(m, (tensor,))
         return Unknown(scalar=True)
     ops = facts.lookup(f"Tensor.{name}")
     if ops:
@@ -106,6 +111,7 @@ def _no_tensor(call: registry.Call, tensor: Tensor) -> Value:
 
 @registry.method(TENSOR, "register_hook", "retain_grad")
 def _nothing(call: registry.Call, tensor: Tensor) -> Value:
+    events.hand_over(call.m, (tensor,))  # the hook stays with the tensor
     return NONE
 
 
@@ -116,7 +122,10 @@ def _size(call: registry.Call, tensor: Tensor) -> Value:
 
 @registry.method(TENSOR, "cuda", "clone")
 def _copy(call: registry.Call, tensor: Tensor) -> Value:
-    return apply(call.m, facts.lookup("Tensor.clone"), [tensor], {}, call.site)
+    made = apply(call.m, facts.lookup("Tensor.clone"), [tensor], {}, call.site)
+    if isinstance(made, Tensor):
+        made.storage.op = call.name
+    return made
 
 
 def attribute(m: Trace, tensor: Tensor, name: str, site: Site) -> Value:

@@ -198,6 +198,8 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
             continue
         over = next((other for other in call.given if overlaps(tensor, other)), None)
         if over is not None or shares_memory(op.name, tensor, call.operands):
+            values = tuple(value for name, value in call.bound.items() if name not in op.writes)
+            events.attempt(m, tensor, form, site, call.grad, True, False, Written(kinds.plain(op.name), values, index))
             m.refuse("overlap", site, other=over.place if over is not None else None)
         else:
             events.operate(m, kinds.plain(op.name), tensor, sources, m.see(call.bound.get("alpha", NONE)), site)
@@ -393,7 +395,7 @@ def write(
     overlapping = tensor.lead is Dimension.OVERLAPPING and adds_up(form, written.op)
     wrong = bool(refused) or tensor.lead is Dimension.ROW or overlapping
     carries = wrong and any(_carries(m, tensor, value) for value in written.values)
-    events.attempt(m, tensor, form, site, grad, bool(refused), carries)
+    events.attempt(m, tensor, form, site, grad, bool(refused), carries, written)
     if wrong:
         m.refuse(refused or "expanded", site, depth=depth_of(m, tensor), carries=carries, other=tensor.place)
     if not refused:

@@ -103,13 +103,17 @@ def _into(m: Trace, op: facts.Op, out: Value, result: Value, bound: Bindings, si
     for target in targets:
         target = m.promote(target)
         if isinstance(target, Tensor):
-            if m.grad_mode and any(m.grad(t) is Grad.YES for t in [target, *tensors_in(m, result)]):
+            written, made = Written("copy_", (result,)), [target, *tensors_in(m, result)]
+            grad = max(map(m.grad, made))
+            refused = m.grad_mode and grad is Grad.YES
+            events.attempt(m, target, "out", site, grad, refused, False, written)
+            if refused:
                 given = [tensor for value in bound.values() for tensor in tensors_in(m, value)]
                 asking = next((t for t in [target, *given] if m.grad(t) is Grad.YES), target)
                 m.refuse("out grad", site, depth=depth_of(m, target), other=asking.place or target.place)
             elif not into(m, op, target, bound, site):
                 events.write(m, target.storage, "out", site)
-                events.overwrite(m, target, "out", site, Written("copy_", (result,)))
+                events.overwrite(m, target, "out", site, written)
     return out
 
 

@@ -59,10 +59,10 @@ def make_result(m: Trace, op: facts.Op, out: Out, operands: dict[str, list[Tenso
         out = replace(out, kind="view")  # there is no other that it could be expanded to
     given = operands.get(out.of or "", [])
     if len(given) > 1:  # one for each
-        return List([_one_of(m, op, out, given, index, bound) for index in range(len(given))], open=True)
+        return List([_one_of(m, op, out, given, index, bound) for index in range(len(given))], open=True, fixed=True)
     if out.kind == "views" and given:
-        return List(_parts(m, op, out, operands, bound), open=True)
-    return List([_single(m, op, out, operands, bound), _single(m, op, out, operands, bound)], open=True)
+        return List(_parts(m, op, out, operands, bound), open=True, fixed=True)
+    return List([_single(m, op, out, operands, bound), _single(m, op, out, operands, bound)], open=True, fixed=True)
 
 
 def _one_of(m: Trace, op: facts.Op, out: Out, given: list[Tensor], index: int, bound: Bindings) -> Tensor:
@@ -120,6 +120,7 @@ def _single(m: Trace, op: facts.Op, out: Out, operands: dict[str, list[Tensor]],
 
 def _new(m: Trace, op: facts.Op, out: Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Tensor:
     made = fresh()
+    made.storage.op = op.name
     made.dtype = dtypes.of_result(m, op, out.integral, operands, bound)
     made.dims = _dims(m, op, operands, bound)
     made.shape = shapes.of_result(m, op, operands, bound, _sizes(m, bound))

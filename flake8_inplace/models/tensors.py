@@ -95,6 +95,7 @@ def hooked(m: Trace, value: Value) -> Value:
 
 def unknown_call(m: Trace, *values: Value, grad: Grad = Grad.NO) -> Unknown:
     """The result of code that this file does not show: whatever it is, it may depend on all that went in."""
+    events.hand_over(m, values)
     nodes = m.history(*values)
     for value in values:
         grad = max(grad, reach(m, value))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Concatenate, Generic, ParamSpec
 
-from ..heap.values import Array, Dict, Grad, List, Node, Object, Saved, Storage, Tensor, Value
+from ..heap.values import Array, Dict, Grad, List, Node, Object, Saved, Storage, Tensor, Tuple, Value
 from ..program.site import Site
 from .frames import Frame, Function
 from .log import Overwrite, Written
@@ -40,9 +40,9 @@ class Event(Generic[P]):
 
 write: Event[[Storage, str, Site]] = Event()
 """The memory of a storage is overwritten: storage, form of the write, place."""
-attempt: Event[[Tensor, str, Site, Grad, bool, bool]] = Event()
+attempt: Event[[Tensor, str, Site, Grad, bool, bool, Written]] = Event()
 """An in-place write is about to run: tensor, form, place, grad of the new values; whether PyTorch refuses it; whether
-the new values of a refused one have a gradient of more than the tensor."""
+the new values of a refused one have a gradient of more than the tensor; the new values."""
 overwrite: Event[[Tensor, str, Site, Written]] = Event()
 """A tensor is overwritten in place: tensor, form, place, new values. `write` was emitted for its storage before."""
 logged: Event[[Overwrite]] = Event()
@@ -91,6 +91,8 @@ bind: Event[[Frame, str, Value]] = Event()
 """A variable is about to be bound."""
 read_variable: Event[[str, Value, Frame, tuple[Value, ...]]] = Event()
 """A variable of a frame is read, or only its elements at an index: name, value, frame, index."""
+read_tuple: Event[[str, Tuple | List, Frame]] = Event()
+"""A variable of a frame is read that has a tuple, also one of unknown length: name, tuple, frame."""
 set_attribute: Event[[Object, str, Value]] = Event()
 """An attribute of an instance is about to be bound."""
 read_attribute: Event[[Object, str, Value]] = Event()
@@ -118,6 +120,10 @@ copied: Event[[Value, Value, bool]] = Event()
 
 # Calls
 
+decide: Event[[]] = Event()
+"""A test was decided by known values; for another caller or instance it may go the other way."""
+hand_over: Event[[Iterable[Value]]] = Event()
+"""Code that is not followed is given these values, and may keep them."""
 call_instance: Event[[Object, Site]] = Event()
 """An instance is called: instance, place. The layers of a ``Sequential`` are called at its own place."""
 cache: Event[[Function, Value]] = Event()

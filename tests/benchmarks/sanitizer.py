@@ -2,7 +2,7 @@
 
 python tests/benchmarks/sanitizer.py                 # the CPU, 30 alternating steps; time of the process
 python tests/benchmarks/sanitizer.py --device cuda
-python tests/benchmarks/sanitizer.py --memory 1000   # live objects and tensors while 1000 steps run
+python tests/benchmarks/sanitizer.py --memory 1000   # live objects and tensors while 1000 steps run, in each mode
 """
 
 import argparse
@@ -147,7 +147,7 @@ def print_times(name: str, seconds: dict[str, list[float]]) -> None:
         print(f"  {mode} / anomaly mode, of the time added: {added[mode] / added['anomaly mode']:.2f}")
 
 
-def print_memory(step: Callable[[], None], steps: int) -> None:
+def print_memory(step: Callable[[], None], steps: int, mode: str) -> None:
     def count(when: str) -> None:
         gc.collect()
         objects = gc.get_objects()
@@ -155,16 +155,17 @@ def print_memory(step: Callable[[], None], steps: int) -> None:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         print(f"  {when:16} {len(objects):7} objects, {tensors:4} tensors, peak of the process {peak} MB")
 
-    with inplace_sanitizer():
+    print(f" {mode}")
+    with MODES[mode]():
         step()  # what PyTorch and the sanitizer keep for good: tables of operators, the optimizer's state
     step()
     count("before")
-    with inplace_sanitizer() as report:
+    with MODES[mode]() as report:
         for number in range(1, steps + 1):
             step()
             if number in (10, steps // 2, steps):
                 count(f"after {number}")
-    hazards = len(report.hazards)
+    hazards = len(report.hazards)  # type: ignore[attr-defined]
     del report
     count("after the block")
     print(f"  hazards: {hazards}")
@@ -187,7 +188,8 @@ def main() -> None:
         step = training(make, options.device, large, not options.no_update)
         if options.memory:
             print(name)
-            print_memory(step, options.memory)
+            for mode in (mode for mode in MODES if mode.startswith("sanitizer")):
+                print_memory(step, options.memory, mode)
         else:
             print_times(name, measure(step, options.rounds, time.perf_counter if large else time.process_time))
 

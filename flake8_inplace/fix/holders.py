@@ -1,0 +1,105 @@
+"""Who can reach the memory that is written, at the moment of the write: variables, callers, objects, unknown code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Set
+
+from ..heap.regions import Relation, base_of, relation
+from ..heap.values import Array, Choice, Dict, List, Object, Storage, Tensor, Tuple, Value, View
+from ..trace.callables import Bound, Method, Partial
+from ..trace.frames import Class, Frame, Function
+from ..trace.trace import Trace
+
+_MAY_RETURN_INPUT = frozenset(
+    "dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout einsum cuda".split()
+)
+"""Operators that return their very input in evaluation, or for some arguments. The facts are those of training."""
+
+
+def memory(tensor: Tensor) -> Storage:
+    """Return the memory of a tensor, whichever version counter leads to it."""
+    return tensor.storage.hidden or tensor.storage
+
+
+def is_computed(m: Trace, tensor: Tensor) -> bool:
+    """Return whether an operator surely made the memory of a tensor, and no function on the stack was given it."""
+    made = memory(tensor)
+    surely = bool(made.op) and made.op not in _MAY_RETURN_INPUT
+    return surely and not _reaches(m, (value for frame in m.stack.frames for value in frame.given), tensor)
+
+
+def is_shared(m: Trace, tensor: Tensor, handed: Set[Storage]) -> bool:
+    """Return whether anybody but the variables of the running function can reach the memory of a tensor."""
+    frame = m.stack.frames[-1]
+    return memory(tensor) in handed or _reaches(m, _roots(m, frame), tensor)
+
+
+def names_of(m: Trace, tensor: Tensor, frame: Frame) -> set[str]:
+    """Return the variables of a function that lead to the memory of a tensor."""
+    return {name for name, value in frame.vars.items() if _reaches(m, (value,), tensor)}
+
+
+def apart(m: Trace, one: Tensor, other: Tensor) -> bool:
+    """Return whether two views of one memory certainly have no element in common."""
+    first, second = one.region, other.region
+    if first is None or second is None or first.reshaped or second.reshaped or first.base is not second.base:
+        return False
+    if relation(first.index, second.index, m.symbols)[0] is Relation.DISJOINT:
+        return True
+    parts = one.view is other.view is View.MULTI_OUTPUT  # of one division, which is where the clock stood
+    return parts and first.time == second.time and first.index != second.index
+
+
+def _roots(m: Trace, frame: Frame) -> Iterator[Value]:
+    """Yield what the present path can reach without the variables of a function."""
+    for other in m.stack.frames:
+        yield from (way.value for way in other.exits if m.state.possible(way.guard))
+        for outer in _chain(other):
+            if outer is not frame:
+                yield from outer.vars.values()
+    yield from (value for key, value in m.state.store.items() if isinstance(key, tuple))
+
+
+def _chain(frame: Frame | None) -> Iterator[Frame]:
+    while frame is not None:
+        yield frame
+        frame = frame.parent
+
+
+def _reaches(m: Trace, values: Iterable[Value], tensor: Tensor) -> bool:
+    todo, seen = list(values), set[int]()
+    while todo:
+        value = m.see(todo.pop())
+        if isinstance(value, Tensor) and memory(value) is memory(tensor) and not apart(m, value, tensor):
+            return True
+        if id(value) not in seen:
+            seen.add(id(value))
+            todo += _inside(m, value)
+    return False
+
+
+def _inside(m: Trace, value: Value) -> Iterable[Value]:
+    match value:
+        case Tensor():
+            base = base_of(value)
+            return base.made.values if base.made is not None and memory(base).op in _MAY_RETURN_INPUT else ()
+        case Array():
+            return (value.tensor,)
+        case Choice():
+            return [option for guard, option in value.options if m.state.possible(guard)]
+        case Tuple():
+            return value.items
+        case List():
+            return m.state.get(value).items
+        case Dict() | Object():
+            return m.state.get(value).items.values()
+        case Bound() | Method():
+            return (value.receiver,)
+        case Partial():
+            return (value.function, *value.args, *value.kwargs.values())
+        case Class():
+            return value.members.values()
+        case Function():
+            around = (frame for frame in _chain(value.frame) if frame not in m.stack.frames)
+            return [*value.defaults.values(), *(held for frame in around for held in frame.vars.values())]
+    return ()
