@@ -117,6 +117,39 @@ def test_the_remedy_helps(line: str, result: str, said: str) -> None:
     assert {each.help for each in found} == {said}
 
 
+def test_a_value_that_saves_the_clone_is_computed_first() -> None:
+    """`h = h.clone()` above the write is not enough where the right side saves the clone."""
+    [found] = analyze(GATE.format("h[0] = h[1].sin()", "h")).findings
+    assert found.help == "compute the value first, then write to a `clone()`"
+    for line, raises in (
+        ("h = h.clone(); h[0] = h[1].sin()", True),
+        ("value = h[1].sin(); h = h.clone(); h[0] = value", False),
+    ):
+        text = GATE.format(line, "h")
+        assert bool(analyze(text).findings) is raises
+        scope: dict[str, Any] = {}
+        exec(text, scope)
+        result = scope["gate"](torch.rand(3, requires_grad=True)).sum()
+        if raises:
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                result.backward()
+        else:
+            result.backward()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("x[:-1] = y", "(operand on line 3): PyTorch raises"),
+        ("x += y.T", "(operand on line 4): PyTorch raises"),
+    ],
+)
+def test_the_other_place_of_an_operand_is_where_it_is_made(line: str, said: str) -> None:
+    y = "x[1:]" if line.startswith("x[") else "x"
+    [found] = analyze(f"import torch\nx = torch.rand(3, 3)\ny = {y}\n{line}\n").findings
+    assert said in found.message
+
+
 def test_an_update_that_the_backward_of_the_next_iteration_needs() -> None:
     [carried] = findings("char_rnn_hidden_carried_with_retain_graph")
     assert carried.help == "run the forward again before the next backward, or `detach()` what it reuses"
@@ -202,6 +235,18 @@ def test_d7_the_ban_names_its_own_operator() -> None:
     text = HAZARD.replace("h += 1", "h *= w")
     [ban] = [found for found in analyze(text, extra=frozenset({"style"})).findings if found.code == "TIP903"]
     assert ban.help == "write `h = h * ...`"
+
+
+@pytest.mark.parametrize("line", ["h[0] += 1", "h[0].add_(1)", "h.fill_(1)"])
+def test_a_ban_does_not_advise_what_is_banned(line: str) -> None:
+    """`h[0] = h[0] + 1` and a write to a clone are in place too. The page shows what isn't."""
+    text = HAZARD.replace("h += 1", line)
+    [ban] = [found for found in analyze(text, extra=frozenset({"style"})).findings if found.code[:4] == "TIP9"]
+    assert ban.help.startswith("build a new tensor")
+    x, y = torch.rand(3), torch.rand(())
+    written = x.clone()
+    written[0] += y
+    assert torch.equal(torch.cat([x[:1] + y, x[1:]]), written)
 
 
 def test_d21_the_problem_matcher_is_in_the_package() -> None:
