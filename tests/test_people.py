@@ -545,8 +545,49 @@ def test_d18_every_option_has_a_help_text() -> None:
             if row.startswith("  --"):
                 rest = shown.partition(row)[2].split("\n")[1]
                 assert "  " in row.strip() or rest.startswith(" " * 20), f"{command} {option}"
-    assert "the following arguments are required: command" in run(cwd=ROOT, status=2).stderr
-    assert set(COMMANDS) >= {"check", "fix", "server"}
+    alone = run(cwd=ROOT, status=2).stderr
+    assert all(f"  {name} " in alone for name in COMMANDS)
+
+
+@pytest.mark.parametrize("command", ["check", "fix"])
+def test_an_error_is_not_hidden_below_all_options(command: str) -> None:
+    said = run(command, "--jobs=0", cwd=ROOT, status=2).stderr.splitlines()
+    assert said[0] == f"usage: flake8-inplace {command} [options] [PATH ...]"
+    assert said[1:] == [f"flake8-inplace {command}: error: argument --jobs/-j: '0' is no positive number"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
+def test_a_full_disk(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "flake8_inplace", "check", "net.py"],
+            cwd=project(tmp_path, net=HAZARD),
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "flake8-inplace: standard output: cannot be written: no space left on the device\n"
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    assert "standard input is none" in run("check", "--add-noqa", "-", cwd=tmp_path, status=2).stderr
+    assert run("fix", "no.py", cwd=tmp_path, status=2).stderr.endswith("No such file or directory\nNo files\n")
+
+
+def test_bytes_that_are_no_text_are_one_finding(tmp_path: Path) -> None:
+    (tmp_path / "bytes.py").write_bytes(b"\x00\xff\xfe\x80" * 9)
+    assert run("check", "-q", "bytes.py", cwd=tmp_path, status=1).stdout.count("TIP000") == 1
+
+
+def test_a_selection_without_any_of_the_codes(tmp_path: Path) -> None:
+    (tmp_path / ".flake8").write_text("[flake8]\nselect = E,F\n")
+    project(tmp_path, net=HAZARD)
+    said = "flake8-inplace: select: it names no code of TIP, so nothing is reported\n"
+    assert run("check", cwd=tmp_path, status=0).stderr == said
+    assert not run("check", "--extend-select=TIP", cwd=tmp_path, status=1).stderr
+    assert not run("check", "--select=T", cwd=tmp_path, status=1).stderr
 
 
 def test_d19_a_folder_that_is_made_is_named(tmp_path: Path) -> None:
