@@ -68,7 +68,8 @@ async def measure(folder: Path, package: str, edits: int) -> None:
         editor.open(name, text)
         known = len(await editor.next_diagnostics(name))
         print(f"{name}: {text.count(chr(10))} lines, {known} findings")
-        print(f"open to diagnostics: {time.perf_counter() - begin:.2f} s; memory {resident(process):.0f} MiB", flush=True)
+        took = time.perf_counter() - begin
+        print(f"open to diagnostics: {took:.2f} s; memory {resident(process):.0f} MiB", flush=True)
         seconds: list[float] = []
         used = processor(process)
         for number, after in enumerate(texts(text, edits), 1):
