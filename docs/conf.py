@@ -7,6 +7,7 @@ myst_heading_anchors = 3
 exclude_patterns = ["_build", "examples", "evidence", "programs", "static"]
 html_theme = "furo"
 html_title = "flake8-inplace"
+pygments_dark_style = "github-dark"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 # The site is built without PyTorch.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import signal
@@ -64,6 +65,9 @@ def chosen(arguments: Sequence[str]) -> tuple[str, list[str]]:
     wanted = f"{COMPLETION[1]}, and end: {', '.join(SHELLS)}"
     parser.add_argument("--print-completion", action=_Completion, choices=SHELLS, metavar="SHELL", help=wanted)
     parser.add_argument("command", choices=COMMANDS, metavar="command", help="one of those below; each has --help")
+    if not arguments:
+        parser.print_help(sys.stderr)
+        parser.exit(USAGE_ERROR)
     words = [number for number, word in enumerate(arguments) if not word.startswith("-")]
     end = words[0] + 1 if words else len(arguments)
     return parser.parse_args(arguments[:end]).command, [*arguments[end:]]
@@ -87,6 +91,12 @@ def run(command: str, arguments: Sequence[str]) -> int:
     except BrokenPipeError:  # `flake8-inplace check | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:  # `flake8-inplace check > report.txt` on a full disk
+        if error.errno != errno.ENOSPC:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print("flake8-inplace: standard output: cannot be written: no space left on the device", file=sys.stderr)
+        return USAGE_ERROR
     except ModuleNotFoundError as error:  # neither is a dependency of the linter
         extra = EXTRAS.get(error.name or "")
         if extra is None:

@@ -111,6 +111,10 @@ class Project:
                 elif option == "enable_extensions" and word.startswith(PREFIX) and word not in FAMILIES:
                     yield f"{name}: {word} is no family that is off by default; those are {', '.join(FAMILIES)}"
 
+        chosen = self._words("select", "extend_select")
+        if self.options.select and not any(word.startswith(PREFIX) or PREFIX.startswith(word) for word in chosen):
+            yield f"select: it names no code of {PREFIX}, so nothing is reported"
+
     def unreadable(self) -> Iterator[str]:
         """Yield the folders that cannot be read. flake8 passes over them without a word."""
         problems: list[OSError] = []

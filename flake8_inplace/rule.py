@@ -24,6 +24,7 @@ class Rule:
     effect: str = ""  # what goes wrong: "PyTorch raises"
     advice: str = ""  # what to write instead
     carrying: str = ""  # what to write instead where the values that are written have a gradient, if something else
+    part: str = ""  # what to write instead of a method of a part of a tensor, or of one such as `fill_`
     family: str = ""  # what has to be switched on for it; on by default where this is empty
     fix: str = "unsafe"  # the best grade that `flake8-inplace fix` gives: "safe", "unsafe" or "never"
     silent: bool = False  # torch says nothing: it gives way to an error that the same write leads to

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from .finding import Finding, Place, Related, Words, said
-from .hazards.saved import AGAIN, RENORM, TO_A_CLONE, UPDATES
+from .hazards.saved import AGAIN, RENORM, TO_A_CLONE, UPDATES, VALUE_FIRST
 from .rule import Rule
 from .torchfacts import ops as facts
 
@@ -80,7 +80,9 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
     advice = AGAIN if _of_next(hazard) else rule.advice or form.advice
     if form.kind == "augmented" and hazard.write.part:
         advice = TO_A_CLONE
-    remedy = (RENORM,) if hazard.write.form == "renorm" else _remedy(advice, write)
+    remedy = (RENORM,) if hazard.write.form == "renorm" else _remedy(advice, form.part, write)
+    if remedy == (TO_A_CLONE,) and _saved_by_value(hazard):
+        remedy = (VALUE_FIRST,)
     if form.kind == "inplace" and remedy and hazard.write.module is not None:
         remedy = _dropping(remedy, hazard.write.module, write, site, files)
     needed = conditions_of(hazard.needs, site, files)
@@ -130,6 +132,16 @@ def _earlier(hazard: Hazard) -> bool:
     return same and place_of(saved.place).line > _last_line(write.place) and not _contains(write.place, saved.place)
 
 
+def _saved_by_value(hazard: Hazard) -> bool:
+    """Return whether the value that is written is what saves the tensor: ``out[t] = cell(x, out[t - 1])``."""
+    saved, write = hazard.saved, hazard.write
+    depth = len(write.calls)
+    at = (*saved.calls, saved.place)[depth] if saved.calls[:depth] == write.calls else None
+    if at is None or at.piece is not write.place.piece:
+        return False
+    return place_of(write.place).line <= place_of(at).line <= _last_line(write.place)
+
+
 def _of_next(hazard: Hazard) -> bool:
     """Return whether an update is needed by a backward above it, which is the next iteration's."""
     write, end = hazard.write, hazard.end
@@ -157,12 +169,12 @@ def _contains(outer: Site, inner: Site) -> bool:
     return code(inner, inner.expression) in code(outer, outer.expression)
 
 
-def _remedy(advice: str, write: Site) -> Words:
+def _remedy(advice: str, otherwise: str, write: Site) -> Words:
     """Return the advice of a rule: with the target and operator of an assignment, or the out-of-place function."""
     if "{function}" in advice:
         plain = _plain(write)
         part = _is_part(getattr(write.expression, "func", None))
-        advice = advice.replace("{function}", plain) if plain and not part else TO_A_CLONE
+        advice = advice.replace("{function}", plain) if plain and not part else otherwise
     if advice.startswith(_RESULT_COUNTS) and _is_statement(write):
         advice += " and assign the result"
     if isinstance(write.expression, cst.AugAssign):
@@ -225,7 +237,7 @@ def of_refusal(refusal: Refusal, rule: Rule, site: Site, files: Files) -> Findin
 
     advice = rule.carrying if refusal.carries and rule.carrying else rule.advice
     needed = conditions_of(refusal.needs, site, files)
-    return Finding(rule.code, place_of(site), _fitting(headline), None, _remedy(advice, write), needed)
+    return Finding(rule.code, place_of(site), _fitting(headline), None, _remedy(advice, rule.part, write), needed)
 
 
 def _named(rule: Rule, other: Site) -> str:

@@ -117,6 +117,39 @@ def test_the_remedy_helps(line: str, result: str, said: str) -> None:
     assert {each.help for each in found} == {said}
 
 
+def test_a_value_that_saves_the_clone_is_computed_first() -> None:
+    """`h = h.clone()` above the write is not enough where the right side saves the clone."""
+    [found] = analyze(GATE.format("h[0] = h[1].sin()", "h")).findings
+    assert found.help == "compute the value first, then write to a `clone()`"
+    for line, raises in (
+        ("h = h.clone(); h[0] = h[1].sin()", True),
+        ("value = h[1].sin(); h = h.clone(); h[0] = value", False),
+    ):
+        text = GATE.format(line, "h")
+        assert bool(analyze(text).findings) is raises
+        scope: dict[str, Any] = {}
+        exec(text, scope)
+        result = scope["gate"](torch.rand(3, requires_grad=True)).sum()
+        if raises:
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                result.backward()
+        else:
+            result.backward()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("x[:-1] = y", "(operand on line 3): PyTorch raises"),
+        ("x += y.T", "(operand on line 4): PyTorch raises"),
+    ],
+)
+def test_the_other_place_of_an_operand_is_where_it_is_made(line: str, said: str) -> None:
+    y = "x[1:]" if line.startswith("x[") else "x"
+    [found] = analyze(f"import torch\nx = torch.rand(3, 3)\ny = {y}\n{line}\n").findings
+    assert said in found.message
+
+
 def test_an_update_that_the_backward_of_the_next_iteration_needs() -> None:
     [carried] = findings("char_rnn_hidden_carried_with_retain_graph")
     assert carried.help == "run the forward again before the next backward, or `detach()` what it reuses"
@@ -202,6 +235,18 @@ def test_d7_the_ban_names_its_own_operator() -> None:
     text = HAZARD.replace("h += 1", "h *= w")
     [ban] = [found for found in analyze(text, extra=frozenset({"style"})).findings if found.code == "TIP903"]
     assert ban.help == "write `h = h * ...`"
+
+
+@pytest.mark.parametrize("line", ["h[0] += 1", "h[0].add_(1)", "h.fill_(1)"])
+def test_a_ban_does_not_advise_what_is_banned(line: str) -> None:
+    """`h[0] = h[0] + 1` and a write to a clone are in place too. The page shows what isn't."""
+    text = HAZARD.replace("h += 1", line)
+    [ban] = [found for found in analyze(text, extra=frozenset({"style"})).findings if found.code[:4] == "TIP9"]
+    assert ban.help.startswith("build a new tensor")
+    x, y = torch.rand(3), torch.rand(())
+    written = x.clone()
+    written[0] += y
+    assert torch.equal(torch.cat([x[:1] + y, x[1:]]), written)
 
 
 def test_d21_the_problem_matcher_is_in_the_package() -> None:
@@ -500,8 +545,49 @@ def test_d18_every_option_has_a_help_text() -> None:
             if row.startswith("  --"):
                 rest = shown.partition(row)[2].split("\n")[1]
                 assert "  " in row.strip() or rest.startswith(" " * 20), f"{command} {option}"
-    assert "the following arguments are required: command" in run(cwd=ROOT, status=2).stderr
-    assert set(COMMANDS) >= {"check", "fix", "server"}
+    alone = run(cwd=ROOT, status=2).stderr
+    assert all(f"  {name} " in alone for name in COMMANDS)
+
+
+@pytest.mark.parametrize("command", ["check", "fix"])
+def test_an_error_is_not_hidden_below_all_options(command: str) -> None:
+    said = run(command, "--jobs=0", cwd=ROOT, status=2).stderr.splitlines()
+    assert said[0] == f"usage: flake8-inplace {command} [options] [PATH ...]"
+    assert said[1:] == [f"flake8-inplace {command}: error: argument --jobs/-j: '0' is no positive number"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
+def test_a_full_disk(tmp_path: Path) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "flake8_inplace", "check", "net.py"],
+            cwd=project(tmp_path, net=HAZARD),
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "flake8-inplace: standard output: cannot be written: no space left on the device\n"
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    assert "standard input is none" in run("check", "--add-noqa", "-", cwd=tmp_path, status=2).stderr
+    assert run("fix", "no.py", cwd=tmp_path, status=2).stderr.endswith("No such file or directory\nNo files\n")
+
+
+def test_bytes_that_are_no_text_are_one_finding(tmp_path: Path) -> None:
+    (tmp_path / "bytes.py").write_bytes(b"\x00\xff\xfe\x80" * 9)
+    assert run("check", "-q", "bytes.py", cwd=tmp_path, status=1).stdout.count("TIP000") == 1
+
+
+def test_a_selection_without_any_of_the_codes(tmp_path: Path) -> None:
+    (tmp_path / ".flake8").write_text("[flake8]\nselect = E,F\n")
+    project(tmp_path, net=HAZARD)
+    said = "flake8-inplace: select: it names no code of TIP, so nothing is reported\n"
+    assert run("check", cwd=tmp_path, status=0).stderr == said
+    assert not run("check", "--extend-select=TIP", cwd=tmp_path, status=1).stderr
+    assert not run("check", "--select=T", cwd=tmp_path, status=1).stderr
 
 
 def test_d19_a_folder_that_is_made_is_named(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from . import workers
 from .baseline import Baseline, gone, merged, read_baseline
 from .changed import concerns, read_diff
 from .common import (
+    USAGE,
     add_files,
     add_jobs,
     add_no_cache,
@@ -52,6 +53,8 @@ def main(arguments: Sequence[str]) -> int:
         given = parser.parse_args([*configured(), *arguments])
         if given.write_baseline and not given.baseline:
             parser.error("--write-baseline needs --baseline FILE")
+        if given.add_noqa and "-" in given.paths:
+            parser.error("--add-noqa writes files, and standard input is none")
         if given.watch:
             if "-" in (*given.paths, given.diff) or given.write_baseline or given.add_noqa:
                 parser.error("--watch goes with neither standard input nor --write-baseline nor --add-noqa")
@@ -63,7 +66,8 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def parsed() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("flake8-inplace check", description="Lint files, notebooks or standard input.")
+    about = "Lint files, notebooks or standard input."
+    parser = argparse.ArgumentParser("flake8-inplace check", USAGE, about)
     add = parser.add_argument
     add("--format", "--output-format", choices=FORMATS, default="text", help="format of the report; default: text")
     add("--output-file", metavar="FILE", help="write the report there, over what it held")
@@ -227,10 +231,12 @@ def task(source: Source, fixes: bool) -> Task:
 
 def counted(files: Project, source: Source, examined: Examined) -> list[Entry]:
     """The entries of one file that neither the configuration nor a comment silences."""
-    problems = [unreadable(place, why) for place, why in source.problems]
-    both = [*problems, *examined.findings]
-    offers: list[Fix | None] = [*(None for _ in problems), *examined.fixes]
-    rows = list(compress(zip(both, offers, strict=True), files.counts(source, both)))
+    said = {place for place, _ in source.problems}
+    pairs: list[tuple[Finding, Fix | None]] = [(unreadable(place, why), None) for place, why in source.problems]
+    for finding, fix in zip(examined.findings, examined.fixes, strict=True):
+        if finding.code != UNREADABLE.code or finding.place not in said:  # of bytes that are no text, one is enough
+            pairs.append((finding, fix))
+    rows = list(compress(pairs, files.counts(source, [finding for finding, _ in pairs])))
     if not rows:
         return []
     chosen, repairs = zip(*rows, strict=True)

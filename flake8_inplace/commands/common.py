@@ -36,6 +36,10 @@ _HELP = {
 }
 
 
+USAGE = "%(prog)s [options] [PATH ...]"
+"""What is shown above an error: the list of all options would hide it."""
+
+
 def add_files(parser: argparse.ArgumentParser) -> None:
     """The paths, and the options that are handed on to flake8."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, folders, or - for standard input; default: .")
@@ -53,10 +57,9 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
 
 
 def positive(word: str) -> int:
-    number = int(word)
-    if number < 1:
-        raise ValueError(word)
-    return number
+    if word.isdecimal() and int(word) > 0:
+        return int(word)
+    raise argparse.ArgumentTypeError(f"{word!r} is no positive number")
 
 
 def flake8_arguments(given: argparse.Namespace) -> tuple[str, ...]:

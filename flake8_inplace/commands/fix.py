@@ -21,6 +21,7 @@ from ..report import entries, grade
 from . import workers
 from .baseline import read_baseline
 from .common import (
+    USAGE,
     add_files,
     add_jobs,
     begin,
@@ -52,25 +53,33 @@ def main(arguments: Sequence[str]) -> int:
     writes = given.fix or given.unsafe_fixes
     words = flake8_arguments(given)
     tasks = [Task(path, words, known, given.unsafe_fixes or not writes) for path in paths]
-    offered = left = 0
+    offered = left = read = 0
     results = workers.each(treat, tasks, given.jobs, lost, start, (words,))
     try:
         for treated in workers.progress(results, len(tasks)):
-            complete = finish(treated, writes) and complete
+            done = finish(treated, writes)
+            complete = done and complete
+            read += done
             offered += len(treated.done)
             left += len(treated.left)
     except KeyboardInterrupt:
         note("flake8-inplace: stopped")
         return INTERRUPTED
-    verb = "made" if writes else "shown; --fix writes the safe ones, --unsafe-fixes all"
-    note(f"{count(offered, 'fix')} {verb}; {count(left, 'finding')} left")
+    note(closing(offered, left, read, writes))
     return USAGE_ERROR if not complete else int(bool(left if writes else left + offered))
 
 
+def closing(offered: int, left: int, files: int, writes: bool) -> str:
+    """The last line: how many fixes there are, and how many findings have none."""
+    if not offered and not left:
+        return f"Nothing to fix in {count(files, 'file')}" if files else "No files"
+    verb = "made" if writes else "shown; --fix writes the safe ones, --unsafe-fixes all" if offered else "shown"
+    return f"{count(offered, 'fix')} {verb}; {count(left, 'finding')} left"
+
+
 def parsed() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "flake8-inplace fix", description="Show what to do about the findings as a diff, or do it."
-    )
+    about = "Show what to do about the findings as a diff, or do it."
+    parser = argparse.ArgumentParser("flake8-inplace fix", USAGE, about)
     parser.add_argument("--fix", action="store_true", help="write the safe fixes")
     parser.add_argument("--unsafe-fixes", action="store_true", help="write all fixes")
     add_jobs(parser)

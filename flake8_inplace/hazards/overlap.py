@@ -30,7 +30,7 @@ RULES = (
         "an in-place operator reads its own memory in another order",
         "overlap",
         "overwrites memory that it reads",
-        other="viewed",
+        other="operand",
         effect="PyTorch raises",
         advice="`clone()` the operand",
         fix="safe",
@@ -41,7 +41,7 @@ RULES = (
         "a tensor is overwritten with an overlapping part of itself",
         "shift",
         "overwrites memory that it has yet to read",
-        other="viewed",
+        other="operand",
         effect="silently wrong",
         advice="`clone()` the source",
         silent=True,
@@ -64,7 +64,7 @@ def in_operator(m: Trace, op: str, tensor: Tensor, sources: list[Tensor], alpha:
         if tensor.region is not None and source.region is not None:
             _judge_copy(m, tensor.region.base, tensor.region.index, source, site)
         if source.region is not None and op.removesuffix("_") in ELEMENTWISE:
-            _judge_spread(m, tensor, source.region, site)
+            _judge_spread(m, tensor, source, source.region, site)
         if tensor.region is None:
             _judge_mix(m, tensor, source, alpha, site)
     if op == "copy_" and tensor.region is not None and sources:
@@ -103,12 +103,12 @@ def _judge_copy(m: Trace, base: Tensor, index: tuple[Value, ...], source: Tensor
     reordered = how is Relation.SAME and source.contiguous != base.contiguous
     dense = is_dense(base)
     if reordered or (moved and dimension == 0 and dense):
-        m.refuse("overlap", site)
+        m.refuse("overlap", site, other=source.place)
     elif how is Relation.SHIFTED_UP and (dimension > 0 or dense is False):
-        m.refuse("shift", site)
+        m.refuse("shift", site, other=source.place)
 
 
-def _judge_spread(m: Trace, tensor: Tensor, part: Region, site: Site) -> None:
+def _judge_spread(m: Trace, tensor: Tensor, source: Tensor, part: Region, site: Site) -> None:
     """Report ``x -= x[:, :1]``, which broadcasts a part of ``x`` and reads it again after it was overwritten.
 
     Measured: PyTorch refuses a part along the first dimension of contiguous memory, and gives no error for others.
@@ -123,9 +123,9 @@ def _judge_spread(m: Trace, tensor: Tensor, part: Region, site: Site) -> None:
     if indices and takes_one(indices[0]):
         first, dense = len(indices) == len(plain(part.index)), is_dense(tensor)
         if first and dense:
-            m.refuse("overlap", site)
+            m.refuse("overlap", site, other=source.place)
         elif not first or dense is False:
-            m.refuse("shift", site)
+            m.refuse("shift", site, other=source.place)
 
 
 def _judge_sources(m: Trace, base: Tensor, index: tuple[Value, ...], value: Value, site: Site) -> None:

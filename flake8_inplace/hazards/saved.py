@@ -17,6 +17,8 @@ from ..trace.reports import Hazard
 from ..trace.trace import GRAD_TESTS, Trace
 
 TO_A_CLONE = "write to a `clone()`"
+VALUE_FIRST = f"compute the value first, then {TO_A_CLONE}"
+"""The same where the value that is written is what saves the tensor: it would save the clone."""
 RULES = (
     Rule(
         "TIP101",
@@ -24,6 +26,7 @@ RULES = (
         "an in-place method overwrites a saved tensor",
         "op_",
         advice="use {function}",
+        part=TO_A_CLONE,
         fix="safe",
     ),
     Rule(

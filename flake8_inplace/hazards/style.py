@@ -12,8 +12,32 @@ from ..trace.trace import BATCHED, Trace
 FAMILY = "style"
 
 
-def _ban(code: str, name: str, summary: str, kind: str, message: str, advice: str) -> Rule:
-    return Rule(code, name, summary, f"style {kind}", message, "made", advice=advice, family=FAMILY, fix="never")
+_NEW = "build a new tensor, with `torch.where`, `torch.cat` or `torch.full_like`"
+"""What to write instead of a write to a part of a tensor, or of one such as ``fill_``: a clone would be written too."""
+
+
+def _ban(code: str, name: str, summary: str, kind: str, message: str, advice: str, *also: Rule) -> Rule:
+    return Rule(
+        code,
+        name,
+        summary,
+        f"style {kind}",
+        message,
+        "made",
+        advice=advice,
+        part=_NEW,
+        family=FAMILY,
+        fix="never",
+        also=also,
+    )
+
+
+_AUGMENTED = (
+    "TIP903",
+    "in-place-augmented",
+    "an augmented assignment to a tensor that may require grad",
+)
+_TO_GRAD = "writes in place to a tensor that may require grad"
 
 
 RULES = (
@@ -27,12 +51,11 @@ RULES = (
     ),
     _ban("TIP902", "in-place-argument", "`inplace=True`", "inplace", "writes in place", "drop `inplace=True`"),
     _ban(
-        "TIP903",
-        "in-place-augmented",
-        "an augmented assignment to a tensor that may require grad",
+        *_AUGMENTED,
         "augmented",
-        "writes in place to a tensor that may require grad",
+        _TO_GRAD,
         "write `{target} = {target} {operator} ...`",
+        _ban(*_AUGMENTED, "augmented part", _TO_GRAD, _NEW),
     ),
     _ban(
         "TIP904",
@@ -63,4 +86,5 @@ def ban(
     if m.state[BATCHED].get(tensor) or any(function.compiled for function in m.stack.functions):
         m.refuse("style compiled", site, other=tensor.place)
     elif form in ("op_", "inplace") or (form == "augmented" and m.grad(tensor)):
-        m.refuse(f"style {form}", site, other=tensor.place)
+        part = " part" if form == "augmented" and m.stack.part else ""
+        m.refuse(f"style {form}{part}", site, other=tensor.place)
