@@ -236,6 +236,8 @@ def of_refusal(refusal: Refusal, rule: Rule, site: Site, files: Files) -> Findin
         return (*_subject(write, site, files, room), f" {rule.message}", *about, end)
 
     advice = rule.carrying if refusal.carries and rule.carrying else rule.advice
+    if refusal.array:
+        advice = advice.replace("clone()", "copy()")
     needed = conditions_of(refusal.needs, site, files)
     return Finding(rule.code, place_of(site), _fitting(headline), None, _remedy(advice, rule.part, write), needed)
 

@@ -249,6 +249,26 @@ def test_a_ban_does_not_advise_what_is_banned(line: str) -> None:
     assert torch.equal(torch.cat([x[:1] + y, x[1:]]), written)
 
 
+@pytest.mark.parametrize(
+    ("second", "line"),
+    [("    batch['labels'] = batch['ids']\n", 6), ("    batch = {'ids': x, 'labels': x}\n", 6)],
+)
+def test_the_other_place_of_a_second_key_is_where_it_was_stored(second: str, line: int) -> None:
+    text = "import torch\n\n\ndef collate(x: torch.Tensor):\n    batch = {'ids': x.clone()}\n"
+    [found] = analyze(f"{text}{second}    batch['ids'][x > 2] = 0\n    return batch\n").findings
+    assert f"(stored under a second key on line {line})" in found.message
+
+
+def test_an_array_is_to_be_copied_as_arrays_are() -> None:
+    """They have no `clone()`."""
+    text = "import torch\n\nx = torch.arange(3)\nkept = x.numpy()\n{}\nprint(x + 1)\n"
+    for line, said in (("kept += 1", "keep a `copy()`"), ("kept.sort()", "keep a `copy()`")):
+        [found] = analyze(text.format(line)).findings
+        assert found.help == said
+    [found] = analyze(text.replace(".numpy()", "").format("kept.sub_(1)")).findings
+    assert found.help == "keep a `clone()`"
+
+
 def test_d21_the_problem_matcher_is_in_the_package() -> None:
     """`.ci/wheel.py` looks for it in an installed wheel, tests/test_integrations.py reads findings with it."""
     name = "problem-matcher.json"

@@ -22,6 +22,7 @@ from ..heap.values import (
     Value,
     View,
 )
+from ..program.site import Site
 from ..trace import events, holdings
 from ..trace.frames import Frame
 from ..trace.log import (
@@ -54,8 +55,8 @@ APPENDED: Declared[tuple[object, Storage], int] = Declared(latest)
 """When a list first got a tensor that it may still have, by the list and the memory."""
 KEYED: Declared[tuple[Dict, Hashable], int] = Declared(latest)
 """When a dictionary got the tensor that it has under a key."""
-PAIRED: Declared[Tensor, tuple[Dict, int] | None] = Declared(same_or_none)
-"""A dictionary that has two keys for a tensor, and when it got the second one."""
+PAIRED: Declared[Tensor, tuple[Dict, int, Site | None] | None] = Declared(same_or_none)
+"""A dictionary that has two keys for a tensor, and when and where it got the second one."""
 
 
 @events.store.listen
@@ -201,7 +202,7 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
     others = [array_backing(m.see(item)) for name, item in held.items() if name != key]
     if value not in others:
         return
-    m.state.set(m.state[PAIRED], value, (container, m.tick()))
+    m.state.set(m.state[PAIRED], value, (container, m.tick(), m.here()))
     for event in since(m, value, max(m.stack.frames[-1].born, m.state[STORED].get((container, value.storage), 0))):
         if whole(value, event) or lies_in(value, event):
             m.refuse("read", event.site, guard=event.guard)
@@ -221,7 +222,7 @@ def on_logged(m: Trace, event: Overwrite) -> None:
     if part and isinstance(container, Dict):
         values = [array_backing(m.see(value)) for value in m.state.get(container).items.values()]
         if sum(value is event.tensor for value in values) > 1:
-            m.refuse("read", event.site)
+            m.refuse("keyed", event.site, other=pair[2] if pair is not None and pair[0] is container else None)
 
 
 @events.load_key.listen

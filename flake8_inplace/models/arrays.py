@@ -184,6 +184,7 @@ def assign(m: Trace, array: Array, index: Value, value: Value, site: Site, op: s
 def _write(
     m: Trace, array: Array, form: str, site: Site, op: str, values: tuple[Value, ...], index: tuple[Value, ...] | None
 ) -> None:
+    m.reports.arrays.add(site)
     if array.tensor.lead is Dimension.ROW:
         m.refuse("expanded", site, other=array.tensor.place)
     events.write(m, array.tensor.storage, "numpy", site)

@@ -70,6 +70,7 @@ class Refusal:
     carries: bool = False
     other: Site | None = None
     needs: tuple[Need, ...] = ()
+    array: bool = False  # it writes to an array of numpy
 
     @property
     def cause(self) -> tuple[object, ...]:
@@ -83,6 +84,7 @@ class Reports:
 
     ``tests`` says where the program tests what a path assumes; None if it goes on only if that holds. ``given`` are the
     parameters that took values of which nothing is known. ``ways`` has the calls that led to each write.
+    ``arrays`` are the writes to arrays of numpy.
     """
 
     hazards: dict[tuple[Saved, Write], Hazard] = field(default_factory=dict)
@@ -91,6 +93,7 @@ class Reports:
     tests: dict[tuple[Unknown, bool], Need | None] = field(default_factory=dict)
     given: dict[Unknown, Site] = field(default_factory=dict)
     ways: dict[Site, tuple[Site, ...]] = field(default_factory=dict)
+    arrays: set[Site] = field(default_factory=set)
 
     def needs(self, guard: Guard) -> tuple[Need, ...]:
         """Return what must hold on a path, each once; nothing where the defaults of the parameters lead there."""

@@ -143,7 +143,8 @@ class Trace(ABC):
         outside, other = stack.from_outside(), other or self.here()
         needs, calls = (*self.reports.needs(self.state.guard() | guard), *needs), self.reports.ways.get(site, here)
         beside = (*here[:depth], *through)
-        self.reports.misuses.append(Refusal(kind, site, calls, beside, outside, carries, other, needs))
+        array = site in self.reports.arrays
+        self.reports.misuses.append(Refusal(kind, site, calls, beside, outside, carries, other, needs, array))
 
     def reached(self, site: Site) -> None:
         """Note the calls that lead to a write: what is wrong with it may only show when they are done."""
