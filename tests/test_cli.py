@@ -168,13 +168,13 @@ def test_trouble_with_a_file_is_one_line_and_the_run_goes_on(tmp_path: Path) -> 
         ["check", "--baseline=net.py/known.json", "--write-baseline"],
         ["check", "--baseline=."],
         ["check", "--jobs=many"],
+        ["check", "--watch", "missing.py"],
         ["fix", "--config=missing.cfg"],
         ["fix", "--nonsense"],
         ["check", "--extend-ignore=nonsense"],
         ["explain"],
         ["explain", "TIP999"],
         ["nonsense"],
-        [],
     ],
     ids=" ".join,
 )
@@ -185,6 +185,12 @@ def test_usage_errors(tmp_path: Path, arguments: list[str]) -> None:
         arguments = ["check"]
     done = run(*arguments, cwd=tmp_path, status=2)
     assert len([line for line in done.stderr.splitlines() if line.startswith("flake8-inplace")]) == 1
+    assert done.stdout == ""
+
+
+def test_the_command_alone_lists_its_commands(tmp_path: Path) -> None:
+    done = run(cwd=tmp_path, status=2)
+    assert done.stderr.startswith("usage: flake8-inplace") and "lint files, notebooks or standard input" in done.stderr
     assert done.stdout == ""
 
 

@@ -58,6 +58,8 @@ def main(arguments: Sequence[str]) -> int:
         if given.watch:
             if "-" in (*given.paths, given.diff) or given.write_baseline or given.add_noqa:
                 parser.error("--watch goes with neither standard input nor --write-baseline nor --add-noqa")
+            if missing := [path for path in given.paths if not os.path.exists(path)]:
+                parser.error(f"--watch waits for changes of files, and there is no {missing[0]}")
             return importlib.import_module(".watch", __package__).main(given)  # type: ignore[no-any-return]
         return report(given)
     except UsageError as error:
