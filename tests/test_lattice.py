@@ -240,6 +240,7 @@ LAWS = {
     "CALLED": Law(times),
     "TWINS": Law(agreed),
     "APPENDED": Law(times),
+    "KEYED": Law(times),
     "PAIRED": Law(agreed),
     "TABLED": Law(times),
     "HANDED_BACK": Law(times),
