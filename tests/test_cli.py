@@ -534,7 +534,8 @@ def test_pages_are_packed() -> None:
     text = (ROOT / "pyproject.toml").read_text()
     assert '"flake8_inplace.pages" = "docs/rules"' in text
     packages = set(re.findall(r'^    "(flake8_inplace[\w.]*)",$', text, re.MULTILINE)) - {"flake8_inplace.pages"}
-    there = {".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "flake8_inplace").rglob("__init__.py")}
+    holding = [path for name in ("__init__.py", "*.json") for path in (ROOT / "flake8_inplace").rglob(name)]
+    there = {".".join(path.parent.relative_to(ROOT).parts) for path in holding}
     assert packages == there
 
 

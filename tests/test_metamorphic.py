@@ -507,7 +507,6 @@ REASONS: dict[str, list[str]] = {
     "a name that is given to a part of an expression is one more holder of its value": [
         "name_parts: programs/refusals: derivative: erfinv_",
         "name_parts: programs/refusals: derivative: mvlgamma_",
-        "name_parts: programs/array_snapshots: metrics by epoch in a dictionary",
         "name_parts: programs/array_arguments: images that a transform normalises in memory",
         "name_parts: flow/stale: A caller who asks for it",
     ],
