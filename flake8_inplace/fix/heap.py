@@ -197,7 +197,7 @@ def _keeps_type(m: Trace, value: Value, tensor: Tensor, depth: int = 6) -> bool:
         entry = frame.function is None or m.stack.calls[-1].node is frame.function.node
         return _is_plain(value) and (entry or value not in frame.given)  # another caller may give a tensor
     if value.storage is tensor.storage:
-        return value.origin not in (Source.MAYBE_CAST, Source.MAYBE_SAME) and value.dtype is tensor.dtype
+        return value.origin not in _COPIES and value.dtype is tensor.dtype
     made = value.made
     if made is None or made.op in _COMPARING:
         return made is not None

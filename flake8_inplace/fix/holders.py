@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
+from functools import cache
 
 from ..heap.regions import Relation, base_of, relation
 from ..heap.values import Array, Choice, Dict, List, Object, Storage, Tensor, Tuple, Value, View
+from ..torchfacts import ops as facts
 from ..trace.callables import Bound, Method, Partial
 from ..trace.frames import Class, Frame, Function
 from ..trace.trace import Trace
 
-_MAY_RETURN_INPUT = frozenset(
-    "dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout feature_alpha_dropout einsum cuda".split()
-)
-"""Operators that return their very input in evaluation, or for some arguments. The facts are those of training."""
+_UNSAID = frozenset({"einsum", "cuda"})
+"""Operators that may return their very input, without a condition in the facts: of one operand, or on its device."""
+
+
+@cache
+def may_return_input(name: str) -> bool:
+    """Return whether an operator may return its very input, as dropout does in evaluation."""
+    known = (*facts.lookup(f"torch.{name}"), *facts.lookup(f"torch.nn.functional.{name}"))
+    return name in _UNSAID or any(op.identity for op in known)
 
 
 def memory(tensor: Tensor) -> Storage:
@@ -24,7 +31,7 @@ def memory(tensor: Tensor) -> Storage:
 def is_computed(m: Trace, tensor: Tensor) -> bool:
     """Return whether an operator surely made the memory of a tensor, and no function on the stack was given it."""
     made = memory(tensor)
-    surely = bool(made.op) and made.op not in _MAY_RETURN_INPUT
+    surely = bool(made.op) and not may_return_input(made.op)
     return surely and not _reaches(m, (value for frame in m.stack.frames for value in frame.given), tensor)
 
 
@@ -82,7 +89,7 @@ def _inside(m: Trace, value: Value) -> Iterable[Value]:
     match value:
         case Tensor():
             base = base_of(value)
-            return base.made.values if base.made is not None and memory(base).op in _MAY_RETURN_INPUT else ()
+            return base.made.values if base.made is not None and may_return_input(memory(base).op) else ()
         case Array():
             return (value.tensor,)
         case Choice():

@@ -156,9 +156,8 @@ def _judge_own(m: Trace, tensor: Tensor) -> None:
         m.refuse("read", event.site, guard=event.guard)
     state = m.cell(tensor)
     steps = updates_of(m, tensor.storage, 0) if state.grad is Grad.YES and state.leaf else ()
-    for update in [update for update in steps if update.site is not None][-1:]:
-        if update.site is not None:
-            m.refuse("read", update.site)
+    for site in [update.site for update in steps if update.site is not None][-1:]:
+        m.refuse("read", site)
 
 
 def _judge_restore(m: Trace, tensor: Tensor, old: Tensor, used: int) -> None:

@@ -53,7 +53,7 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
     change = Change.OTHER if filled else _change(m, tensor, inner, name, form, written)
     frames, guard = tuple(m.stack.frames), m.state.guard()
     event = Overwrite(tensor, form, site, m.tick(), frames, name, inner.line, guard, filled, change, written)
-    m.reached(site)
+    m.note_way(site)
     m.state.set(m.state[WRITES], tensor.storage, (*before[1 - EVENTS :], event))
     events.logged(m, event)
 
@@ -79,7 +79,7 @@ def log_accumulation(m: Trace, gradient: Tensor, op: str, site: Site) -> None:
         event = Overwrite(
             gradient, "accumulate", site, m.tick(), frames, "", inner.line, guard, False, Change.OTHER, written
         )
-        m.reached(site)
+        m.note_way(site)
         m.state.set(m.state[WRITES], gradient.storage, (*before[1 - EVENTS :], event))
 
 

@@ -116,7 +116,7 @@ def on_update(m: Trace, site: Site | None, memory: frozenset[Storage]) -> None:
     """Note an update of parameters: the optimizer step at ``site``, or one in unknown code after a backward."""
     m.state.set(m.state[UPDATES], _ALL, (*updates(m)[1 - EVENTS :], Update(m.tick(), site, memory)))
     if site is not None:
-        m.reached(site)
+        m.note_way(site)
 
 
 @events.overwrite.listen
@@ -138,8 +138,8 @@ def on_overwrite(m: Trace, tensor: Tensor, form: str, site: Site, written: Writt
     if last is not None and last.site is not None and _is_one(last.site, place, stepping):
         held, writes, kept = held | last.memory, (*last.writes, *writes), updates(m)[:-1]
     m.state.set(m.state[UPDATES], _ALL, (*kept, Update(m.tick(), place, held, writes)))
-    m.reached(site)
-    m.reached(place)
+    m.note_way(site)
+    m.note_way(place)
 
 
 @events.write_array.listen

@@ -146,7 +146,7 @@ class Trace(ABC):
         array = site in self.reports.arrays
         self.reports.misuses.append(Refusal(kind, site, calls, beside, outside, carries, other, needs, array))
 
-    def reached(self, site: Site) -> None:
+    def note_way(self, site: Site) -> None:
         """Note the calls that lead to a write: what is wrong with it may only show when they are done."""
         calls = self.stack.calls
         self.reports.ways[site] = tuple(calls[: calls.index(site)] if site in calls else calls)

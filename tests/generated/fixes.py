@@ -42,7 +42,7 @@ def run(source: str, arguments: tuple[Any, ...], copying: bool) -> Run | str:
     kept: Run = []
     names: dict[str, Any] = {"__name__": "program"}
     hooks = torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor.detach().clone(), lambda copy: copy)
-    with warnings.catch_warnings(), in_double(), recorded(kept), hooks if copying else nullcontext():
+    with warnings.catch_warnings(), recorded(kept), hooks if copying else nullcontext():
         warnings.simplefilter("ignore")
         try:
             exec(compile(source, "<program>", "exec"), names)
@@ -50,17 +50,6 @@ def run(source: str, arguments: tuple[Any, ...], copying: bool) -> Run | str:
         except Exception as error:
             return f"{type(error).__name__}: {error}"
     return kept
-
-
-@contextmanager
-def in_double() -> Iterator[None]:
-    """Compute in double precision: Adam makes a step of what is a rounding error of a gradient of zero."""
-    usual = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(usual)
 
 
 @contextmanager
@@ -129,7 +118,7 @@ def effect(source: str, mended: Mended) -> str:
         if isinstance(meant, str):
             return "foreign"
         if isinstance(after, str):
-            left = "inplace" in after and bool(mended.left)
+            left = "modified by an inplace operation" in after and bool(mended.left)
             worst = "partly" if left and worst == "right" else worst if left else "still raises"
         elif not same(meant, after):
             if silent:
