@@ -156,6 +156,29 @@ def f(x):
     global total  # read
     total += x
 """,
+    "what the module's variables are": """
+SEEN = {}
+COUNT = 0
+BUFFER = []
+KEPT = torch.zeros(3)
+def f(name, x):
+    SEEN[name] = x
+def f(x):
+    KEPT[0] = x  # read
+def f(x, SEEN):
+    SEEN[0] = x  # read
+def f():
+    global COUNT
+    COUNT += 1
+class A:
+    def a(self, name, x):
+        SEEN[name] = x
+    def b(self, x):
+        BUFFER[0] = x  # read
+def f(x):
+    global BUFFER
+    BUFFER = x
+""",
     "what is kept on self": """
 class A:
     def __init__(self):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import accumulate
@@ -37,7 +37,7 @@ Numbers = frozenset[str] | None
 
 @dataclass(slots=True)
 class Bindings:
-    """What the variables of a unit, or of what is around it, are bound to; ``.name`` stands for ``self.name``.
+    """What the variables of a scope are bound to; ``.name`` stands for ``self.name``.
 
     ``counts`` says how often to "any" value, to a "container", and to what :func:`is_new`, and how often one is "shown"
     to be a container by a method; ``numbers`` are the bindings to numbers, each kind with how often it is met, for a
@@ -71,29 +71,36 @@ class Bindings:
         self.counts[name, "any"] -= 1  # which it counts for as a target
         self.grown.setdefault(name, set()).add(numeric(value))
 
-    def binds(self, name: str, around: Bindings) -> int:
+    def binds(self, name: str, around: Scopes) -> int:
         """How often a variable is bound."""
         return self._of(name, around).counts[name, "any"]
 
-    def include(self, other: Bindings, attributes: bool) -> None:
-        """Add what another unit binds: all of it, or the attributes of ``self``."""
+    def include(self, other: Bindings, names: Callable[[str], bool]) -> None:
+        """Add what another unit binds some variables to."""
         for key, count in other.counts.items():
-            if not attributes or key[0].startswith("."):
+            if names(key[0]):
                 self.counts[key] += count
         for name, numbers in other.numbers.items():
-            if not attributes or name.startswith("."):
+            if names(name):
                 for needed, times in numbers.items():
-                    if not attributes or _kept(needed):
+                    if all(map(names, needed)):  # what a variable of another function is, nobody asks
                         self.number(name, needed, times)
         for name, grown in other.grown.items():
-            if not attributes or name.startswith("."):
-                by = {needed if not attributes or _kept(needed) else None for needed in grown}
+            if names(name):
+                by = {needed if needed is not None and all(map(names, needed)) else None for needed in grown}
                 self.grown.setdefault(name, set()).update(by)
 
-    def is_tensor(self, name: str, around: Bindings, grows: bool = True) -> bool:
+    def give(self, other: Bindings, names: set[str]) -> None:
+        """Let what some variables are bound to be that of another scope: they are ``global``."""
+        other.include(self, names.__contains__)
+        for key in [key for key in self.counts if key[0] in names]:
+            del self.counts[key]
+
+    def is_tensor(self, name: str, around: Scopes, grows: bool = True) -> bool:
         """Whether a variable that is written to may be a tensor.
 
-        ``grows``: what is a number at first may become one, with what is added to it.
+        ``around`` are the scopes to look for it in, innermost first. ``grows``: what is a number at first may become
+        one, with what is added to it.
         """
         here = self._of(name, around)
         bound = here.counts[name, "any"]
@@ -101,10 +108,13 @@ class Bindings:
             return False
         return not self._is_number(name, around, set(), grows)
 
-    def _of(self, name: str, around: Bindings) -> Bindings:
-        return around if (name, "any") in around.counts or (name, "shown") in around.counts else self
+    def _of(self, name: str, around: Scopes) -> Bindings:
+        for each in around:
+            if (name, "any") in each.counts or (name, "shown") in each.counts:
+                return each
+        return self
 
-    def _is_number(self, name: str, around: Bindings, asked: set[str], grows: bool = True) -> bool:
+    def _is_number(self, name: str, around: Scopes, asked: set[str], grows: bool = True) -> bool:
         """Whether all that a variable is bound to is a number: ``loss = 0`` is none where ``loss += ...`` follows."""
         if name in asked:
             return True
@@ -116,9 +126,8 @@ class Bindings:
         return all(v is not None and all(self._is_number(other, around, asked) for other in v) for v in values)
 
 
-def _kept(needed: Numbers) -> bool:
-    """Whether an expression was made of attributes alone: what a variable of another method is, nobody asks."""
-    return needed is not None and all(name.startswith(".") for name in needed)
+Scopes = tuple[Bindings, ...]
+"""What the variables that a unit can see are bound to, in the order in which Python looks for them."""
 
 
 def variable(node: ast.expr) -> str:

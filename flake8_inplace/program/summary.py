@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -34,35 +34,54 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 def read(module: ast.Module, triggers: Triggers) -> list[Unit | Group]:
     """What each top-level statement mentions and may overwrite."""
     readings = {part: _read([part], triggers) for part in module.body if not isinstance(part, ast.ClassDef)}
+    classes = {part: _Class(part, triggers) for part in module.body if isinstance(part, ast.ClassDef)}
     variables = Bindings()
     for part, reading in readings.items():
         if not isinstance(part, _FUNCTIONS):
-            variables.include(reading.bound, attributes=False)
+            variables.include(reading.bound, lambda name: True)
+    for reading in (*readings.values(), *(each for one in classes.values() for each in one.readings())):
+        if reading.outer:
+            reading.bound.give(variables, reading.outer)
     return [
-        _group(part, triggers)
+        classes[part].group(variables)
         if isinstance(part, ast.ClassDef)
-        else readings[part].unit(part.name, Bindings())
+        else readings[part].unit(part.name, Bindings(), variables)
         if isinstance(part, _FUNCTIONS)
-        else readings[part].unit("", variables)
+        else readings[part].unit("", variables, Bindings())
         for part in module.body
     ]
 
 
-def _group(node: ast.ClassDef, triggers: Triggers) -> Group:
-    methods = {part: _read([part], triggers) for part in node.body if isinstance(part, _FUNCTIONS)}
-    rest = [part for part in node.body if not isinstance(part, (*_FUNCTIONS, ast.ClassDef))]
-    body = _read([*node.bases, *node.keywords, *node.decorator_list, *rest], triggers)
-    attributes = Bindings()
-    for reading in methods.values():
-        attributes.include(reading.bound, attributes=True)
-    bases = frozenset(_last_name(base) for base in node.bases)
-    group = Group(node.name, body.unit(node.name, attributes), bases)
-    for part in node.body:
-        if isinstance(part, ast.ClassDef):
-            group.parts[part] = _group(part, triggers)
-        elif isinstance(part, _FUNCTIONS):
-            group.parts[part] = methods[part].unit(part.name, attributes)
-    return group
+class _Class:
+    """A class while it is read."""
+
+    def __init__(self, node: ast.ClassDef, triggers: Triggers) -> None:
+        rest = [part for part in node.body if not isinstance(part, (*_FUNCTIONS, ast.ClassDef))]
+        self._node = node
+        self._body = _read([*node.bases, *node.keywords, *node.decorator_list, *rest], triggers)
+        self._methods = {part: _read([part], triggers) for part in node.body if isinstance(part, _FUNCTIONS)}
+        self._classes = {part: _Class(part, triggers) for part in node.body if isinstance(part, ast.ClassDef)}
+
+    def readings(self) -> Iterator[_Reading]:
+        """What is read of it, and of the classes in it."""
+        yield self._body
+        yield from self._methods.values()
+        for inner in self._classes.values():
+            yield from inner.readings()
+
+    def group(self, variables: Bindings) -> Group:
+        """What was read, where ``variables`` are those of the module."""
+        attributes = Bindings()
+        for reading in self._methods.values():
+            attributes.include(reading.bound, lambda name: name.startswith("."))
+        name, bases = self._node.name, frozenset(_last_name(base) for base in self._node.bases)
+        group = Group(name, self._body.unit(name, attributes, variables), bases)
+        for part in self._node.body:
+            if isinstance(part, ast.ClassDef):
+                group.parts[part] = self._classes[part].group(variables)
+            elif isinstance(part, _FUNCTIONS):
+                group.parts[part] = self._methods[part].unit(part.name, attributes, variables)
+        return group
 
 
 @cache
@@ -100,14 +119,16 @@ class _Reading:
     in_parts: set[str] = field(default_factory=set)
     options: dict[str, int] = field(default_factory=dict)
     bound: Bindings = field(default_factory=Bindings)
+    outer: set[str] = field(default_factory=set)  # global variables that it binds
     writes: bool = False
     makes: bool = False
     begins: bool = False
     returns: bool = False
     calls: int = 0
 
-    def unit(self, name: str, around: Bindings) -> Unit:
-        """What was read, where ``around`` it the variables of a module, or the attributes of ``self``, are bound."""
+    def unit(self, name: str, inner: Bindings, outer: Bindings) -> Unit:
+        """What was read; variables are looked for in the scope ``inner``, in its own, and in the ``outer`` one."""
+        around = (inner, self.bound, outer)
         builds = name == "__init__"  # it computes nothing that is differentiated, and its options are numbers
         for option, times in self.options.items() if builds else ():
             self.bound.number(option, frozenset(), times)
@@ -364,8 +385,7 @@ def _import(r: _Reading, node: ast.ImportFrom) -> None:
 
 
 def _outer(r: _Reading, node: ast.Global) -> None:
-    for name in node.names:
-        r.bound.bind(name)
+    r.outer.update(node.names)
 
 
 def _return(r: _Reading, node: ast.Return) -> None:
