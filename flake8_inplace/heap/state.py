@@ -171,22 +171,25 @@ class State:
         self.path: Table[Unknown, bool] = Table(_no_join, path)
         self.modes: Table[str, Any] = Table(_join_modes, None, _mode_at_first)
         self.journal: list[tuple[Table[Any, Any], Hashable, Any]] = []
-        self._tables: list[Table[Any, Any]] = [Table(declared.join) for declared in DECLARATIONS]
+        self._tables: list[Table[Any, Any] | None] = [None] * len(DECLARATIONS)  # each is made when it is asked for
         self._guard: Guard | None = None
 
     def __getitem__(self, declared: Declared[K, V]) -> Table[K, V]:
         """Return the table of this state for a declaration."""
-        return self._tables[declared.index]
+        found = self._tables[declared.index]
+        if found is None:
+            found = self._tables[declared.index] = Table(declared.join)
+        return found
 
     def tables(self) -> list[Table[Any, Any]]:
         """Return all tables except the variables of frames."""
-        return [self.store, self.path, self.modes, *self._tables]
+        return [self.store, self.path, self.modes, *(self[declared] for declared in DECLARATIONS)]
 
     def copy(self) -> State:
         """Return a copy of this state with an empty journal."""
-        other = State()
-        for mine, theirs in zip(self.tables(), other.tables(), strict=True):
-            theirs.update(mine)
+        other = State(self.store, self.path)
+        other.modes.update(self.modes)
+        other._tables = [Table(table.join, table) if table else None for table in self._tables]
         return other
 
     def set(self, where: Table[K, V], key: K, value: V) -> None:
