@@ -114,6 +114,51 @@ def test_it_is_compiled() -> None:
     assert Path(found).is_relative_to(SITE)
 
 
+LEFT = """
+import gc, sys
+from flake8_inplace.analysis import analyze
+program = open(sys.argv[1], encoding="utf-8").read()
+analyze(program)
+gc.collect()
+gc.disable()
+gc.set_debug(gc.DEBUG_SAVEALL)
+assert analyze(program).findings
+gc.collect()
+print(len(gc.garbage))
+"""
+BUSY = """
+import torch
+
+def rows(x, flag):
+    for part in x:
+        if flag:
+            yield part
+        elif part is not None:
+            yield part * 2
+
+def f(x: torch.Tensor, flag):
+    total = torch.zeros(3)
+    total[0] += x.sum()
+    y = [row.exp() for row in rows(x, flag)]
+    z = sum(row for row in y)
+    with torch.no_grad():
+        z = z if flag else x
+    h = torch.sigmoid(x)
+    h.add_(1)
+    return h, z, total
+"""
+
+
+@pytest.mark.parametrize("site", [str(ROOT), pytest.param(SITE, marks=needs_site)], ids=["pure", "compiled"])
+def test_no_garbage_is_left(site: str, tmp_path: Path) -> None:
+    """References go in no circle, of what mypyc makes of nested functions either: the next file needs the memory."""
+    (tmp_path / "busy.py").write_text(BUSY, encoding="utf-8")
+    command = [sys.executable, "-c", LEFT, "busy.py"]
+    environment = {**os.environ, "PYTHONPATH": site}
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert int(done.stdout) < 100
+
+
 @needs_site
 @pytest.mark.parametrize("kind", ["cases", "projects", "library"])
 def test_the_same_findings(kind: str, tmp_path: Path) -> None:

@@ -22,14 +22,16 @@ def variable_of(site: Site, frame: Frame) -> str:
     """Return the variable in the text of a write, such as ``x`` in ``x[0].add_(1)``, or an empty string."""
     from ..program.wording import called_name, written_name
 
-    def is_module(name: str) -> bool:
-        scope: Frame | None = frame
-        while scope is not None and name not in scope.vars:
-            scope = scope.parent
-        return scope is not None and isinstance(scope.vars[name], (Ref, Namespace))
-
     called = frame.vars.get(called_name(site.expression))
-    return "" if isinstance(called, Method) else written_name(site.expression, is_module)
+    return "" if isinstance(called, Method) else written_name(site.expression, lambda name: _is_module(name, frame))
+
+
+def _is_module(name: str, frame: Frame) -> bool:
+    """Return whether a variable is a module."""
+    scope: Frame | None = frame
+    while scope is not None and name not in scope.vars:
+        scope = scope.parent
+    return scope is not None and isinstance(scope.vars[name], (Ref, Namespace))
 
 
 def output_of(site: Site) -> str:

@@ -64,30 +64,8 @@ def _augmented(m: Trace, node: cst.AugAssign, frame: Frame) -> bool:
         owner = quietly(m, target.value, frame)
         index = index_of(m, target, owner, frame)
         value = evaluate(m, node.value, frame)
-
-        def act(options: list[Value]) -> Value:
-            container = options[0]
-            if isinstance(container, Unknown) and container.likely:
-                container = m.see(container)
-            if (array := arrays.proven(m, container)) is not None:
-                arrays.assign(m, array, index, value, site, name)
-                return NONE
-            old = m.see(subscript(m, container, index, Site(frame.piece, target.lbracket, target)))
-            if isinstance(container, Tensor):
-                m.stack.part = True
-                try:
-                    new = arithmetic.augment(m, name, old, value, site)
-                    if indexing.is_advanced(m, index):
-                        indexing.assign_subscript(m, container, index, new, site, "augmented")
-                finally:
-                    m.stack.part = False
-                return NONE
-            new = arithmetic.augment(m, name, old, value, site)
-            if new is not old:
-                set_item(m, container, index, _counted(old, new) if _goes_on(m) else new, site)
-            return NONE
-
-        m.split([owner], act)
+        part = Site(frame.piece, target.lbracket, target)
+        split(m, owner, lambda container: _augment_part(m, name, container, index, value, part, site))
         return True
     if not isinstance(target, (cst.Name, cst.Attribute)):
         return True
@@ -98,6 +76,28 @@ def _augmented(m: Trace, node: cst.AugAssign, frame: Frame) -> bool:
         carried = _is_carried(frame, target.value) if isinstance(target, cst.Name) else _goes_on(m)
         bind(m, target, _counted(m.see(old), new) if carried else new, frame)
     return True
+
+
+def _augment_part(m: Trace, name: str, owner: Value, index: Value, value: Value, part: Site, site: Site) -> None:
+    """Run ``owner[index] += value``."""
+    if isinstance(owner, Unknown) and owner.likely:
+        owner = m.see(owner)
+    if (array := arrays.proven(m, owner)) is not None:
+        arrays.assign(m, array, index, value, site, name)
+        return
+    old = m.see(subscript(m, owner, index, part))
+    if isinstance(owner, Tensor):
+        m.stack.part = True
+        try:
+            new = arithmetic.augment(m, name, old, value, site)
+            if indexing.is_advanced(m, index):
+                indexing.assign_subscript(m, owner, index, new, site, "augmented")
+        finally:
+            m.stack.part = False
+        return
+    new = arithmetic.augment(m, name, old, value, site)
+    if new is not old:
+        set_item(m, owner, index, _counted(old, new) if _goes_on(m) else new, site)
 
 
 def _counted(old: Value, new: Value) -> Value:

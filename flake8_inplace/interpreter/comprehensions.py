@@ -46,11 +46,9 @@ def _comprehension(m: Trace, node: _Comprehension, frame: Frame) -> Value:
     inner, made = Frame(variables(), frame.piece, frame, loops=frame.loops), _Made()
     if isinstance(node, cst.GeneratorExp):
         made.sources.append(evaluate(m, node.for_in.iter, frame))
-
-        def rows() -> lazy.Rows:
-            return made.rows, _rounds(m, node, node.for_in, frame, inner, made)
-
-        made.result = lazy.lazily(m, rows, made.sources, m.clock)
+        made.result = lazy.lazily(
+            m, lambda: (made.rows, _rounds(m, node, node.for_in, frame, inner, made)), made.sources, m.clock
+        )
         return made.result
     exact = _rounds(m, node, node.for_in, frame, inner, made)
     for source in made.sources:

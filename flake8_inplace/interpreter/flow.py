@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import libcst as cst
 
@@ -35,18 +36,12 @@ def _simple_line(m: Trace, node: cst.SimpleStatementLine, frame: Frame) -> bool:
 @runs(cst.If)
 def _if(m: Trace, node: cst.If, frame: Frame) -> bool:
     test = condition(m, evaluate(m, node.test, frame))
-    arms: list[tuple[Guard | None, Callable[[], bool]]] = []
-
-    def other() -> bool:
-        if type(node.orelse) is cst.If:
-            return statement(m, node.orelse, frame)
-        return suite(m, node.orelse.body, frame) if node.orelse is not None else True
-
     if isinstance(test, bool):
         events.decide(m)
         skip(m, node.test, node.orelse if test else node.body)
-        return suite(m, node.body, frame) if test else other()
-    arms = [(test.true, lambda: suite(m, node.body, frame)), (test.false, other)]
+        return suite(m, node.body, frame) if test else _otherwise(m, node, frame)
+    arms: list[tuple[Guard | None, Callable[[], bool]]]
+    arms = [(test.true, partial(suite, m, node.body, frame)), (test.false, partial(_otherwise, m, node, frame))]
     refused = _raises(node.body), isinstance(node.orelse, cst.Else) and _raises(node.orelse.body)
     note_test(m, Site(frame.piece, node, node.test), (test.true, test.false), refused)
     stale = _stale_snapshots(m, node.body, frame) if m.state[UPDATES] and node.orelse is None else {}
@@ -54,6 +49,13 @@ def _if(m: Trace, node: cst.If, frame: Frame) -> bool:
     for name, update in stale.items():
         m.state.set(m.state[STALE_SNAPSHOTS], name, update)
     return alive
+
+
+def _otherwise(m: Trace, node: cst.If, frame: Frame) -> bool:
+    """Run what follows if the test is false."""
+    if type(node.orelse) is cst.If:
+        return statement(m, node.orelse, frame)
+    return suite(m, node.orelse.body, frame) if node.orelse is not None else True
 
 
 def _raises(body: cst.BaseSuite) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import libcst as cst
 
@@ -53,10 +54,7 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
         return _memoized(m, function, args, kwargs, site)
     m.work.ran[function.node] = m.clock
     if function.resume is None and m.text.yields(function):
-
-        def body(resume: Callable[[Value], None], once: bool) -> Value:
-            return run(m, replace(function, resume=resume, once=once), args, kwargs, site)
-
+        body = partial(_resumed, m, function, args, kwargs, site)
         return lazy.generator(m, body, [*args, *kwargs.values()])
     own = function.piece.path == m.text.file.path
     if _too_deep(m, function):
@@ -77,6 +75,19 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
         return _call(m, function, args, kwargs, site)
     finally:
         m.budget.leave_other_file()
+
+
+def _resumed(
+    m: Trace,
+    function: Function,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    site: Site,
+    resume: Callable[[Value], None],
+    once: bool,
+) -> Value:
+    """Run the body of a generator function. ``resume`` gets what it yields: see `lazy.Body`."""
+    return run(m, replace(function, resume=resume, once=once), args, kwargs, site)
 
 
 def _cut(m: Trace, function: Function) -> None:

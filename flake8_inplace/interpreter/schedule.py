@@ -194,9 +194,13 @@ def callers_first(file: Scan) -> list[Piece]:
     """Return the definitions worth reading, callers before callees: a call with real arguments comes first."""
     order: list[Piece] = []
     seen: set[Piece] = set()
-
-    def visit(piece: Piece) -> None:
-        stack = [(piece, users(piece))]
+    mentions: dict[str, list[Piece]] = {}
+    for piece in file.worth:
+        for name in piece.mentions:
+            mentions.setdefault(name, []).append(piece)
+    left = {name: iter(pieces) for name, pieces in mentions.items()}  # each user is visited once
+    for piece in file.worth:
+        stack = [] if piece in seen else [(piece, _users(piece, left))]
         seen.add(piece)
         while stack:
             current, rest = stack[-1]
@@ -206,20 +210,12 @@ def callers_first(file: Scan) -> list[Piece]:
                 stack.pop()
             else:
                 seen.add(following)
-                stack.append((following, users(following)))
-
-    mentions: dict[str, list[Piece]] = {}
-    for piece in file.worth:
-        for name in piece.mentions:
-            mentions.setdefault(name, []).append(piece)
-    left = {name: iter(pieces) for name, pieces in mentions.items()}  # each user is visited once
-
-    def users(piece: Piece) -> Iterator[Piece]:
-        private = {function.name for function in piece.functions if function.name.startswith("_")}
-        for name in sorted(piece.binds | private):
-            yield from left.get(name, ())
-
-    for piece in file.worth:
-        if piece not in seen:
-            visit(piece)
+                stack.append((following, _users(following, left)))
     return [piece for piece in order if piece.definition and not wraps(piece, file)]
+
+
+def _users(piece: Piece, left: dict[str, Iterator[Piece]]) -> Iterator[Piece]:
+    """Yield the pieces that mention what a piece defines, of those that are left."""
+    private = {function.name for function in piece.functions if function.name.startswith("_")}
+    for name in sorted(piece.binds | private):
+        yield from left.get(name, ())

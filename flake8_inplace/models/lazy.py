@@ -54,23 +54,26 @@ def read(m: Trace, *values: Value) -> None:
 
 def generator(m: Trace, body: Body, given: Sequence[Value]) -> List:
     """Return what a call of a generator function makes. Its body runs when something reads it."""
-
-    def make() -> Rows:
-        body(collect, False)
-        return list(m.state.get(made).items), False
-
-    def collect(value: Value) -> None:
-        m.state.put(made, Items((*m.state.get(made).items, value), True))
-        events.yields(m, m.stack.frames[-1], made, [value])
-
-    def go_on(resume: Callable[[Value], None], once: bool) -> None:
-        m.state.set(m.state[UNREAD], made, None)
-        body(resume, once)
-        m.state.put(made, Items((), once))  # it has yielded its last value, unless it was asked for one only
-
-    made = lazily(m, make, given)
-    m.state.set(m.state[BODIES], made, go_on)
+    made = lazily(m, lambda: _all(m, made, body), given)
+    m.state.set(m.state[BODIES], made, lambda resume, once: _go_on(m, made, body, resume, once))
     return made
+
+
+def _all(m: Trace, made: List, body: Body) -> Rows:
+    """Run a generator to its end, and return what it yields."""
+    body(lambda value: _collect(m, made, value), False)
+    return list(m.state.get(made).items), False
+
+
+def _collect(m: Trace, made: List, value: Value) -> None:
+    m.state.put(made, Items((*m.state.get(made).items, value), True))
+    events.yields(m, m.stack.frames[-1], made, [value])
+
+
+def _go_on(m: Trace, made: List, body: Body, resume: Callable[[Value], None], once: bool) -> None:
+    m.state.set(m.state[UNREAD], made, None)
+    body(resume, once)
+    m.state.put(made, Items((), once))  # it has yielded its last value, unless it was asked for one only
 
 
 def suspended(m: Trace, value: Value) -> Body | None:
