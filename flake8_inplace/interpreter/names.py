@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import math
 
 import libcst as cst
 
@@ -25,7 +24,7 @@ from ..heap.values import (
     is_tuple,
     part_grad,
 )
-from ..models import arrays, classes, lineage, methods, tensors
+from ..models import arrays, classes, lineage, methods, registry, tensors
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..torchfacts.arrays import READING
@@ -139,8 +138,8 @@ def attribute(m: Trace, value: Value, name: str, site: Site) -> Value:
     if isinstance(value, Tensor):
         return methods.attribute(m, value, name, site)
     if isinstance(value, Ref):
-        number = getattr(math, name, None) if value.name in ("math", "numpy") else None
-        return Const(number) if isinstance(number, float) else Ref(f"{value.name}.{name}")
+        full = f"{value.name}.{name}"
+        return registry.CONSTANTS.get(full) or Ref(full)
     if isinstance(value, Object):
         return classes.attribute(m, value, name, site)
     if isinstance(value, Namespace):

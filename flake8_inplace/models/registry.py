@@ -48,6 +48,8 @@ _Registered = TypeVar("_Registered", bound=Callable[..., Value | None])
 
 MODELS: dict[str, Model] = {}
 """Functions and classes, by their full names."""
+CONSTANTS: dict[str, Value] = {}
+"""Numbers that modules define, by their full names."""
 METHODS: dict[str, dict[str, Method]] = {}
 """Methods, by the full name of the class and their own."""
 PACKAGES: dict[str, Model] = {}

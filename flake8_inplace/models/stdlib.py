@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 from ..heap.state import variables
 from ..heap.values import NONE, Const, Dict, List, Object, Ref, Tuple, Value, constant
 from ..trace.frames import Class
 from ..trace.trace import Trace
 from . import arithmetic, classes, containers, iteration, lineage, records
-from .registry import Call, builtin, model, package
+from .registry import CONSTANTS, Call, builtin, model, package
 
+CONSTANTS.update(
+    {
+        f"{module}.{name}": Const(number)
+        for module in ("math", "numpy", "torch")
+        for name, number in {"e": math.e, "inf": math.inf, "nan": math.nan, "pi": math.pi, "tau": math.tau}.items()
+    }
+)
 
 @model("builtins.dict", "collections.OrderedDict")
 def _dictionary(call: Call) -> Value:

@@ -24,9 +24,9 @@ from .scan import Outline, borrowed, imports
 from .sights import IMPORTS
 from .units import Triggers
 
-MAX_KEPT = 1_000_000
+MAX_KEPT = 500_000
 """Characters of modules whose text is kept, cut into pieces."""
-MAX_TREES = 250_000
+MAX_TREES = 100_000
 """Characters of pieces whose trees are kept."""
 MAX_IMPORTERS = 150_000
 """Characters of the files that import a file, at some distance, that are read for what they show of it."""
