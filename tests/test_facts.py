@@ -717,6 +717,14 @@ def test_every_layer_is_known() -> None:
     assert layers - containers - others == {name.removeprefix("torch.nn.") for name in modules.names()}
 
 
+def test_layers_of_another_class() -> None:
+    containers = {f"torch.nn.{name}" for name in ("Sequential", "ModuleList", "ModuleDict")}
+    classes = {name: getattr(torch.nn, name.removeprefix("torch.nn.")) for name in modules.names() | containers}
+    said = {(a, b): modules.is_a(a, b) for a in classes for b in classes}
+    assert said == {(a, b): issubclass(classes[a], classes[b]) for a in classes for b in classes}
+    assert modules.is_a("torch.nn.BatchNorm2d", "torch.nn.modules.batchnorm._BatchNorm") is None
+
+
 def test_every_name_without_a_row_has_a_reason() -> None:
     from flake8_inplace.torchfacts import coverage
 

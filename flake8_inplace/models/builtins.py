@@ -238,10 +238,10 @@ def instance_of(m: Trace, value: Value, cls: Value) -> Value:
         shown = all(isinstance(base, (Class, Ref)) for base in known)
         if shown and all(_is_apart(option, known) for option in options):
             return Const(False)
-        if isinstance(value.cls, Ref) and all(
-            name.startswith("torch.nn.") and name != "torch.nn.Module" for name in names
-        ):
-            return Const(False)
+        if isinstance(value.cls, Ref) and len(names) == len(options):
+            answers = [modules.is_a(value.cls.name, name) for name in names]
+            if True in answers or None not in answers:
+                return Const(True in answers)
     return m.symbol("isinstance", value, cls, scalar=True)
 
 

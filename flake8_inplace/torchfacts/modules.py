@@ -61,6 +61,36 @@ def lookup(name: str) -> ModuleFact | None:
     )
 
 
+_CONTAINERS = frozenset({"Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"})
+_BASES = {
+    "NLLLoss2d": "NLLLoss",
+    "ReLU6": "Hardtanh",
+    "UpsamplingBilinear2d": "Upsample",
+    "UpsamplingNearest2d": "Upsample",
+    **{f"ZeroPad{n}d": f"ConstantPad{n}d" for n in (1, 2, 3)},
+    **{f"LazyConv{n}d": f"Conv{n}d" for n in (1, 2, 3)},
+    **{f"LazyConvTranspose{n}d": f"ConvTranspose{n}d" for n in (1, 2, 3)},
+    "LazyLinear": "Linear",
+}
+"""The layers that are layers of another class too. The other classes of `lookup` inherit from none of one another."""
+
+
+def is_a(name: str, other: str) -> bool | None:
+    """Return whether an instance of one class of torch.nn is one of another; None if not both are layers that we know.
+
+    A class that has no public name, such as ``_BatchNorm``, is not known.
+    """
+    own, base = map(_layer, (name, other))
+    if own is None or base is None:
+        return None
+    return base in (own, _BASES.get(own))
+
+
+def _layer(name: str) -> str | None:
+    package, _, last = name.rpartition(".")
+    return last if package == "torch.nn" and (last in _CONTAINERS or lookup(name) is not None) else None
+
+
 def names() -> frozenset[str]:
     """Every class `lookup` knows."""
     return frozenset(table()["modules"])
