@@ -19,6 +19,7 @@ CONSTANTS.update(
     }
 )
 
+
 @model("builtins.dict", "collections.OrderedDict")
 def _dictionary(call: Call) -> Value:
     return records.dictionary(call.m, call.args, call.kwargs)
