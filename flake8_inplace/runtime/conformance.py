@@ -156,7 +156,8 @@ def measured_operators(place: Place, only: Collection[str] | None, options: bool
     Without ``options``, no call is repeated with changed options, and a row that agrees with all calls counts as seen.
     """
     from ..torchfacts import samples
-    from ..torchfacts.execution import Overload, agree, measure
+    from ..torchfacts.common import agree
+    from ..torchfacts.execution import Overload, measure
 
     table = overloads_to_measure(only)
     every = {id(o): o for group in table.values() for o in group}

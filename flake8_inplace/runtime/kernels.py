@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 
-from ..torchfacts.execution import Overload, Run, bind, could_save, measured_saves, run_each
+from ..torchfacts.common import could_save, measured_saves
+from ..torchfacts.execution import Overload, Run, bind, run_each
 from ..torchfacts.notation import Op, format_save, parse_op
 from ..torchfacts.ops import lookup, table
 from .place import CHOICES, Place

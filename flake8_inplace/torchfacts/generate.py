@@ -34,7 +34,8 @@ from typing import Any
 import torch
 
 from . import handwritten, layer_recipes, refusals, refused
-from .execution import Overload, Run, keeps_shape, measure, measured_outs, measured_saves
+from .common import keeps_shape, measured_outs, measured_saves
+from .execution import Overload, Run, measure
 from .layers import constructor, module_overloads, module_variants, parameter_words
 from .notation import FITS, Condition, Op, Out, Param, format_op, parse_condition, parse_op, parse_save
 from .ops import FORMAT, TABLE

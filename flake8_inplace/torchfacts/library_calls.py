@@ -17,7 +17,8 @@ from typing import Any
 
 import torch
 
-from .execution import Overload, Run, bind, is_float, measure, measured_outs
+from .common import measured_outs
+from .execution import Overload, Run, bind, is_float, measure
 from .notation import Op, Out, format_op, parse_op
 from .ops import PACKAGES, layer, library, lookup
 from .recipes import Call, call, f
