@@ -10,6 +10,7 @@ from ..heap.state import Declared, latest, same_or_none
 from ..heap.values import (
     NONE,
     UNCERTAIN,
+    Attributes,
     Choice,
     Dict,
     Grad,
@@ -95,6 +96,24 @@ def on_append(m: Trace, container: List, value: Value) -> None:
         on_store(m, container, part)
         if isinstance(part, Tensor) and (container, part.storage) not in m.state[APPENDED]:
             m.state.set(m.state[APPENDED], (container, part.storage), m.tick())
+
+
+@events.method.listen
+def on_method(m: Trace, instance: Object, had: Attributes, begin: int) -> None:
+    """Report a tensor of an instance that a method overwrites, and puts into a list of the instance.
+
+    The next call overwrites it in the list: ``self.total += x``, ``self.history.append(self.total)``.
+    """
+    has = m.state.get(instance).items
+    kept = [m.see(value) for name, value in has.items() if had.items.get(name) is value] if m.state[APPENDED] else []
+    lists = [value for value in kept if isinstance(value, List)]
+    for part in [part for part in map(array_backing, kept) if isinstance(part, Tensor)]:
+        given = [each for each in lists if m.state[APPENDED].get((each, part.storage), 0) > begin]
+        items = [item for each in given for item in m.state.get(each).items]
+        if any(_is_same(m, entry, part) for item in items for entry in _entries(m, m.see(item)).values()):
+            for event in since(m, part, begin):
+                if _changes(part, event):
+                    m.refuse("read", event.site, guard=event.guard)
 
 
 def _changes(part: Tensor, event: Overwrite) -> bool:

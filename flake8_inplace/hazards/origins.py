@@ -99,7 +99,11 @@ def _change(m: Trace, tensor: Tensor, frame: Frame, name: str, form: str, writte
         return Change.OTHER
     values = (*written.values, *(written.index or ()))
     sources = [source for value in values for source in _sources(m, value, tensor)]
-    own = [source for source in sources if _holds(m, source, tensor)]
+    numbers = [
+        m.tensors[value] for value in map(m.see, written.values) if type(value) is Unknown and value in m.tensors
+    ]
+    computed = [source for number in numbers for source in _sources(m, number, tensor)]  # ``x -= x.mean()`` of an array
+    own = [source for source in (*sources, *computed) if _holds(m, source, tensor)]
     others = [source for source in sources if source not in own]
     unknown = any(isinstance(other, Unknown) for other in others)
     rest = [other for other in others if isinstance(other, Tensor)]

@@ -25,7 +25,8 @@ def annotation(node: cst.Annotation | None, names: Names = lambda name: None) ->
     - "tensor", "parameter", "maybe" (an optional tensor)
     - "tensors" (a sequence of tensors)
     - "data" (a tensor that has no gradient)
-    - "scalar"
+    - "array" (of numpy)
+    - "scalar" (a number, or an optional array)
     - "other" (no tensor, but it may contain some)
     - "" if the annotation doesn't tell
     """
@@ -81,7 +82,7 @@ def _annotated_as(node: cst.BaseExpression, names: Names) -> str:
         parts = [_annotated_as(part, names) for part in inside]
         if not TENSORS.isdisjoint(parts):
             return _HOLDING.get(outer, "")
-        return "scalar" if outer == "Optional" and set(parts) == {"scalar"} else _SAID.get(outer, "")
+        return "scalar" if outer == "Optional" and {"scalar", "array"} >= set(parts) else _SAID.get(outer, "")
     elif isinstance(node, cst.BinaryOperation):
         parts = [_annotated_as(node.left, names), _annotated_as(node.right, names)]
         return "maybe" if not TENSORS.isdisjoint(parts) else ""
@@ -120,7 +121,8 @@ _SAID = {
         "tensor": "Tensor FloatTensor",
         "parameter": "Parameter",
         "data": "LongTensor BoolTensor IntTensor ByteTensor",
-        "scalar": "int float bool str ndarray None Path dtype device",
+        "array": "ndarray NDArray",
+        "scalar": "int float bool str None Path dtype device",
         "other": "Dict dict Mapping List list Sequence Tuple tuple",
     }.items()
     for name in names.split()

@@ -10,6 +10,7 @@ from ..program.site import Site
 from ..trace import events
 from ..trace.frames import Frame
 from ..trace.trace import Trace
+from . import evidence
 from .annotations import annotation
 from .binding import bind, set_item, split
 from .dispatch import evaluate, runs
@@ -40,9 +41,23 @@ def _assign(m: Trace, node: cst.Assign, frame: Frame) -> bool:
     value = evaluate(m, node.value, frame)
     if _is_last(node.value, frame):
         return leave(m, node, NONE, frame)
+    _note_array(m, node, value, frame)
     for target in node.targets:
         bind(m, target.target, value, frame)
     return True
+
+
+def _note_array(m: Trace, node: cst.Assign, value: Value, frame: Frame) -> None:
+    """Note that an element of an argument is an array, if what follows in the function proves it.
+
+    Of something else, such as a file, an element may be made when it is asked for.
+    """
+    function, source, target = frame.function, node.value, node.targets[0].target
+    if not isinstance(value, Unknown) or function is None or not isinstance(source, cst.Subscript):
+        return
+    proven = isinstance(target, cst.Name) and target.value in evidence.arrays(m, function)
+    if proven and m.see(quietly(m, source.value, frame)) in m.reports.given:
+        arrays.over(m, value)
 
 
 @runs(cst.AnnAssign)

@@ -7,13 +7,14 @@ from dataclasses import replace
 import libcst as cst
 
 from ..heap.values import NONE, Cell, Const, Grad, List, Object, Tensor, Unknown, Value
-from ..models import classes, custom, lazy, lineage
+from ..models import arrays, classes, custom, lazy, lineage
 from ..program.site import Site
 from ..trace import events
 from ..trace.budget import BORROWED_STATEMENTS
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
 from ..trace.worklist import Start
+from . import evidence
 from .annotations import aliases, annotation
 from .evidence import proven
 from .functions import joined, positional, run
@@ -35,7 +36,9 @@ def entry_argument(m: Trace, function: Function, param: cst.Param, first: bool, 
         return Unknown(Grad.MAYBE, likely=True)
     if said == "tensors":
         return List([Tensor(cell=Cell(Grad.MAYBE, leaf=False)) for _ in range(2)], open=True)
-    if said == "scalar":
+    if said == "array" and default is None:
+        return arrays.over(m, Unknown())
+    if said in ("scalar", "array"):
         return Unknown(scalar=True, default=default)
     if default is not None and default != NONE:
         return Unknown(scalar=isinstance(default, Const), default=default)
@@ -61,9 +64,12 @@ def call_entry(m: Trace, function: Function, receiver: Value | None) -> None:
     _refine(m, function, spec, args)
     kwargs = {p.name.value: entry_argument(m, function, p, False, forward) for p in params.kwonly_params}
     site = Site(function.piece, function.node, function.node)
-    before = m.budget.statements
+    before, begin = m.budget.statements, m.tick()
+    had = m.state.get(receiver) if isinstance(receiver, Object) else None
     result = run(m, function, args, kwargs, site)
     lazy.read(m, result)
+    if isinstance(receiver, Object) and had is not None:
+        events.method(m, receiver, had, begin)
     if function.text is not None and function.text.borrowed:
         m.budget.borrowed += m.budget.statements - before
     events.reach(m, (result, *lineage.kept(m, receiver)))
@@ -78,6 +84,8 @@ def _refine(m: Trace, function: Function, spec: list[cst.Param], args: list[Valu
     }
     for name in proven(m, function, frozenset(plain.keys() - function.defaults.keys())):
         m.promote(plain[name])
+    for name in evidence.arrays(m, function).intersection(plain.keys() - function.defaults.keys()):
+        arrays.over(m, plain[name])
 
 
 def call_class(m: Trace, cls: Class) -> None:
@@ -159,13 +167,15 @@ def external_instance(m: Trace, cls: Class) -> Value:
     params = init.node.params
     args: list[Value] = [instance]
     for param in [*params.posonly_params, *params.params][1:]:
-        args.append(_option(init, param))
-    kwargs = {p.name.value: _option(init, p) for p in params.kwonly_params}
+        args.append(_option(m, init, param))
+    kwargs = {p.name.value: _option(m, init, p) for p in params.kwonly_params}
     run(m, init, args, kwargs, Site(cls.piece, cls.node, cls.node))
     return instance
 
 
-def _option(init: Function, param: cst.Param) -> Value:
-    default = init.defaults.get(param.name.value)
-    scalar = annotation(param.annotation) == "scalar" or (isinstance(default, Const) and default != NONE)
+def _option(m: Trace, init: Function, param: cst.Param) -> Value:
+    default, said = init.defaults.get(param.name.value), annotation(param.annotation)
+    if said == "array" and default is None:
+        return arrays.over(m, Unknown())
+    scalar = said in ("scalar", "array") or (isinstance(default, Const) and default != NONE)
     return Unknown(scalar=scalar, default=default)

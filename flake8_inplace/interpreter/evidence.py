@@ -1,4 +1,4 @@
-"""Which parameters of a function its text proves to be tensors, wherever in the function the proof stands.
+"""Which variables of a function its text proves to be tensors, or arrays, wherever in the function the proof stands.
 
 A statement that every run comes to proves it: a function of torch takes a tensor there, or only tensors have such a
 method. It is a proof as well if a variable is proven that was computed from nothing but the parameter: ``t = t.exp()``,
@@ -7,6 +7,7 @@ and then ``t.mul_(2)``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import libcst as cst
@@ -18,6 +19,7 @@ from ..torchfacts import ops as facts
 from ..trace.frames import Frame, Function
 from ..trace.trace import Trace
 from .dispatch import evaluate
+from .functions import positional
 
 _LEAVING = (cst.Return, cst.Raise, cst.Break, cst.Continue)
 _CONDITIONAL = (cst.Lambda, cst.IfExp, cst.BooleanOperation, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
@@ -35,6 +37,48 @@ def proven(m: Trace, function: Function, names: frozenset[str]) -> frozenset[str
             found |= roots.get(name, frozenset())
         _rebind(statement, roots)
     return found
+
+
+def arrays(m: Trace, function: Function) -> frozenset[str]:
+    """The variables of a function that are surely arrays of numpy: ``torch.from_numpy(x)`` takes nothing else.
+
+    A variable that is bound more than once may be something else before.
+    """
+    found = m.text.arrays.get(function.node)
+    if found is None:
+        body, piece = m.text.body(function)
+        names: list[str] = []
+        if "from_numpy" in piece.mentions and isinstance(body, cst.BaseSuite):
+            names = [name for statement in _always(body) for name in _taken_as_arrays(m, statement, function.frame)]
+        bound = Counter([*_bindings(body), *(param.name.value for param in positional(function.node.params))])
+        found = m.text.arrays[function.node] = frozenset(name for name in names if bound[name] == 1)
+    return found
+
+
+def _taken_as_arrays(m: Trace, node: cst.CSTNode, frame: Frame) -> Iterator[str]:
+    """The variables that ``torch.from_numpy`` is given in a statement, whatever comes of its conditions."""
+    if isinstance(node, (cst.BaseCompoundStatement, *_CONDITIONAL)):
+        return
+    if isinstance(node, cst.Call) and wording.called_name(node) == "from_numpy" and len(node.args) == 1:
+        given, callee = node.args[0].value, m.see(evaluate(m, node.func, frame))
+        yield from [given.value] if isinstance(given, cst.Name) and callee == _FROM_NUMPY else []
+    for part in parts(node):
+        yield from _taken_as_arrays(m, part, frame)
+
+
+_FROM_NUMPY = Ref("torch.from_numpy")
+
+
+def _bindings(node: cst.CSTNode) -> Iterator[str]:
+    """The variables that a text binds, each as often as it does. An augmented assignment changes an array in place."""
+    if isinstance(node, cst.Assign):
+        yield from (name for target in node.targets for name in wording.targets(target.target))
+    elif isinstance(node, (cst.For, cst.CompFor, cst.NamedExpr, cst.AnnAssign)):
+        yield from wording.targets(node.target)
+    elif isinstance(node, cst.AsName):
+        yield from wording.targets(node.name)
+    for part in parts(node):
+        yield from _bindings(part)
 
 
 def _always(body: cst.BaseSuite) -> Iterator[cst.CSTNode]:

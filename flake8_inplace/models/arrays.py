@@ -66,6 +66,13 @@ def new(m: Trace, op: str, values: tuple[Value, ...], dims: int | None = None, b
     return Array(made)
 
 
+def computed(m: Trace, op: str, values: tuple[Value, ...]) -> Unknown:
+    """Return what may be a number or an array of its own: the mean of an array, over all of it or along an axis."""
+    number = Unknown(scalar=True)
+    m.tensors[number] = new(m, op, values).tensor
+    return number
+
+
 def over(m: Trace, memory: Value) -> Array:
     """Return the array over memory that something else made: the argument of ``np.frombuffer``."""
     tensor = m.promote(m.symbol("memory", memory))

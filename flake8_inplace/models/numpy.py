@@ -44,13 +44,19 @@ def array_method(call: Call, value: Array) -> Value:
         return value
     row = facts.lookup(f"{_ARRAY}.{call.name}")
     if row is None:
-        return _into(call) or Unknown(scalar=True)
+        return _into(call) or _reduced(call, value, *call.args)
     copies = row.name != "astype" or constant(call.kwargs.get("copy", NONE)) is not False
     if not copies and _has_type(m, value, call.argument(0, "dtype")):
         return value
     given = Call(m, call.name, [value, *call.args], call.kwargs, call.site)
     made = _perform(given, row) if copies else None
     return made if made is not None else Unknown(scalar=True)
+
+
+def _reduced(call: Call, *values: Value) -> Value:
+    """Return what a function makes of arrays that numbers are made of too."""
+    last = call.name.rpartition(".")[2]
+    return arrays.computed(call.m, last, values) if last in facts.PROVING else Unknown(scalar=True)
 
 
 def method_of_number(call: Call, receiver: Value) -> Value:
@@ -324,6 +330,8 @@ def _no_tensor(call: Call) -> Value:
     if made is None and call.name.rpartition(".")[2] in _COMPARING:
         given = [array for value in call.args if (array := _known(call.m, value)) is not None]
         arrays.relate(call.m, call.name.rpartition(".")[2], given, call.site)
+    if made is None and any(isinstance(call.m.see(value), Array) for value in call.args):
+        return _reduced(call, *call.args)
     return made if made is not None else Unknown(scalar=True)
 
 

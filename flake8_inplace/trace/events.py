@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Concatenate, Generic, ParamSpec
 
-from ..heap.values import Array, Dict, Grad, List, Node, Object, Saved, Storage, Tensor, Tuple, Value
+from ..heap.values import Array, Attributes, Dict, Grad, List, Node, Object, Saved, Storage, Tensor, Tuple, Value
 from ..program.site import Site
 from .frames import Frame, Function
 from .log import Overwrite, Written
@@ -152,6 +152,8 @@ checkpoint: Event[[Sequence[Tensor], int]] = Event()
 """A checkpointed function runs again in backward: the buffers and inputs that it sees then, when it was called."""
 dataset: Event[[Function, Value, Site]] = Event()
 """The program creates a dataset: its ``__getitem__``, the instance, the place."""
+method: Event[[Object, Attributes, int]] = Event()
+"""A method was read as an entry point: its instance, the attributes that it had before, the time of the call."""
 mark_dirty: Event[[Sequence[Tensor], Sequence[Tensor], Site]] = Event()
 """A custom function was applied that marks inputs dirty: these, its results, the place of the mark."""
 differentiate: Event[[Sequence[Sequence[Tensor]], Sequence[Value], Sequence[Tensor], int]] = Event()

@@ -39,6 +39,7 @@ class Text:
     loaded: set[Piece] = field(default_factory=set)  # top-level statements that have run
     skipped: set[cst.CSTNode] = field(default_factory=set)  # branches that are statically dead
     joined: dict[cst.CSTNode, frozenset[str]] = field(default_factory=dict)  # names a function uses as sequences
+    arrays: dict[cst.CSTNode, frozenset[str]] = field(default_factory=dict)  # and as arrays of numpy
     generators: dict[cst.CSTNode, bool] = field(default_factory=dict)  # whether these bodies yield
     scopes: list[Frame] = field(default_factory=list)
 
