@@ -94,7 +94,8 @@ def _change(m: Trace, tensor: Tensor, frame: Frame, name: str, form: str, writte
 
     A write that is not through a variable of the tensor is `Change.OTHER`: it is intended to change a container.
     """
-    if written.op.removesuffix("_") in _MASKS or not _holds(m, array_backing(m.see(frame.vars.get(name, NONE))), tensor):
+    through = array_backing(m.see(frame.vars.get(name, NONE)))
+    if written.op.removesuffix("_") in _MASKS or not _holds(m, through, tensor):
         return Change.OTHER
     values = (*written.values, *(written.index or ()))
     sources = [source for value in values for source in _sources(m, value, tensor)]
