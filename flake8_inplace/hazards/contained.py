@@ -48,6 +48,7 @@ from ..trace.log import (
 )
 from ..trace.trace import Trace
 from .arguments import is_in_copy
+from .first_reads import is_emptied
 from .overlap import written_region
 from .snapshots import Update, may_be_copy, updates_of
 from .stale import is_part, read_part_of, takes_what_was_written, was_given
@@ -300,7 +301,10 @@ def _judge_element(m: Trace, container: List | Dict, value: Tensor, event: Overw
 
 def _as_it_was(m: Trace, value: Tensor, event: Overwrite, time: int) -> bool:
     """Return whether a tensor that was stored at ``time`` was stored for its values of that time."""
-    return value.origin in (Source.COMPUTED, Source.BLANK) and whole(value, event) and _unaware(m, event, time)
+    if value.origin not in (Source.COMPUTED, Source.BLANK) or not whole(value, event):
+        return False
+    emptied = is_emptied(m, event, m.stack.frames[-1]) and not since(m, value, event.time)
+    return emptied or _unaware(m, event, time)
 
 
 def _same_part(m: Trace, value: Tensor, event: Overwrite, time: int) -> bool:

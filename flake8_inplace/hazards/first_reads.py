@@ -44,7 +44,7 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
     for guard, tensor in _tensors(m, value):
         for event in since(m, tensor, taken):
             here = event.frames[-1] is frame
-            known = here or _in_call(m, event, frame) or _is_emptied(m, event, frame)
+            known = here or _in_call(m, event, frame) or is_emptied(m, event, frame)
             if not compatible(event.guard, guard) or event.form == "out" or not known:
                 continue
             if writes_through(frame.line, name):
@@ -61,7 +61,7 @@ def _in_call(m: Trace, event: Overwrite, frame: Frame) -> bool:
     return frame in event.frames and m.state[RETURNED].get(event) is not None
 
 
-def _is_emptied(m: Trace, event: Overwrite, frame: Frame) -> bool:
+def is_emptied(m: Trace, event: Overwrite, frame: Frame) -> bool:
     """Whether a called method left numbers in all of an attribute: ``totals = meter.totals()``, ``meter.reset()``."""
     sure = frame in event.frames and event.guard <= m.state.guard() and event.written.index is None
     return sure and _is_constant(event) and bool(attribute_written(event.site))

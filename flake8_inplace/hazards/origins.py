@@ -27,7 +27,7 @@ from ..torchfacts.kinds import ADDING
 from ..trace import events
 from ..trace.frames import Frame
 from ..trace.holdings import tensors_in
-from ..trace.log import EVENTS, WRITES, Change, Overwrite, Written, array_backing, fills, given_tensors, reads
+from ..trace.log import EVENTS, FILLING, WRITES, Change, Overwrite, Written, array_backing, fills, given_tensors, reads
 from ..trace.trace import Trace
 from .intent import output_of, variable_of
 
@@ -94,8 +94,8 @@ def _change(m: Trace, tensor: Tensor, frame: Frame, name: str, form: str, writte
 
     A write that is not through a variable of the tensor is `Change.OTHER`: it is intended to change a container.
     """
-    op = written.op.removesuffix("_")
-    if op in _MASKS or not _holds(m, array_backing(m.see(frame.vars.get(name, NONE))), tensor):
+    through = array_backing(m.see(frame.vars.get(name, NONE)))
+    if written.op.removesuffix("_") in _MASKS or not _holds(m, through, tensor):
         return Change.OTHER
     values = (*written.values, *(written.index or ()))
     sources = [source for value in values for source in _sources(m, value, tensor)]
@@ -108,7 +108,7 @@ def _change(m: Trace, tensor: Tensor, frame: Frame, name: str, form: str, writte
     unknown = any(isinstance(other, Unknown) for other in others)
     rest = [other for other in others if isinstance(other, Tensor)]
     if not unknown and _constant(m, rest, frame):
-        return Change.SHIFTED if not own and _only_adds(op, form, written) else Change.CONVERTED
+        return Change.SHIFTED if not own and _only_adds(form, written) else Change.CONVERTED
     return Change.MARKED if m.grad(tensor) is Grad.NO and _marks(written) else Change.OTHER
 
 
@@ -142,9 +142,10 @@ def _constant(m: Trace, values: list[Tensor], frame: Frame) -> bool:
     return made and not any(value.storage in given or value.storage in m.state[WRITES] for value in values)
 
 
-def _only_adds(op: str, form: str, written: Written) -> bool:
+def _only_adds(form: str, written: Written) -> bool:
     """Return whether a write only assigns elements or adds to the old values; with ``+=``, only whole numbers."""
-    if op == "setitem":
+    op = written.op.removesuffix("_")
+    if op == "setitem" or written.op in FILLING:
         return True
     fraction = any(type(number := constant(value)) is float and number % 1 for value in written.values)
     return op in ADDING and not (form == "augmented" and fraction)  # counters count in whole numbers

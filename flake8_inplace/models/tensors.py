@@ -11,6 +11,7 @@ from ..heap.values import (
     Const,
     Grad,
     Node,
+    Origin,
     Region,
     Source,
     Storage,
@@ -65,7 +66,7 @@ def detached(m: Trace, base: Tensor) -> Tensor:
     """``detach()``: the same memory and version counter, no history."""
     result = Tensor(base.storage, Cell(), base.view, base.contiguous, dtype=base.dtype)
     result.origin, result.time, result.region = base.origin, m.tick(), base.region
-    result.shape = base.shape
+    result.shape, result.made = base.shape, _of_alias(base, result.time)
     return result
 
 
@@ -74,9 +75,15 @@ def data(m: Trace, base: Tensor) -> Tensor:
     memory, cell = Storage(hidden=base.storage), Cell(base=base.cell)
     result = Tensor(memory, cell, base.view, base.contiguous, dtype=base.dtype)
     result.time = m.tick()
+    result.made = _of_alias(base, result.time)
     if base.origin in UNCERTAIN:
         result.origin = base.origin
     return result
+
+
+def _of_alias(base: Tensor, time: int) -> Origin | None:
+    """What ``kept.data`` was made of, where ``kept`` is ``x.detach()``: for its values of the time, not of now."""
+    return Origin("detach", (base,), time) if base.time else None
 
 
 def hooked(m: Trace, value: Value) -> Value:
