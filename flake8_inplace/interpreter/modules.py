@@ -37,10 +37,11 @@ def member(m: Trace, namespace: Namespace, name: str) -> Value:
     return found if found is not None else Ref(full)
 
 
-def from_star(m: Trace, name: str, path: str) -> Value | None:
-    """Return what a star import of the file at ``path`` binds a name to."""
+def found(m: Trace, name: str, path: str) -> Value | None:
+    """Return what imports of the file at ``path`` bind a name to; None if they don't."""
     others = m.text.others
-    return _value(m, others.project.find(name, path)) if others is not None else None
+    results = others.project.find(name, path) if others is not None else ()
+    return _value(m, [each for each in results if not isinstance(each, Definition) or each.path != path])
 
 
 def registered_elsewhere(m: Trace, path: str, name: str) -> list[tuple[Piece, Frame]]:

@@ -50,14 +50,17 @@ def lookup(m: Trace, name: str, frame: Frame) -> Value | None:
 
 
 def module_name(m: Trace, name: str, module: Frame) -> Value | None:
-    """Return the value of a name of the module. If it is not bound yet, run the statements that bind it."""
+    """Return the value of a name of the module. If it is not bound yet, run the statements that bind it.
+
+    A star import binds it, or an import that is under way: what it brought before asks for it, in a circle.
+    """
     found = m.text.module(module.piece.path)
     binders = found.file.binders if found is not None else {}
     for piece in binders.get(name, ()):
         m.load(piece, module)
     if name in module.vars:
         return module.vars[name]
-    if "*" in binders and (value := modules.from_star(m, name, module.piece.path)) is not None:
+    if ("*" in binders or name in binders) and (value := modules.found(m, name, module.piece.path)) is not None:
         return value
     return Ref(f"builtins.{name}") if hasattr(builtins, name) else None
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import libcst as cst
 
 from ..hazards import intent
-from ..heap.state import State, variables
-from ..heap.values import Attributes, Const, Dict, Items, List, Object, Ref, Value
+from ..heap.state import State
+from ..heap.values import Attributes, Dict, Items, List, Object, Ref, Value
 from ..models.calls import call
 from ..program.modules import Modules
 from ..program.pieces import Piece, Scan
@@ -18,7 +18,7 @@ from ..program.site import Site
 from ..trace.budget import BORROWED_STATEMENTS, Exhausted
 from ..trace.frames import Class, Frame, Function
 from ..trace.stack import Stack
-from ..trace.text import Module, Text
+from ..trace.text import Text
 from ..trace.trace import Trace
 from . import (
     assignment,
@@ -123,8 +123,8 @@ def analyse(file: Scan, extra: frozenset[str] = frozenset(), others: Modules | N
     other files of the project, if imports are followed.
     """
     m = Interpreter(Text(file, others), extra)
-    module = Frame(variables({"__name__": Const("__main__")}), file.pieces[0])
-    m.text.modules[file.path] = Module(file, module)
+    m.text.modules[file.path] = own = m.text.begin(file)
+    module = own.frame
     piece = file.pieces[0]
     try:
         with not_too_deep(m, piece):

@@ -83,11 +83,8 @@ def _default(m: Trace, default: Value, site: Site) -> Value:
     if isinstance(default, Object) and default.cls == FIELD:
         options = m.state.get(default).items
         factory = m.see(options.get("default_factory", NONE))
-        if isinstance(factory, Function):
-            return m.run(factory, [], {}, site)
-        if isinstance(factory, Ref):
-            made: dict[str, Value] = {LIST: List(), "builtins.dict": Dict()}
-            return made.get(factory.name, Unknown())
+        if factory != NONE:
+            return m.call(factory, [], {}, site)
         given: Value = options.get("default", Unknown())
         return given
     return default

@@ -6,7 +6,9 @@ import math
 
 from ..heap.state import variables
 from ..heap.values import NONE, Const, Dict, List, Object, Ref, Tuple, Value, constant
+from ..program.lazy import absolute
 from ..trace.frames import Class
+from ..trace.text import MAIN
 from ..trace.trace import Trace
 from . import arithmetic, classes, containers, iteration, lineage, records
 from .registry import CONSTANTS, Call, builtin, model, package
@@ -132,5 +134,9 @@ def _operator(call: Call) -> Value | None:
 
 @model("importlib.import_module")
 def _import_module(call: Call) -> Value | None:
-    name = constant(call.seen(0))
-    return call.m.find_module(name, call.site.piece.path) if isinstance(name, str) else None
+    name, package = constant(call.seen(0)), constant(call.m.see(call.argument(1, "package")))
+    if not isinstance(name, str):
+        return None
+    if isinstance(package, str) and package != MAIN:
+        name = absolute(name, package)
+    return call.m.find_module(name.removeprefix(MAIN), call.site.piece.path)

@@ -6,6 +6,7 @@ import os
 import re
 from dataclasses import dataclass, field
 
+from . import lazy
 from .sights import digest
 
 MAX_FILES = 20_000
@@ -19,7 +20,8 @@ _IMPORT = re.compile(
 )
 _REGISTERS = re.compile(r"^(?:@?(?=\w+\.)|@[\w.]+\(|[\w.]+\((?=[^()\n]*\)\())(\w+)\b", re.MULTILINE)
 """A top-level decorator or statement that looks up something on a name, ``@LAYERS.register("act")``, or gets one."""
-_LITERAL = re.compile(r"import_module\([ \t]*[\"']([\w.]+)")
+_CALL = re.compile(r"import_module\([ \t]*(?:[\"']([\w.]+)[\"'][ \t]*[,)])?")
+_STRING = re.compile(r"[\"']([\w.:]+)[\"']")
 _KEYWORD = re.compile(r"\bimport\b")
 _COMMENT = re.compile(r"#[^\n]*")
 _NAME = re.compile(r"[\s(\\]*([\w.]+)")
@@ -97,7 +99,12 @@ def _decoded(data: bytes) -> str:
 
 
 def _statements(text: str) -> list[str]:
-    return [*_IMPORT.findall(text), *(f"import {name}" for name in _LITERAL.findall(text))]
+    """The import statements of a file, and such as stand for the modules that it imports by calls."""
+    names: list[str] = _CALL.findall(text)
+    if "" in names:  # the name of a module is put together
+        names = lazy.module_names(match.group(1) for match in _STRING.finditer(text))
+    stand = (f"{start}import {name}" for name in names for start in ("", "from . ")[: 1 if name[0] == "." else 2])
+    return [*_IMPORT.findall(text), *stand]
 
 
 def python_files(top: str) -> list[str]:

@@ -7,12 +7,17 @@ Others look a name up in a dictionary and call ``importlib.import_module`` with 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 Target = tuple[str, str | None]
 """A module, and the name in it or None for the module itself."""
 _STRUCTURE = "_import_structure"
+_HERE = ("__name__", "__package__")
+_MODULE = re.compile(r"\.*[^\W\d]\w*(?:\.\w+)*(?::\w+)?$")
+MAX_COMPUTED = 64
+"""The most strings of a file that are tried as names of modules."""
 _COPIES = frozenset({"list", "tuple", "set", "sorted", "frozenset"})
 
 
@@ -143,12 +148,44 @@ def import_module(node: ast.expr | None) -> Target | None:
     if not isinstance(module, ast.Constant) or not isinstance(module.value, str):
         return None
     package = given[0].value if given and isinstance(given[0], ast.Constant) else None
-    name = module.value.lstrip(".")
-    level = len(module.value) - len(name)
-    if not level or not isinstance(package, str):
-        return module.value, None
-    parts = package.split(".")
-    return ".".join([*parts[: len(parts) - level + 1], name]), None
+    return absolute(module.value, package) if isinstance(package, str) else module.value, None
+
+
+def absolute(module: str, package: str) -> str:
+    """Return the full name of a module that is relative to a package if it begins with dots."""
+    name = module.lstrip(".")
+    level, parts = len(module) - len(name), package.split(".")
+    return ".".join([*parts[: len(parts) - level + 1], name]) if level else module
+
+
+def modules(tree: ast.Module) -> Iterator[str]:
+    """Yield the modules that calls of ``import_module`` may import.
+
+    A name that is put together ends with a string of the file: ``import_module(f"{__name__}.{name}")`` for one of a
+    table. ``"module:attribute"`` names a module too, as an entry point does.
+    """
+    nodes = list(ast.walk(tree))
+    calls = [node for node in nodes if isinstance(node, ast.Call) and _last(node.func) == "import_module" and node.args]
+    known = [import_module(call) for call in calls]
+    yield from (target[0] for target in known if target is not None)
+    starts = {_start(call.args[0]) for call, target in zip(calls, known, strict=True) if target is None}
+    if starts:
+        texts = (node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
+        yield from (start + name for name in module_names(texts) for start in sorted(starts))
+
+
+def module_names(texts: Iterable[str]) -> list[str]:
+    """Return the modules that strings may name, each once: ``"package.module"``, or ``"package.module:attribute"``."""
+    names = (text.partition(":")[0] for text in texts if _MODULE.match(text))
+    return [*dict.fromkeys(names)][:MAX_COMPUTED]
+
+
+def _start(node: ast.expr) -> str:
+    """What the name of a module begins with: a dot where it is relative, nothing where that is not told."""
+    first = _first(node)
+    if isinstance(first, ast.Name) and first.id in _HERE:
+        return "."
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
 
 
 def _getter(function: ast.FunctionDef | ast.AsyncFunctionDef, tables: Tables) -> dict[str, Target]:
@@ -196,14 +233,17 @@ def _relative(module: str, relative: bool) -> str:
 
 def _begins_here(node: ast.expr) -> bool:
     """Whether the name of a module begins with a dot or with ``__name__``."""
+    return _start(node).startswith(".")
+
+
+def _first(node: ast.expr) -> ast.expr:
+    """The first part of a string that is put together."""
     while isinstance(node, ast.BinOp):
         node = node.left
     if isinstance(node, ast.JoinedStr) and node.values:
         first = node.values[0]
-        node = first.value if isinstance(first, ast.FormattedValue) else first
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, str) and node.value.startswith(".")
-    return isinstance(node, ast.Name) and node.id in ("__name__", "__package__")
+        return first.value if isinstance(first, ast.FormattedValue) else first
+    return node
 
 
 def _makes_lazy(call: ast.Call) -> bool:

@@ -44,15 +44,18 @@ class Outside:
     variables: frozenset[str] = frozenset()
 
 
+_Target = tuple[str, str, str | None]
+"""An import: the variable, the file, the name in it. No name: the variable is the module."""
+_ANY = "*"
+"""In the place of the name: any name may be looked up in the module, by ``getattr(models, name)``."""
+
+
 @dataclass(slots=True, eq=False)
 class _Summary:
-    """What is kept of a module. ``targets`` are its imports: the variable, the file, the name in it.
-
-    No name: the variable is the module. ``ways`` holds for the names that were ``asked`` for.
-    """
+    """What is kept of a module. ``targets`` are its imports. ``ways`` holds for the names that were ``asked`` for."""
 
     flow: Flow
-    targets: list[tuple[str, str, str | None]]
+    targets: list[_Target]
     ways: Ways = NOWAY
     asked: set[str] = field(default_factory=set)
 
@@ -232,7 +235,7 @@ class Modules:
         flow = outline.reach.flow(self._from_others(outline.reach.mentions(), targets))
         return _Summary(flow, targets)
 
-    def _from_others(self, mentions: frozenset[str], targets: list[tuple[str, str, str | None]]) -> set[str]:
+    def _from_others(self, mentions: frozenset[str], targets: list[_Target]) -> set[str]:
         """The names of a file that may mean something in another one. What a module defines goes by its own name."""
         found = {variable for variable, _, _ in targets}
         for _, path, name in targets:
@@ -240,16 +243,21 @@ class Modules:
                 found |= mentions.intersection(_names_of(self.project.exports(path)))
         return found
 
-    def _targets(self, tree: ast.Module, path: str) -> Iterator[tuple[str, str, str | None]]:
+    def _targets(self, tree: ast.Module, path: str) -> Iterator[_Target]:
         """The variables that a file imports, with their files and names there; by star imports, those that it reads."""
-        stars = False
+        stars, reads = False, None
         for variable, target in _imports(tree):
             if target.module.partition(".")[0] in RESERVED:
                 continue
             results = self.project.follow(target, path)
+            modules = [result for result in results if isinstance(result, Module)]
             if variable == "*":
-                stars |= any(isinstance(result, Module) for result in results)
-            yield from _files(variable, results)
+                stars |= bool(modules)
+            elif modules:
+                reads = reads or _reads(tree)
+                yield from self._lazily(modules, reads)
+            computed = variable == _IMPORTER or (reads is not None and variable in reads.computed)
+            yield from _files(variable, results, computed)
         known = self.project.exports(path) if stars else None
         if isinstance(known, Exports):
             for name in sorted(_looked_up(tree).difference(known.names)):
@@ -257,7 +265,14 @@ class Modules:
         for name in _tables(tree):
             yield from ((name, file, name) for file in self.registering(path, name))
 
-    def _of(self, targets: list[tuple[str, str, str | None]]) -> Ways:
+    def _lazily(self, modules: Iterable[Module], reads: _Reads) -> Iterator[_Target]:
+        """The attributes that a file reads, as far as these modules import them when they are asked: `lazy`."""
+        for module in modules:
+            known = self.project.exports(module.path) if module.path is not None else None
+            for name in sorted(reads.attributes.intersection(known.lazy)) if isinstance(known, Exports) else ():
+                yield from _files(name, self.project.look_up(module, name))
+
+    def _of(self, targets: list[_Target]) -> Ways:
         """What these imports bring, as far as the modules are settled."""
         runs: set[str] = set()
         makes: set[str] = set()
@@ -268,18 +283,19 @@ class Modules:
             if name is None:  # what is looked up in a module goes by its own name
                 runs |= summary.ways.runs
                 makes |= summary.ways.makes
-                makes |= {variable} if variable == _IMPORTER and summary.ways else set()
+            elif name == _ANY:
+                makes |= {variable} if summary.ways else set()
             else:
                 runs |= {variable} if name in summary.ways.runs else set()
                 makes |= {variable} if name in summary.ways.makes else set()
         return Ways(frozenset(runs), frozenset(makes))
 
-    def _asked(self, targets: list[tuple[str, str, str | None]], names: frozenset[str]) -> Iterator[tuple[str, str]]:
+    def _asked(self, targets: list[_Target], names: frozenset[str]) -> Iterator[tuple[str, str]]:
         """What is to be known of other files, if these variables and attributes are: the file, and the name there."""
         for variable, path, name in targets:
-            if name is None:
+            if name is None or name == _ANY:
                 known = frozenset(_names_of(self.project.exports(path)))
-                asked = known if variable == _IMPORTER and variable in names else names & known
+                asked = names & known if name is None else known if variable in names else ()
                 yield from ((path, each) for each in sorted(asked))
             elif variable in names:
                 yield path, name
@@ -313,13 +329,38 @@ def _names_of(known: Exports | Unknown) -> Iterable[str]:
     return known.names if isinstance(known, Exports) else ()
 
 
-def _files(variable: str, results: Iterable[Result]) -> Iterator[tuple[str, str, str | None]]:
-    """The files that what a variable is bound to comes from, with its name there."""
+def _files(variable: str, results: Iterable[Result], computed: bool = False) -> Iterator[_Target]:
+    """The files that what a variable is bound to comes from, with its name there.
+
+    ``computed``: names that the text does not tell are looked up in it.
+    """
     for result in results:
         if isinstance(result, Definition):
             yield variable, result.path, result.name
         elif isinstance(result, Module) and result.path is not None:
             yield variable, result.path, None
+            if computed:
+                yield variable, result.path, _ANY
+
+
+@dataclass(frozen=True, slots=True)
+class _Reads:
+    """The attributes that a file reads, and the variables in whose values it looks up a ``computed`` name."""
+
+    attributes: frozenset[str]
+    computed: frozenset[str]
+
+
+def _reads(tree: ast.Module) -> _Reads:
+    attributes, computed = set[str](), set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            attributes.add(node.attr)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr":
+            module, *names = node.args
+            if isinstance(module, ast.Name) and not all(isinstance(name, ast.Constant) for name in names[:1]):
+                computed.add(module.id)
+    return _Reads(frozenset(attributes), frozenset(computed))
 
 
 _OF_MODULES = frozenset({*dir(builtins), "__file__", "__path__", "__all__"})
@@ -354,10 +395,8 @@ def _imports(tree: ast.Module) -> Iterator[tuple[str, Import]]:
         called = called or any(alias.name in ("importlib", _IMPORTER) for alias in statement.names)
         yield from imported(statement)
         yield from _whole(statement)
-    for node in ast.walk(tree) if called else ():
-        found = lazy.import_module(node) if isinstance(node, ast.Call) else None
-        if found is not None:
-            yield _IMPORTER, Import(*found)
+    for module in lazy.modules(tree) if called else ():
+        yield _IMPORTER, Import(module)
     for each in tree.body:
         found = lazy.import_module(each.value) if isinstance(each, ast.Assign) else None
         if found is not None and isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name):

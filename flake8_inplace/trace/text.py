@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..heap.state import variables
+from ..heap.values import Const
 from ..program.modules import Modules
 from ..program.pieces import Piece, Scan
 from .frames import Frame, Function
@@ -13,6 +14,8 @@ from .frames import Frame, Function
 if TYPE_CHECKING:
     import libcst as cst
 
+MAIN = "__main__"
+"""The ``__name__`` of the file that is read: it may be a script."""
 LONGEST = 2_000_000
 """The most characters of a function or statement; a longer one is not read."""
 
@@ -82,8 +85,16 @@ class Text:
         """Return a module by its path; None if it cannot be read, or is not to be."""
         if path not in self.modules:
             file = self.others.scan(path) if self.others is not None else None
-            self.modules[path] = Module(file, Frame(variables(), file.pieces[0])) if file and file.pieces else None
+            self.modules[path] = self.begin(file) if file and file.pieces else None
         return self.modules[path]
+
+    def begin(self, file: Scan) -> Module:
+        """Return a module of which nothing has run."""
+        name = self.others.project.module_of(file.path) if self.others is not None and file.path else MAIN
+        package = name if file.path.endswith("__init__.py") else name.rpartition(".")[0]
+        shown = MAIN if file is self.file else name
+        known = variables({"__name__": Const(shown), "__package__": Const(package)})
+        return Module(file, Frame(known, file.pieces[0]))
 
     def close(self) -> None:
         """Break reference cycles eagerly; waiting for the cyclic collector costs memory, and its work time.
