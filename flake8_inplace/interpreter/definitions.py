@@ -8,8 +8,9 @@ import libcst as cst
 
 from ..heap.state import variables
 from ..heap.values import NONE, Object, Ref, Value
-from ..models import amp, autograd, calls, generic
+from ..models import amp, autograd, calls, generic, lineage
 from ..models.lineage import NAMED_TUPLE
+from ..program.pieces import INIT_SUBCLASS
 from ..program.site import Site
 from ..trace.callables import Bound, Dispatch, Method, Partial
 from ..trace.frames import Class, Frame, Function
@@ -129,10 +130,19 @@ def _class(m: Trace, node: cst.ClassDef, frame: Frame) -> bool:
             cls.members[name] = function
         else:
             statement(m, part, body)
+    _tell_bases(m, cls, node, frame)
     m.state.set(frame.vars, node.name.value, cls)
     if frame.piece.registers and frame.parent is None:
         _decorate(m, node, cls, frame)
     return True
+
+
+def _tell_bases(m: Trace, cls: Class, node: cst.ClassDef, frame: Frame) -> None:
+    """Run the ``__init_subclass__`` that a class inherits, which may put it into a table."""
+    found = lineage.member(cls, INIT_SUBCLASS, after=cls)
+    if isinstance(found, Function):
+        options = {arg.keyword.value: evaluate(m, arg.value, frame) for arg in node.keywords if arg.keyword is not None}
+        m.run(found, [cls], options, Site(frame.piece, node, node.name))
 
 
 def _fields(node: cst.ClassDef) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ from ..hazards import intent
 from ..heap.state import State
 from ..heap.values import Attributes, Dict, Items, List, Object, Ref, Value
 from ..models.calls import call
+from ..models.lineage import member
 from ..program.modules import Modules
-from ..program.pieces import Piece, Scan
+from ..program.pieces import INIT_SUBCLASS, Piece, Scan, heirs
 from ..program.scan import TABLE, wraps
 from ..program.site import Site
 from ..trace.budget import BORROWED_STATEMENTS, Exhausted
@@ -74,16 +75,24 @@ def load(m: Trace, piece: Piece, module: Frame) -> None:
         for name in piece.binds:
             _fillable(m, module.vars.get(name))
             m.work.module_state.update(m.state.store)  # what is registered finds the table
-            for other in found.file.registered.get(name, ()) if found is not None else ():
-                load(m, other, module)
-            for other, around in registered_elsewhere(m, piece.path, name):
-                load(m, other, around)
+            for key in _registered_by(name, module):
+                for other in found.file.registered.get(key, ()) if found is not None else ():
+                    load(m, other, module)
+                for other, around in registered_elsewhere(m, piece.path, key):
+                    load(m, other, around)
     finally:
         m.work.module_state.update(m.state.store)
         m.state, m.stack = state, stack
     for thing, value in m.work.module_state.items():
         if thing not in state.store or state.store[thing] is before.get(thing):  # what the entry changed stays so
             state.store[thing] = value
+
+
+def _registered_by(name: str, module: Frame) -> list[str]:
+    """The names that something registers by in what a name of a module is bound to."""
+    value = module.vars.get(name)
+    listens = isinstance(value, Class) and member(value, INIT_SUBCLASS) is not None
+    return [name, heirs(name)] if listens else [name]
 
 
 def _fillable(m: Trace, value: Value | None) -> None:
@@ -180,7 +189,7 @@ def _module_code(m: Trace, module: Frame) -> None:
             module.piece, module.line, module.at = piece, None, None
             suite(m, m.text.read(piece), module)
             for other in [other for name in piece.binds for other in m.text.file.registered.get(name, ())]:
-                if other not in m.text.loaded:
+                if other.definition and other not in m.text.loaded:
                     m.text.loaded.add(other)
                     suite(m, m.text.read(other), Frame(module.vars, other))
             for name in piece.binds:

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from . import lazy
+from .pieces import heirs
 from .sights import digest
 
 MAX_FILES = 20_000
@@ -18,8 +19,9 @@ _MAX_BYTES = 1_000_000
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t][^\n]*?[ \t.]import\b|import\b)(?:[^\n(\\]|\\\n)*(?:\([^)]*\))?", re.MULTILINE
 )
-_REGISTERS = re.compile(r"^(?:@?(?=\w+\.)|@[\w.]+\(|[\w.]+\((?=[^()\n]*\)\())(\w+)\b", re.MULTILINE)
+_REGISTERS = re.compile(r"^(?:@?(?=\w+[.\[])|@[\w.]+\(|[\w.]+\((?=[^()\n]*\)\())(\w+)\b", re.MULTILINE)
 """A top-level decorator or statement that looks up something on a name, ``@LAYERS.register("act")``, or gets one."""
+_CLASS = re.compile(r"^class[ \t]+\w+[ \t]*\(([^)]*)\)", re.MULTILINE)
 _CALL = re.compile(r"import_module\([ \t]*(?:[\"']([\w.]+)[\"'][ \t]*[,)])?")
 _STRING = re.compile(r"[\"']([\w.:]+)[\"']")
 _KEYWORD = re.compile(r"\bimport\b")
@@ -68,7 +70,7 @@ def read_index(top: str) -> Index:
         found.sizes[path] = len(text)
         found.statements[path] = statements = _statements(text)
         found.sight.append((path, digest(data), _told(statements, text)))
-        for name in dict.fromkeys(_REGISTERS.findall(text)):
+        for name in _registering(text):
             found.registering.setdefault(name, []).append(path)
         for word in sorted({word for statement in statements for word in _WORD.findall(statement)}):
             found.files.setdefault(word, []).append(path)
@@ -91,7 +93,14 @@ def imports_digest(data: bytes) -> str:
 
 
 def _told(statements: list[str], text: str) -> str:
-    return digest("\0".join([*statements, *dict.fromkeys(_REGISTERS.findall(text))]))
+    return digest("\0".join([*statements, *_registering(text)]))
+
+
+def _registering(text: str) -> list[str]:
+    """The names that a file may register something by."""
+    bases = (base for found in _CLASS.findall(text) for base in found.split(",") if "=" not in base)
+    inherits = (heirs(base.strip().rpartition(".")[2]) for base in bases)
+    return [*dict.fromkeys([*_REGISTERS.findall(text), *inherits])]
 
 
 def _decoded(data: bytes) -> str:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from . import lazy
 from .importers import Index, read_index
 from .imports import Definition, Exports, Import, Module, Project, Result, Unknown, imported
-from .pieces import Piece, Row, Scan
+from .pieces import INIT_SUBCLASS, Piece, Row, Scan, heirs
 from .reach import NOWAY, Flow, Ways
 from .roots import RESERVED
 from .scan import Outline, borrowed, imports
@@ -262,8 +262,8 @@ class Modules:
         if isinstance(known, Exports):
             for name in sorted(_looked_up(tree).difference(known.names)):
                 yield from _files(name, self.project.find(name, path))
-        for name in _tables(tree):
-            yield from ((name, file, name) for file in self.registering(path, name))
+        for name, key in _tables(tree):
+            yield from ((name, file, key) for file in self.registering(path, key))
 
     def _lazily(self, modules: Iterable[Module], reads: _Reads) -> Iterator[_Target]:
         """The attributes that a file reads, as far as these modules import them when they are asked: `lazy`."""
@@ -373,15 +373,22 @@ def _looked_up(tree: ast.Module) -> set[str]:
     return {node.id for node in names if isinstance(node.ctx, ast.Load)} - _OF_MODULES
 
 
-def _tables(tree: ast.Module) -> Iterator[str]:
-    """The variables of a module, and its decorated functions: what definitions may be registered in."""
+def _tables(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """What definitions of other files may be registered in, each with the name that they do it by.
+
+    These are the variables of a module, its classes and its decorated functions.
+    """
     for statement in tree.body:
         if isinstance(statement, ast.Assign):
-            yield from (target.id for target in statement.targets if isinstance(target, ast.Name))
+            yield from ((target.id, target.id) for target in statement.targets if isinstance(target, ast.Name))
         elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            yield statement.target.id
+            yield statement.target.id, statement.target.id
         elif isinstance(statement, ast.FunctionDef) and statement.decorator_list:
-            yield statement.name
+            yield statement.name, statement.name
+        elif isinstance(statement, ast.ClassDef):
+            yield statement.name, statement.name
+            if any(isinstance(part, ast.FunctionDef) and part.name == INIT_SUBCLASS for part in statement.body):
+                yield statement.name, heirs(statement.name)
 
 
 _IMPORTER = "import_module"

@@ -17,6 +17,14 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef
 _NAMES = (ast.Name, ast.Attribute)
 
 
+INIT_SUBCLASS = "__init_subclass__"
+
+
+def heirs(name: str) -> str:
+    """Return the name by which the classes that inherit from a class register in it."""
+    return f"{name}.{INIT_SUBCLASS}"
+
+
 @dataclass(slots=True, eq=False)
 class Piece:
     """What is read on its own: a top-level statement, or what a function does that was cut out of one.
@@ -24,7 +32,8 @@ class Piece:
     Of a function at the top level or in a class, a statement keeps the head; what it does is a piece of its own, one of
     ``functions``. ``lines`` are those of the file. ``passes`` are, for a function that makes one call and computes
     nothing, the names in it but for the one that it calls. ``decorators`` are the variables that its decorators begin
-    with, ``registers`` the names of the file whose values they may put it into. ``worth``: it is to be read for itself;
+    with, ``registers`` the names whose values it may add something to, and the base
+    classes that it may tell of it: `heirs`. ``worth``: it is to be read for itself;
     ``borrowed``: only for what other files may overwrite. Without a ``body``, it is parsed when it is read.
     """
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from . import summary
-from .pieces import Definition, Piece, Row, Scan, first_line
+from .pieces import INIT_SUBCLASS, Definition, Piece, Row, Scan, first_line, heirs
 from .reach import NOWAY, Reach, Ways
 from .units import Group, Triggers, Unit
 
@@ -26,6 +26,8 @@ _BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 """Fields that hold statements, or what holds them."""
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+_CONTAINERS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
+_MAKE_CONTAINERS = frozenset({"dict", "list", "set", "OrderedDict", "defaultdict", "deque"})
 GRADIENTS = frozenset("backward requires_grad requires_grad_ grad autograd optim".split())
 """Names that only a program that computes gradients has a use for."""
 
@@ -57,7 +59,11 @@ class Outline:
         self.parts = summary.read(tree, triggers)
         self.names = [frozenset(_binds(statement)) for statement in tree.body]
         self.tables = list(_registers(tree.body, self.parts, self.names, followed))
-        found = [names | others for names, others in zip(self.names, self.tables, strict=True)]
+        heard = _heard(self.parts)
+        found = [
+            names.union(others, *(heard.get(other, ()) for other in others))
+            for names, others in zip(self.names, self.tables, strict=True)
+        ]
         self.reach = Reach(zip(found, self.parts, strict=True), triggers, followed)
 
     def rows(self, tree: ast.Module) -> tuple[Row, ...]:
@@ -74,6 +80,17 @@ class Outline:
             )
             for statement, names, registers in each
         )
+
+
+def _heard(parts: list[Unit | Group]) -> dict[str, frozenset[str]]:
+    """For each class of a file, by what its `heirs` register by: the classes that its ``__init_subclass__`` is of."""
+    found: dict[str, frozenset[str]] = {}
+    for part in parts:
+        if isinstance(part, Group):
+            above = frozenset[str]().union(*(found.get(heirs(base), ()) for base in part.bases))
+            hears = any(method.name == INIT_SUBCLASS for method in part.methods)
+            found[heirs(part.name)] = above | ({part.name} if hears or above else set())
+    return found
 
 
 def borrowed(text: str, rows: Iterable[Row], path: str) -> Scan:
@@ -200,25 +217,60 @@ def _is_docstring(node: ast.stmt) -> bool:
 def _registers(
     body: list[ast.stmt], parts: list[Unit | Group], names: list[frozenset[str]], followed: frozenset[str]
 ) -> Iterator[frozenset[str]]:
-    """For each statement the variables of the file that its decorators are, are given, or mention in what they do.
+    """For each statement the names whose values it may add something to: tables, registries, and base classes.
 
-    So are functions, and names of other files, that they look something up in, ``@f.register``, or are given,
-    ``@register(HEADS)``.
+    A definition adds itself to the variables of the file that its decorators are, are given, or mention in what they
+    do. So it does to functions, classes, and names of other files, that the decorators look something up in,
+    ``@f.register``, or are given, ``@register(HEADS)``.
     """
     units: dict[str, list[Unit]] = {}
     variables: set[str] = set()
     others = followed.union(statement.name for statement in body if isinstance(statement, _FUNCTIONS))
+    classes = frozenset(statement.name for statement in body if isinstance(statement, ast.ClassDef))
     for statement, part, bound in zip(body, parts, names, strict=True):
         for name in bound:
             units.setdefault(name, []).extend(part.units())
         if isinstance(statement, (ast.Assign, ast.AnnAssign)):
             variables |= bound
+    tables = classes.union(followed, *(_table(statement, units.keys() | followed) for statement in body))
     for statement in body:
         roots = _decorators(statement).intersection(units)
         mentioned = (unit.mentions for root in roots for unit in units[root])
-        given = frozenset(_given(statement))
-        asked = others.intersection(_decorators(statement, ast.Attribute) | given) if roots else ()
-        yield frozenset(variables & roots.union(given, *mentioned)).union(asked) if roots else frozenset()
+        looked_up, given = _decorators(statement, ast.Attribute), frozenset(_given(statement))
+        asked = (others & (looked_up | given)) | (classes & looked_up) if roots else frozenset[str]()
+        added = variables & roots.union(given, *mentioned) if roots else frozenset[str]()
+        bases = _bases(statement, classes | followed)
+        yield frozenset(added | asked | (tables & _filled(statement))).union(map(heirs, bases))
+
+
+def _bases(statement: ast.stmt, names: frozenset[str]) -> Iterator[str]:
+    """The names of the base classes of a class that these names of a file, or modules among them, bring."""
+    for base in statement.bases if isinstance(statement, ast.ClassDef) else ():
+        if _root(base) in names:
+            yield base.attr if isinstance(base, ast.Attribute) else _root(base)
+
+
+def _table(statement: ast.stmt, known: Iterable[str]) -> Iterator[str]:
+    """The variables that a statement binds to a container, or to what a function or class of the project makes."""
+    value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
+    made = value.func if isinstance(value, ast.Call) else None
+    called = made.attr if isinstance(made, ast.Attribute) else made.id if isinstance(made, ast.Name) else ""
+    if isinstance(value, _CONTAINERS) or called in _MAKE_CONTAINERS or (made is not None and _root(made) in known):
+        yield from _binds(statement)
+
+
+def _filled(statement: ast.stmt) -> frozenset[str]:
+    """The variables that a statement adds something to: ``OPS["relu"] = relu``, ``OPS.register("relu", relu)``."""
+    found = set()
+    for node in _outside_definitions(statement) if not isinstance(statement, _DEFINITIONS) else ():
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            found.add(_root(node.value))
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            call = node.value
+            given = [*call.args, *(keyword.value for keyword in call.keywords)]
+            if isinstance(call.func, ast.Attribute) and not all(isinstance(arg, ast.Constant) for arg in given):
+                found.add(_root(call.func))
+    return frozenset(found)
 
 
 def _decorators(statement: ast.stmt, *kinds: type[ast.expr]) -> frozenset[str]:
@@ -243,8 +295,8 @@ def _decorating(statement: ast.stmt) -> list[ast.expr]:
 
 
 def _root(node: ast.expr) -> str:
-    """The variable that an expression begins with: the ``a`` of ``a.b("c")``."""
-    while isinstance(node, (ast.Call, ast.Attribute)):
+    """The variable that an expression begins with: the ``a`` of ``a.b("c")[0]``."""
+    while isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
 
