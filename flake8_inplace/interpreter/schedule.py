@@ -13,13 +13,13 @@ from ..heap.values import Attributes, Dict, Items, List, Object, Ref, Value
 from ..models.calls import call
 from ..models.lineage import member
 from ..program.modules import Modules
-from ..program.pieces import INIT_SUBCLASS, Piece, Scan, heirs
+from ..program.pieces import INIT_SUBCLASS, Piece, Scan, callers, heirs
 from ..program.scan import TABLE, wraps
 from ..program.site import Site
 from ..trace.budget import BORROWED_STATEMENTS, Exhausted
 from ..trace.frames import Class, Frame, Function
 from ..trace.stack import Stack
-from ..trace.text import Text
+from ..trace.text import Module, Text
 from ..trace.trace import Trace
 from . import (
     assignment,
@@ -75,10 +75,8 @@ def load(m: Trace, piece: Piece, module: Frame) -> None:
         for name in piece.binds:
             _fillable(m, module.vars.get(name))
             m.work.module_state.update(m.state.store)  # what is registered finds the table
-            for key in _registered_by(name, module):
-                for other in found.file.registered.get(key, ()) if found is not None else ():
-                    load(m, other, module)
-                for other, around in registered_elsewhere(m, piece.path, key):
+            if found is not None:
+                for other, around in _registering(m, name, found):
                     load(m, other, around)
     finally:
         m.work.module_state.update(m.state.store)
@@ -88,11 +86,13 @@ def load(m: Trace, piece: Piece, module: Frame) -> None:
             state.store[thing] = value
 
 
-def _registered_by(name: str, module: Frame) -> list[str]:
-    """The names that something registers by in what a name of a module is bound to."""
-    value = module.vars.get(name)
+def _registering(m: Trace, name: str, module: Module) -> Iterator[tuple[Piece, Frame]]:
+    """The statements that register something in what a name of a module is bound to, each with its module's frame."""
+    value, file = module.frame.vars.get(name), module.file
     listens = isinstance(value, Class) and member(value, INIT_SUBCLASS) is not None
-    return [name, heirs(name)] if listens else [name]
+    for key in [name, *map(callers, file.fillers.get(name, ())), *([heirs(name)] if listens else [])]:
+        yield from ((piece, module.frame) for piece in file.registered.get(key, ()))
+        yield from registered_elsewhere(m, file.path, key)
 
 
 def _fillable(m: Trace, value: Value | None) -> None:
@@ -137,7 +137,7 @@ def analyse(file: Scan, extra: frozenset[str] = frozenset(), others: Modules | N
     piece = file.pieces[0]
     try:
         with not_too_deep(m, piece):
-            _module_code(m, module)
+            _module_code(m, own)
         for piece in callers_first(file):
             with not_too_deep(m, piece):
                 _definition(m, piece, module)
@@ -172,9 +172,10 @@ def _definition(m: Trace, piece: Piece, module: Frame) -> None:
             call_class(m, value)
 
 
-def _module_code(m: Trace, module: Frame) -> None:
+def _module_code(m: Trace, own: Module) -> None:
     """Run module-level statements in order. If none is worth reading, they run when one of their names is looked up."""
     m.fresh_entry()
+    module = own.frame
     m.stack.frames = [module]
     if all(piece.definition for piece in m.text.file.worth):
         return
@@ -188,13 +189,12 @@ def _module_code(m: Trace, module: Frame) -> None:
             m.text.loaded.add(piece)
             module.piece, module.line, module.at = piece, None, None
             suite(m, m.text.read(piece), module)
-            for other in [other for name in piece.binds for other in m.text.file.registered.get(name, ())]:
-                if other.definition and other not in m.text.loaded:
+            for other, around in [each for name in piece.binds for each in _registering(m, name, own)]:
+                if other.path != piece.path:
+                    load(m, other, around)
+                elif other.definition and other not in m.text.loaded:  # any other statement has its turn
                     m.text.loaded.add(other)
                     suite(m, m.text.read(other), Frame(module.vars, other))
-            for name in piece.binds:
-                for other, around in registered_elsewhere(m, piece.path, name):
-                    load(m, other, around)
     filled = {thing: what for thing, what in m.state.store.items() if isinstance(thing, (List, Dict, Object))}
     m.work.module_state.update(filled)  # entry points see the tables and registries that module-level code filled
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import libcst as cst
 
 from ..heap.regions import items_of
-from ..heap.values import ITEMS, NONE, Array, Choice, Const, Object, Ref, Slice, Tensor, Tuple, Unknown, Value
+from ..heap.values import ITEMS, NONE, Array, Choice, Const, Object, Ref, Slice, Tensor, Tuple, Unknown, Value, constant
 from ..models import arrays, containers, indexing, lineage, numpy, records
 from ..program.site import Site
 from ..trace.frames import Class, Frame, Function
 from ..trace.log import WRITES
 from ..trace.trace import Trace
 from .dispatch import evaluate, evaluates
-from .names import quietly, read_variable
+from .names import lookup, module_of, quietly, read_variable
 
 
 def index_of(m: Trace, node: cst.Subscript, owner: Value, frame: Frame) -> Value:
@@ -31,12 +31,19 @@ def index_of(m: Trace, node: cst.Subscript, owner: Value, frame: Frame) -> Value
 
 @evaluates(cst.Subscript)
 def _subscript(m: Trace, node: cst.Subscript, frame: Frame) -> Value:
+    if _is_globals(node.value) and isinstance(name := constant(index_of(m, node, NONE, frame)), str):
+        return m.see(lookup(m, name, module_of(frame)) or Unknown())
     part = bool(m.state[WRITES]) and type(node.value) is cst.Name
     value = (quietly if part else evaluate)(m, node.value, frame)
     index = index_of(m, node, value, frame)
     if part and isinstance(node.value, cst.Name) and not m.unread:
         read_variable(m, node.value.value, value, frame, items_of(index))
     return subscript(m, value, index, Site(frame.piece, node.lbracket, node))
+
+
+def _is_globals(node: cst.BaseExpression) -> bool:
+    """Whether it is ``globals()``."""
+    return isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "globals"
 
 
 def subscript(m: Trace, value: Value, index: Value, site: Site) -> Value:

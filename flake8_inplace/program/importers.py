@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from . import lazy
-from .pieces import heirs
+from .pieces import callers, heirs
 from .sights import digest
 
 MAX_FILES = 20_000
@@ -19,9 +19,11 @@ _MAX_BYTES = 1_000_000
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t][^\n]*?[ \t.]import\b|import\b)(?:[^\n(\\]|\\\n)*(?:\([^)]*\))?", re.MULTILINE
 )
-_REGISTERS = re.compile(r"^(?:@?(?=\w+[.\[])|@[\w.]+\(|[\w.]+\((?=[^()\n]*\)\())(\w+)\b", re.MULTILINE)
+_REGISTERS = re.compile(r"\n(?:@?(?=\w+[.\[])|@[\w.]+\(|[\w.]+\((?=[^()\n]*\)\())(\w+)\b")
 """A top-level decorator or statement that looks up something on a name, ``@LAYERS.register("act")``, or gets one."""
-_CLASS = re.compile(r"^class[ \t]+\w+[ \t]*\(([^)]*)\)", re.MULTILINE)
+_CALLED = re.compile(r"\n@?(\w+)(?=\(|[ \t]*[#\n])")
+"""What a top-level statement or decorator calls."""
+_CLASS = re.compile(r"\nclass[ \t]+\w+[ \t]*\(([^)]*)\)")
 _CALL = re.compile(r"import_module\([ \t]*(?:[\"']([\w.]+)[\"'][ \t]*[,)])?")
 _STRING = re.compile(r"[\"']([\w.:]+)[\"']")
 _KEYWORD = re.compile(r"\bimport\b")
@@ -97,10 +99,11 @@ def _told(statements: list[str], text: str) -> str:
 
 
 def _registering(text: str) -> list[str]:
-    """The names that a file may register something by."""
+    """The names that a file may register something by. A search for the ends of lines is faster than one for `^`."""
+    text = f"\n{text}\n"
     bases = (base for found in _CLASS.findall(text) for base in found.split(",") if "=" not in base)
     inherits = (heirs(base.strip().rpartition(".")[2]) for base in bases)
-    return [*dict.fromkeys([*_REGISTERS.findall(text), *inherits])]
+    return [*dict.fromkeys([*_REGISTERS.findall(text), *inherits, *map(callers, _CALLED.findall(text))])]
 
 
 def _decoded(data: bytes) -> str:

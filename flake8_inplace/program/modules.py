@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from . import lazy
 from .importers import Index, read_index
 from .imports import Definition, Exports, Import, Module, Project, Result, Unknown, imported
-from .pieces import INIT_SUBCLASS, Piece, Row, Scan, heirs
+from .pieces import INIT_SUBCLASS, Piece, Row, Scan, callers, heirs
 from .reach import NOWAY, Flow, Ways
 from .roots import RESERVED
 from .scan import Outline, borrowed, imports
@@ -264,6 +264,16 @@ class Modules:
                 yield from _files(name, self.project.find(name, path))
         for name, key in _tables(tree):
             yield from ((name, file, key) for file in self.registering(path, key))
+        yield from self._filled(tree, path)
+
+    def _filled(self, tree: ast.Module, path: str) -> Iterator[_Target]:
+        """The variables of a file that other files may fill by calling functions of it, or by decorating with them."""
+        variables = {name for name, key in _tables(tree) if name == key}
+        for statement in tree.body:
+            key = callers(statement.name) if isinstance(statement, ast.FunctionDef) else ""
+            files = self.registering(path, key) if key else []
+            names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)} if files else set()
+            yield from ((name, file, key) for name in sorted(names & variables) for file in files)
 
     def _lazily(self, modules: Iterable[Module], reads: _Reads) -> Iterator[_Target]:
         """The attributes that a file reads, as far as these modules import them when they are asked: `lazy`."""

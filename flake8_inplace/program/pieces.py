@@ -25,6 +25,11 @@ def heirs(name: str) -> str:
     return f"{name}.{INIT_SUBCLASS}"
 
 
+def callers(name: str) -> str:
+    """Return the name by which what calls a function, or is decorated by it, registers in what the function fills."""
+    return f"{name}()"
+
+
 @dataclass(slots=True, eq=False)
 class Piece:
     """What is read on its own: a top-level statement, or what a function does that was cut out of one.
@@ -32,9 +37,9 @@ class Piece:
     Of a function at the top level or in a class, a statement keeps the head; what it does is a piece of its own, one of
     ``functions``. ``lines`` are those of the file. ``passes`` are, for a function that makes one call and computes
     nothing, the names in it but for the one that it calls. ``decorators`` are the variables that its decorators begin
-    with, ``registers`` the names whose values it may add something to, and the base
-    classes that it may tell of it: `heirs`. ``worth``: it is to be read for itself;
-    ``borrowed``: only for what other files may overwrite. Without a ``body``, it is parsed when it is read.
+    with, ``registers`` the names whose values it may add something to, see `heirs` and `callers`. ``fills`` are, for a
+    function, the tables of the file that it mentions. ``worth``: it is to be read for itself; ``borrowed``: only for
+    what other files may overwrite. Without a ``body``, it is parsed when it is read.
     """
 
     body: Sequence[ast.stmt] | None
@@ -47,6 +52,7 @@ class Piece:
     passes: frozenset[str] | None = None
     decorators: frozenset[str] = frozenset()
     registers: frozenset[str] = frozenset()
+    fills: frozenset[str] = frozenset()
     functions: dict[Definition, Piece] = field(default_factory=dict)
     worth: bool = False
     borrowed: bool = False
@@ -120,6 +126,7 @@ class Row:
 
     binds: frozenset[str]
     registers: frozenset[str]
+    fills: frozenset[str]
     definition: bool
     line: int
     end: int
@@ -128,7 +135,7 @@ class Row:
     def piece(self, lines: Sequence[str], path: str) -> Piece:
         """The statement, which is parsed when it is read."""
         piece = Piece(None, lines, self.line, self.end, self.binds, definition=self.definition, path=path)
-        piece.column, piece.registers = self.column, self.registers
+        piece.column, piece.registers, piece.fills = self.column, self.registers, self.fills
         return piece
 
 
@@ -180,6 +187,7 @@ class Scan:
     binders: dict[str, list[Piece]] = field(default_factory=dict)
     worth: list[Piece] = field(default_factory=list)
     registered: dict[str, list[Piece]] = field(default_factory=dict)
+    fillers: dict[str, list[str]] = field(default_factory=dict)  # the functions that may fill a table
     backwards: frozenset[str] = frozenset()
     followed: frozenset[str] = frozenset()
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from . import summary
-from .pieces import INIT_SUBCLASS, Definition, Piece, Row, Scan, first_line, heirs
+from .pieces import INIT_SUBCLASS, Definition, Piece, Row, Scan, callers, first_line, heirs
 from .reach import NOWAY, Reach, Ways
 from .units import Group, Triggers, Unit
 
@@ -27,6 +27,8 @@ _BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 _CONTAINERS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
+_ANY_NAME = "globals"
+"""Who mentions it may look up any name of the file."""
 _MAKE_CONTAINERS = frozenset({"dict", "list", "set", "OrderedDict", "defaultdict", "deque"})
 GRADIENTS = frozenset("backward requires_grad requires_grad_ grad autograd optim".split())
 """Names that only a program that computes gradients has a use for."""
@@ -58,27 +60,35 @@ class Outline:
     def __init__(self, tree: ast.Module, triggers: Triggers, followed: frozenset[str] = frozenset()) -> None:
         self.parts = summary.read(tree, triggers)
         self.names = [frozenset(_binds(statement)) for statement in tree.body]
-        self.tables = list(_registers(tree.body, self.parts, self.names, followed))
+        tables = frozenset(name for each in tree.body for name in _table(each, _defined(tree.body) | followed))
+        self.tables = list(_registers(tree.body, self.parts, self.names, followed, tables))
+        self.fills = [
+            part.mentions & tables if isinstance(statement, _FUNCTIONS) and isinstance(part, Unit) else frozenset()
+            for statement, part in zip(tree.body, self.parts, strict=True)
+        ]
         heard = _heard(self.parts)
+        looks_up = any(_ANY_NAME in unit.mentions for part in self.parts for unit in part.units())
+        any_name = [_ANY_NAME] if looks_up else []
         found = [
-            names.union(others, *(heard.get(other, ()) for other in others))
+            names.union(others, *(heard.get(other, ()) for other in others), any_name)
             for names, others in zip(self.names, self.tables, strict=True)
         ]
         self.reach = Reach(zip(found, self.parts, strict=True), triggers, followed)
 
     def rows(self, tree: ast.Module) -> tuple[Row, ...]:
         """What to keep of each statement, so that it can be read when one of its names is looked up."""
-        each = zip(tree.body, self.names, self.tables, strict=True)
+        each = zip(tree.body, self.names, self.tables, self.fills, strict=True)
         return tuple(
             Row(
                 names,
                 registers,
+                fills,
                 _is_definition(statement),
                 first_line(statement),
                 statement.end_lineno or statement.lineno,
                 statement.col_offset,
             )
-            for statement, names, registers in each
+            for statement, names, registers, fills in each
         )
 
 
@@ -114,6 +124,8 @@ def _index(result: Scan) -> None:
             result.binders.setdefault(name, []).append(piece)
         for name in piece.registers:
             result.registered.setdefault(name, []).append(piece)
+        for name in piece.fills:
+            result.fillers.setdefault(name, []).extend(piece.binds)
 
 
 def pieces(
@@ -121,7 +133,7 @@ def pieces(
 ) -> Scan:
     """Cut a file into the pieces that are read one by one."""
     lines = source.split("\n")  # a form feed ends no line of Python
-    each = zip(tree.body, outline.parts, outline.names, outline.tables, strict=True)
+    each = zip(tree.body, outline.parts, outline.names, outline.tables, outline.fills, strict=True)
     result = Scan([_piece(*one, lines, path) for one in each], path, followed=followed)
     _index(result)
     result.worth = [piece for piece in result.pieces if piece.worth]
@@ -132,8 +144,7 @@ def pieces(
 def _backwards(statement: ast.stmt) -> Iterator[str]:
     call = statement.value if isinstance(statement, ast.Expr) else None
     if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "register_autograd":
-        given = (*call.args, *(keyword.value for keyword in call.keywords))
-        yield from (arg.id for arg in given if isinstance(arg, ast.Name))
+        yield from (arg.id for arg in _args(call) if isinstance(arg, ast.Name))
 
 
 def wraps(piece: Piece, file: Scan) -> bool:
@@ -215,7 +226,11 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 def _registers(
-    body: list[ast.stmt], parts: list[Unit | Group], names: list[frozenset[str]], followed: frozenset[str]
+    body: list[ast.stmt],
+    parts: list[Unit | Group],
+    names: list[frozenset[str]],
+    followed: frozenset[str],
+    tables: frozenset[str],
 ) -> Iterator[frozenset[str]]:
     """For each statement the names whose values it may add something to: tables, registries, and base classes.
 
@@ -225,22 +240,48 @@ def _registers(
     """
     units: dict[str, list[Unit]] = {}
     variables: set[str] = set()
-    others = followed.union(statement.name for statement in body if isinstance(statement, _FUNCTIONS))
-    classes = frozenset(statement.name for statement in body if isinstance(statement, ast.ClassDef))
+    functions = frozenset(statement.name for statement in body if isinstance(statement, _FUNCTIONS))
+    classes = _defined(body) - functions
     for statement, part, bound in zip(body, parts, names, strict=True):
         for name in bound:
             units.setdefault(name, []).extend(part.units())
         if isinstance(statement, (ast.Assign, ast.AnnAssign)):
             variables |= bound
-    tables = classes.union(followed, *(_table(statement, units.keys() | followed) for statement in body))
     for statement in body:
         roots = _decorators(statement).intersection(units)
         mentioned = (unit.mentions for root in roots for unit in units[root])
         looked_up, given = _decorators(statement, ast.Attribute), frozenset(_given(statement))
-        asked = (others & (looked_up | given)) | (classes & looked_up) if roots else frozenset[str]()
-        added = variables & roots.union(given, *mentioned) if roots else frozenset[str]()
-        bases = _bases(statement, classes | followed)
-        yield frozenset(added | asked | (tables & _filled(statement))).union(map(heirs, bases))
+        found = set[str]()
+        if roots:
+            found |= variables & roots.union(given, *mentioned)
+            found |= (followed | functions) & (looked_up | given)
+            found |= classes & looked_up
+        found |= (tables | classes | followed) & _filled(statement)
+        called = frozenset(_called(statement, classes | functions | followed))
+        for unit in [unit for name in called for unit in units.get(name, ())]:
+            found |= tables & unit.mentions
+        found |= {callers(name) for name in followed & (called | (roots - looked_up))}
+        found |= {heirs(name) for name in _bases(statement, classes | followed)}
+        yield frozenset(found)
+
+
+def _defined(body: list[ast.stmt]) -> frozenset[str]:
+    return frozenset(statement.name for statement in body if isinstance(statement, _DEFINITIONS))
+
+
+def _called(statement: ast.stmt, known: frozenset[str]) -> Iterator[str]:
+    """The function that a statement calls with one of these definitions: ``register("max", max_pool)``."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and any(_root(arg) in known for arg in _args(call))
+    ):
+        yield call.func.id
+
+
+def _args(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
 def _bases(statement: ast.stmt, names: frozenset[str]) -> Iterator[str]:
@@ -267,9 +308,8 @@ def _filled(statement: ast.stmt) -> frozenset[str]:
             found.add(_root(node.value))
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             call = node.value
-            given = [*call.args, *(keyword.value for keyword in call.keywords)]
-            if isinstance(call.func, ast.Attribute) and not all(isinstance(arg, ast.Constant) for arg in given):
-                found.add(_root(call.func))
+            plain = all(isinstance(arg, ast.Constant) for arg in _args(call))
+            found |= {_root(call.func)} if isinstance(call.func, ast.Attribute) and not plain else set()
     return frozenset(found)
 
 
@@ -306,6 +346,7 @@ def _piece(
     part: Unit | Group,
     binds: frozenset[str],
     registers: frozenset[str],
+    fills: frozenset[str],
     lines: list[str],
     path: str,
 ) -> Piece:
@@ -313,7 +354,9 @@ def _piece(
     mentions = frozenset[str]().union(*(unit.mentions for unit in units))
     first, end = first_line(statement), statement.end_lineno or statement.lineno
     passes, decorators = _passes(statement, part), _decorators(statement)
-    piece = Piece([statement], lines, first, end, binds, mentions, definition, passes, decorators, registers, path=path)
+    piece = Piece(
+        [statement], lines, first, end, binds, mentions, definition, passes, decorators, registers, fills, path=path
+    )
     piece.functions = {node: _body(node, unit, lines, path) for node, unit in _functions(statement, part)}
     piece.worth = any(unit.worth for unit in units)
     piece.borrowed = all(unit.borrowed for unit in units if unit.worth)
