@@ -1,0 +1,5 @@
+from ops import call
+
+
+def twice(name, x):
+    return call(name, call(name, x))

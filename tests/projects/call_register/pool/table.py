@@ -1,0 +1,9 @@
+_KNOWN = {}
+
+
+def register(name, function):
+    _KNOWN[name] = function
+
+
+def lookup(name):
+    return _KNOWN[name]

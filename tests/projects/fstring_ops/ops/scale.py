@@ -1,0 +1,4 @@
+def apply(x, by):
+    x = x * by
+    x += 1
+    return x

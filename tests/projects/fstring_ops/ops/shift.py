@@ -1,0 +1,3 @@
+def apply(x, by):
+    x += by  # HAZARD[a] saved
+    return x

@@ -1,0 +1,5 @@
+from . import models
+
+
+def create(name, **kwargs):
+    return getattr(models, name)(**kwargs)

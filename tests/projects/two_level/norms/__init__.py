@@ -1,0 +1,6 @@
+from . import centred, scaled
+from .base import Norm
+
+
+def create(name):
+    return Norm.registry[name]()

@@ -1,0 +1,6 @@
+HEADS = {}
+
+
+def head(function):
+    HEADS[function.__name__] = function
+    return function
