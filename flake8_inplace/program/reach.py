@@ -204,9 +204,9 @@ class _File:
         """From each way of overwriting to those that it leads to.
 
         A unit "runs" something that overwrites, or only "makes" it; of a class "parts" are what an instance is made of,
-        an "instance" is what others may call, and it is "used" by other files, which look up its methods. Names stand
-        between what defines them and what mentions them; those of methods a second time, with the number of their
-        family, for what is looked up on ``self``.
+        an "instance" is what others may call, and it is "used" by other files, which look up its methods; so is a table
+        with the class, and a function that returns an instance. Names stand between what defines them and what mentions
+        them; those of methods a second time, with the number of their family, for what is looked up on ``self``.
         """
         users: dict[Hashable, list[Hashable]] = {}
         families = self.families()
@@ -268,6 +268,7 @@ def _define(name: Hashable, unit: Unit) -> Iterator[_Step]:
     yield ("runs", unit), ("runs", name)
     yield ("runs", unit), ("keeps", name)
     yield ("makes", unit), ("makes", name)
+    yield ("used", unit), ("used", name)
 
 
 def _mention(unit: Unit, name: Hashable, kept: bool) -> Iterator[_Step]:
@@ -275,3 +276,5 @@ def _mention(unit: Unit, name: Hashable, kept: bool) -> Iterator[_Step]:
     yield ("makes", name), ("makes", unit)
     if kept:  # it runs when what is made runs
         yield ("keeps", name), ("makes", unit)
+    if unit.returns or not unit.name:  # a factory, or a table: others get the class, or an instance
+        yield ("used", name), ("used", unit)
