@@ -60,7 +60,8 @@ class Outline:
     def __init__(self, tree: ast.Module, triggers: Triggers, followed: frozenset[str] = frozenset()) -> None:
         self.parts = summary.read(tree, triggers)
         self.names = [frozenset(_binds(statement)) for statement in tree.body]
-        tables = frozenset(name for each in tree.body for name in _table(each, _defined(tree.body) | followed))
+        known = _defined(tree.body) | followed
+        tables = frozenset(name for statement in tree.body for name in _table(statement, known))
         self.tables = list(_registers(tree.body, self.parts, self.names, followed, tables))
         self.fills = [
             part.mentions & tables if isinstance(statement, _FUNCTIONS) and isinstance(part, Unit) else frozenset()
@@ -247,21 +248,21 @@ def _registers(
             units.setdefault(name, []).extend(part.units())
         if isinstance(statement, (ast.Assign, ast.AnnAssign)):
             variables |= bound
+    others, bases, callees = functions | followed, classes | followed, classes | functions | followed
     for statement in body:
-        roots = _decorators(statement).intersection(units)
-        mentioned = (unit.mentions for root in roots for unit in units[root])
-        looked_up, given = _decorators(statement, ast.Attribute), frozenset(_given(statement))
-        found = set[str]()
+        found = {name for name in _filled(statement) if name in tables or name in bases}
+        roots, called = _decorators(statement).intersection(units), {*_called(statement, callees)}
         if roots:
+            mentioned = (unit.mentions for root in roots for unit in units[root])
+            looked_up, given = _decorators(statement, ast.Attribute), frozenset(_given(statement))
             found |= variables & roots.union(given, *mentioned)
-            found |= (followed | functions) & (looked_up | given)
-            found |= classes & looked_up
-        found |= (tables | classes | followed) & _filled(statement)
-        called = frozenset(_called(statement, classes | functions | followed))
-        for unit in [unit for name in called for unit in units.get(name, ())]:
-            found |= tables & unit.mentions
-        found |= {callers(name) for name in followed & (called | (roots - looked_up))}
-        found |= {heirs(name) for name in _bases(statement, classes | followed)}
+            found |= (others & (looked_up | given)) | (classes & looked_up)
+            called |= roots - looked_up
+        elif called:
+            mentioned = (unit.mentions for name in called for unit in units.get(name, ()))
+            found |= tables & frozenset[str]().union(*mentioned)
+        found |= {callers(name) for name in called if name in followed}
+        found |= {heirs(name) for name in _bases(statement, bases)}
         yield frozenset(found)
 
 
@@ -300,17 +301,22 @@ def _table(statement: ast.stmt, known: Iterable[str]) -> Iterator[str]:
         yield from _binds(statement)
 
 
-def _filled(statement: ast.stmt) -> frozenset[str]:
+def _filled(statement: ast.stmt) -> Iterator[str]:
     """The variables that a statement adds something to: ``OPS["relu"] = relu``, ``OPS.register("relu", relu)``."""
-    found = set()
-    for node in _outside_definitions(statement) if not isinstance(statement, _DEFINITIONS) else ():
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            found.add(_root(node.value))
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            call = node.value
-            plain = all(isinstance(arg, ast.Constant) for arg in _args(call))
-            found |= {_root(call.func)} if isinstance(call.func, ast.Attribute) and not plain else set()
-    return frozenset(found)
+    todo: list[Any] = [statement]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, _DEFINITIONS):
+            continue
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            if isinstance(target, ast.Subscript):
+                yield _root(target)
+        call = node.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
+        plain = call is None or all(isinstance(arg, ast.Constant) for arg in _args(call))
+        if call is not None and not plain and isinstance(call.func, ast.Attribute):
+            yield _root(call.func)
+        for name in _BLOCKS:
+            todo += getattr(node, name, ())
 
 
 def _decorators(statement: ast.stmt, *kinds: type[ast.expr]) -> frozenset[str]:
