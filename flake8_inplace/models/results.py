@@ -53,6 +53,8 @@ _KINDS = {"views": View.MULTI_OUTPUT, "expand": View.EXPANDED}
 
 
 def make_result(m: Trace, op: facts.Op, out: Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Value:
+    if op.name == "as_strided" and _repeats_row(m, bound):
+        out = replace(out, kind="expand")
     if not out.many:
         return _single(m, op, out, operands, bound)
     if out.kind == "expand" and _is_one(m, bound.get(out.of or "", NONE)):
@@ -232,6 +234,12 @@ def _repeats_nothing(m: Trace, base: Tensor, bound: Bindings) -> bool:
         return False
     sizes = [value.value if isinstance(value, Const) else None for value in _sizes(m, bound)]
     return shapes.repeats_nothing(base.shape, sizes)
+
+
+def _repeats_row(m: Trace, bound: Bindings) -> bool:
+    """Whether ``as_strided`` surely takes its first row several times: a stride of 0 for more than one row."""
+    size, stride = (shapes.numbers(m, bound.get(name, NONE)) for name in ("size", "stride"))
+    return bool(size and stride and size[0] and size[0] > 1 and 0 not in size and stride[0] == 0)
 
 
 def _is_broadcast(m: Trace, base: Tensor, bound: Bindings) -> bool:

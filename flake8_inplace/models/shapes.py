@@ -75,13 +75,13 @@ def is_one_element(tensor: Tensor) -> bool:
 
 def is_as_large(m: Trace, tensor: Tensor, sizes: Value, dims: Value) -> bool:
     """Whether a tensor surely has at least these sizes in these dimensions, or in its last ones."""
-    wanted, where = _numbers(m, sizes), _numbers(m, dims)
+    wanted, where = numbers(m, sizes), numbers(m, dims)
     if tensor.shape is None or wanted is None or (where is None and m.see(dims) != NONE):
         return False
     return holds_sizes(tensor.shape, wanted, where)
 
 
-def _numbers(m: Trace, value: Value) -> Shape | None:
+def numbers(m: Trace, value: Value) -> Shape | None:
     """One integer, or several, that are known."""
     value = m.see(value)
     if isinstance(value, List) and not m.state.get(value).open:
