@@ -52,7 +52,20 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
         _note_handed_back(m, args, m.see(result), born)
         _note_overwritten(m, args, result, born)
     else:
+        _forget_returned(m, args, result, born)
         _note_overwritten_by_alias(m, args, born)
+
+
+def _forget_returned(m: Trace, args: Sequence[Value], result: Value, born: int) -> None:
+    """Forget the writes to an argument that a call as a statement returns, as the in-place methods of PyTorch do."""
+    returned = {_memory(tensor) for tensor in direct_tensors(m, result)} if m.state[RETURNED] else set()
+    for arg in args if returned else ():
+        if any(_memory(tensor) in returned for tensor in direct_tensors(m, arg)):
+            on_announce(m, [arg], born)
+
+
+def _memory(tensor: Tensor) -> Storage:
+    return tensor.storage.hidden or tensor.storage
 
 
 def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int) -> None:

@@ -239,7 +239,9 @@ def on_logged(m: Trace, event: Overwrite) -> None:
     if pair is not None and event.name and inner.bound(event.name) > pair[1]:
         container = pair[0]
     part = event.written.index is not None or event.change is Change.MARKED
-    if part and isinstance(container, Dict):
+    blank = event.tensor.origin is Source.BLANK  # which may be there to be filled: both keys are to have what it gets
+    written = {each.site.expression for each in m.state[WRITES].get(event.tensor.storage, ())}
+    if part and isinstance(container, Dict) and not (blank and written == {event.site.expression}):
         values = [array_backing(m.see(value)) for value in m.state.get(container).items.values()]
         if sum(value is event.tensor for value in values) > 1:
             m.refuse("keyed", event.site, other=pair[2] if pair is not None and pair[0] is container else None)

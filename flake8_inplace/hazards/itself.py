@@ -196,6 +196,8 @@ def _taken(m: Trace, site: Site, tensors: Sequence[Tensor]) -> _Taken:
     found, frame = operands(site.expression), m.stack.frames[-1]
     if found is None:
         return _Taken(((1, False), (1, False)), (False, False))
+    if found[0].name == found[1].name and isinstance(m.see(frame.vars.get(found[0].name, NONE)), Tensor):
+        return _Taken(((1, False), (1, False)), (False, False))  # parts of one: ``x[:, None] - x``
     times = [_time_of(m, frame, operand.name, operand.path) for operand in found]
     made_here = [operand.called for operand in found]
     before = 0 < min(tensor.time for tensor in tensors) < frame.born  # `old["w"].flatten()`: detached by a caller

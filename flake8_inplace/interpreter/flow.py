@@ -176,19 +176,24 @@ def _try(m: Trace, node: cst.Try | cst.TryStar, frame: Frame) -> bool:
     """Run the body, then each handler from the join of the states at which the body may raise."""
     state, failed = m.state, Unknown(scalar=True)
     this, returned = Loop(state.mark(), m.tick()), len(frame.exits)
+    whole, caught = frozenset({(failed, False)}), frozenset({(failed, True)})
     frame.tries.append(this)
+    if node.handlers:
+        state.assume(whole)  # where nothing says that the body raises, it does nothing before it does
     alive = suite(m, node.body, frame)
     frame.tries.pop()
     if alive and node.orelse is not None:
         alive = suite(m, node.orelse.body, frame)
-    exits = [Exit(frozenset({(failed, False)}), state.changes(this.mark))] if alive else []
+    exits = [Exit(whole, state.changes(this.mark))] if alive else []
+    for way in this.breaks:
+        way.guard -= whole
     for handler in node.handlers:
         state.merge(this.mark, [*this.breaks, Exit(frozenset(), {})])
-        state.assume(frozenset({(failed, True)}))
+        state.assume(caught)
         if handler.name is not None:
             bind(m, handler.name.name, Unknown(scalar=True), frame)
         if suite(m, handler.body, frame):
-            exits.append(Exit(frozenset({(failed, True)}), state.changes(this.mark)))
+            exits.append(Exit(caught, state.changes(this.mark)))
     if exits and node.handlers:
         state.merge(this.mark, exits)
     if node.finalbody is not None:

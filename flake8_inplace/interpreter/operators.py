@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import libcst as cst
 
-from ..heap.values import Choice, Condition, Const, Tensor, Unknown, Value
+from ..heap.values import Condition, Const, Tensor, Unknown, Value
 from ..models import arithmetic, classes, overloads
+from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace.frames import Frame
 from ..trace.trace import Trace
@@ -44,14 +45,16 @@ def _unary(m: Trace, node: cst.UnaryOperation, frame: Frame) -> Value:
             return Const(not test)
         return Condition(test.false, test.true)
     name = {cst.Minus: "neg", cst.Plus: "pos", cst.BitInvert: "invert"}[type(node.operator)]
+    return m.split([value], lambda options: _of_one(m, name, m.see(options[0]), site_of(node, frame)))
+
+
+def _of_one(m: Trace, name: str, value: Value, site: Site) -> Value:
+    """Apply a unary operator. What it is applied to may be a number."""
     if isinstance(value, Tensor):
-        return overloads.apply(m, facts.lookup(f"Tensor.__{name}__"), [value], {}, site_of(node, frame))
-    made = classes.special(m, value, f"__{name}__", [], site_of(node, frame))
+        return overloads.apply(m, facts.lookup(f"Tensor.__{name}__"), [value], {}, site)
+    made = classes.special(m, value, f"__{name}__", [], site)
     if made is not None:
         return made
-    if isinstance(value, Choice):
-        ops = facts.lookup(f"Tensor.__{name}__")
-        return overloads.apply(m, ops, [value], {}, site_of(node, frame))
     if isinstance(value, Const) and isinstance(value.value, (int, float)):
         try:
             return Const({"neg": lambda v: -v, "pos": lambda v: +v, "invert": lambda v: ~v}[name](value.value))

@@ -6,6 +6,7 @@ from ..heap.join import choose
 from ..heap.values import (
     ITEMS,
     NONE,
+    Array,
     Attributes,
     Cell,
     Choice,
@@ -21,7 +22,7 @@ from ..heap.values import (
 )
 from ..trace import events
 from ..trace.trace import MODULES, Trace
-from . import lazy, tensors
+from . import arrays, lazy, tensors
 from .lineage import NAMED_TUPLE, PACKED, fields, inherits
 
 
@@ -109,6 +110,8 @@ def copied(m: Trace, value: Value, memo: dict[Value, Value]) -> Value:
             m.state.set(m.state[MODULES], memo[value], True)
     elif isinstance(value, Tensor):
         memo[value] = Tensor(cell=Cell(m.grad(value), leaf=m.cell(value).leaf))
+    elif isinstance(value, Array):
+        memo[value] = arrays.new(m, "copy", (value,), value.tensor.dims)
     elif isinstance(value, Tuple):
         memo[value] = Tuple(tuple(copied(m, item, memo) for item in value.items))
     elif isinstance(value, List):
@@ -122,8 +125,10 @@ def copied(m: Trace, value: Value, memo: dict[Value, Value]) -> Value:
 
 
 def shallow(m: Trace, value: Value) -> Value:
-    """``copy.copy``: another container, or another instance, of the same things."""
+    """``copy.copy``: another container, or another instance, of the same things; of an array, its elements."""
     value = m.see(value)
+    if isinstance(value, Array):
+        return arrays.new(m, "copy", (value,), value.tensor.dims)
     if isinstance(value, List):
         contents = m.state.get(value)
         made = List(contents.items, contents.open)
