@@ -13,6 +13,7 @@ from ..rule import Rule
 from ..torchfacts import arrays
 from ..trace import events, needs
 from ..trace.backward import SECOND_BACKWARD, all_writes
+from ..trace.log import UNCOUNTED
 from ..trace.reports import Hazard
 from ..trace.trace import GRAD_TESTS, Trace
 
@@ -172,11 +173,15 @@ def write(m: Trace, storage: Storage, form: str, site: Site) -> None:
     """
     if m.stack.stepping is not None:
         form, site = "step", m.stack.stepping
+    memory = storage.hidden or storage
+    for each in dict.fromkeys((storage, memory, *m.state[UNCOUNTED].get(memory, ()))):
+        _overwrite(m, each, form if each is storage else "data", site)
+
+
+def _overwrite(m: Trace, storage: Storage, form: str, site: Site) -> None:
     if storage in m.backward.readonly:
         m.refuse(m.backward.readonly[storage], site, other=m.backward.place)
         return
-    if storage.hidden is not None:
-        write(m, storage.hidden, "data", site)
     if storage in m.backward.saved:
         m.backward.saved[storage].append(Write(form, site, m.state.guard(), tuple(m.stack.calls)))
         return

@@ -228,5 +228,6 @@ def _unknown_attribute(m: Trace, value: Unknown, name: str, site: Site) -> Value
         return methods.attribute(m, m.promote(value), name, site)  # type: ignore[arg-type]
     part = m.symbol(value, name, grad=part_grad(value))
     part.node = part.node or value.node
-    events.read_part(m, m.see(part))
-    return part
+    seen = m.see(part)
+    events.read_part(m, seen)
+    return tensors.data(m, seen) if name == "data" and isinstance(seen, Tensor) else part

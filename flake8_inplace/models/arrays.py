@@ -14,7 +14,6 @@ from ..heap.values import (
     Region,
     Slice,
     Source,
-    Storage,
     Tensor,
     Unknown,
     Value,
@@ -51,7 +50,7 @@ def to_tensor(m: Trace, array: Array) -> Tensor:
     Memory that numpy made has none, so all tensors over it are given one.
     """
     base = array.tensor
-    storage = base.storage if base.storage.numpy else Storage(hidden=base.storage)
+    storage = base.storage if base.storage.numpy else tensors.uncounted(m, base.storage)
     result = Tensor(storage, Cell(), base.view, base.contiguous, base.dims)
     result.origin, result.time, result.region = base.origin, m.tick(), base.region
     return result

@@ -56,13 +56,14 @@ from . import (
     strings,
     tensors,
     transforms,
+    typed,
     unknowns,
 )
 from .registry import Call, call_model, call_package, package
 
 FUNCTIONS = (
     *(amp, autograd, builtins, checkpoint, distributions, generic, handed, higher, iterators),
-    *(nn, numpy, patterns, stdlib, transforms),
+    *(nn, numpy, patterns, stdlib, transforms, typed),
 )
 """The modules that register models of functions and classes; those of methods are imported where they are called."""
 _ASKING = (Ref("builtins.enumerate"), Ref("builtins.iter"), Ref("builtins.next"))

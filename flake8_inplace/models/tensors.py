@@ -26,6 +26,7 @@ from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace import events
 from ..trace.holdings import reach
+from ..trace.log import UNCOUNTED
 from ..trace.trace import BATCHED, GRAD_TESTS, Trace
 
 _OUTPUTS = {"values": 0, "eigenvalues": 0, "Q": 0, "U": 0, "L": 0, "sign": 0, "solution": 0}
@@ -70,9 +71,17 @@ def detached(m: Trace, base: Tensor) -> Tensor:
     return result
 
 
+def uncounted(m: Trace, storage: Storage) -> Storage:
+    """The same memory, with a version counter of its own."""
+    memory = storage.hidden or storage
+    other = Storage(hidden=memory)
+    m.state.set(m.state[UNCOUNTED], memory, (*m.state[UNCOUNTED].get(memory, ()), other))
+    return other
+
+
 def data(m: Trace, base: Tensor) -> Tensor:
     """``.data``: the same memory, a version counter of its own."""
-    memory, cell = Storage(hidden=base.storage), Cell(base=base.cell)
+    memory, cell = uncounted(m, base.storage), Cell(base=base.cell)
     result = Tensor(memory, cell, base.view, base.contiguous, dtype=base.dtype)
     result.time = m.tick()
     result.made = _of_alias(base, result.time)

@@ -126,6 +126,10 @@ STORED: Declared[tuple[object, object], int] = Declared(latest)
 when ``x.data`` was assigned, by "data" and the storage of ``x``."""
 ATTRIBUTE_WRITERS: Declared[tuple[Object, str], tuple[Frame, int] | None] = Declared(same_or_none)
 """The frame that last bound an attribute, and when, by instance and name."""
+UNCOUNTED: Declared[Storage, tuple[Storage, ...]] = Declared(
+    lambda options: tuple(dict.fromkeys(each for _, found in options for each in found))
+)
+"""The storages over the memory of another one that have counters of their own: ``x.data``, over that of ``x``."""
 RETURNED: Declared[Overwrite | tuple[Change, Overwrite], Tensor | None] = Declared(same_or_none)
 """The arguments that a function overwrote, and that its caller may still read as if it had not: by the write."""
 USED: Declared[Overwrite, int] = Declared(latest)
