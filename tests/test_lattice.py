@@ -253,6 +253,7 @@ LAWS = {
     "CACHED": Law(agreed),
     "SHARERS": Law(st.frozensets(st.sampled_from(EVENTS))),
     "SHARED": Law(agreed),
+    "UNCOUNTED": Law(st.frozensets(st.sampled_from(EVENTS))),
     "PARTS": Law(agreed),
     "LIES_IN": Law(agreed),
     "MERGED": Law(agreed),

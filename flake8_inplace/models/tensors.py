@@ -75,7 +75,7 @@ def uncounted(m: Trace, storage: Storage) -> Storage:
     """The same memory, with a version counter of its own."""
     memory = storage.hidden or storage
     other = Storage(hidden=memory)
-    m.state.set(m.state[UNCOUNTED], memory, (*m.state[UNCOUNTED].get(memory, ()), other))
+    m.state.set(m.state[UNCOUNTED], memory, m.state[UNCOUNTED].get(memory, frozenset()) | {(m.tick(), other)})
     return other
 
 

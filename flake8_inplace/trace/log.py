@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..heap.autograd import compatible
 from ..heap.regions import origins, same_tensor, share, takes_whole
-from ..heap.state import Declared, in_order, latest, same_or_none
+from ..heap.state import Declared, in_order, latest, same_or_none, union
 from ..heap.values import (
     UNCERTAIN,
     Array,
@@ -126,10 +126,8 @@ STORED: Declared[tuple[object, object], int] = Declared(latest)
 when ``x.data`` was assigned, by "data" and the storage of ``x``."""
 ATTRIBUTE_WRITERS: Declared[tuple[Object, str], tuple[Frame, int] | None] = Declared(same_or_none)
 """The frame that last bound an attribute, and when, by instance and name."""
-UNCOUNTED: Declared[Storage, tuple[Storage, ...]] = Declared(
-    lambda options: tuple(dict.fromkeys(each for _, found in options for each in found))
-)
-"""The storages over the memory of another one that have counters of their own: ``x.data``, over that of ``x``."""
+UNCOUNTED: Declared[Storage, frozenset[tuple[int, Storage]]] = Declared(union)
+"""The storages over the memory of another one that have counters of their own, and when they were made: ``x.data``."""
 RETURNED: Declared[Overwrite | tuple[Change, Overwrite], Tensor | None] = Declared(same_or_none)
 """The arguments that a function overwrote, and that its caller may still read as if it had not: by the write."""
 USED: Declared[Overwrite, int] = Declared(latest)
