@@ -515,6 +515,9 @@ REASONS: dict[str, list[str]] = {
         "wrap: programs/refusals: an argument that a method proves afterwards",
         "split: flow/evidence: Its use further down",
     ],
+    "a private function that its caller finds by `globals()` is no entry point too, if the caller is read first": [
+        "reorder: flow/entries: A private function that is found by its name, or handed on",
+    ],
     "an argument that a method handed out is compared with what its own function does": [
         "split: programs/array_snapshots: the first observation, read after the second",
     ],

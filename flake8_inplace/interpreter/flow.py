@@ -13,6 +13,7 @@ from ..heap.join import choose
 from ..heap.state import Exit
 from ..heap.values import NONE, Choice, Guard, Object, Unknown, Value
 from ..models import lineage
+from ..program.nodes import has
 from ..program.site import Site
 from ..trace import events
 from ..trace.frames import Frame, Loop
@@ -178,15 +179,13 @@ def _try(m: Trace, node: cst.Try | cst.TryStar, frame: Frame) -> bool:
     this, returned = Loop(state.mark(), m.tick()), len(frame.exits)
     whole, caught = frozenset({(failed, False)}), frozenset({(failed, True)})
     frame.tries.append(this)
-    if node.handlers:
-        state.assume(whole)  # where nothing says that the body raises, it does nothing before it does
+    if node.handlers and not has(node.body, cst.Raise):
+        state.assume(whole)  # where nothing says when the body raises, it does nothing before it does
     alive = suite(m, node.body, frame)
     frame.tries.pop()
     if alive and node.orelse is not None:
         alive = suite(m, node.orelse.body, frame)
     exits = [Exit(whole, state.changes(this.mark))] if alive else []
-    for way in this.breaks:
-        way.guard -= whole
     for handler in node.handlers:
         state.merge(this.mark, [*this.breaks, Exit(frozenset(), {})])
         state.assume(caught)
