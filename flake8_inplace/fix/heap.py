@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+import libcst as cst
+
 from ..finding import Place
 from ..heap.values import (
     ALWAYS,
@@ -42,7 +44,7 @@ from ..trace.holdings import tensors_in
 from ..trace.log import EVENTS, REFUSED, STORED, WRITES, Overwrite, Refused, Written
 from ..trace.trace import Trace
 from . import holders
-from .syntax import is_fresh_layer
+from .syntax import is_fresh_layer, root_of, written_at
 
 ELSEWHERE = ""
 """The way by which somebody reads who holds the tensor under another name: an alias, a base, a caller, a container."""
@@ -165,6 +167,7 @@ def note_write(
     fact.discarded = fact.discarded or frame.discarded is site.expression
     fact.ordered = fact.ordered or _is_ordered(m, tensor)
     _note_tuples(m, facts, tensor, fact)
+    _note_writer(m, frame, site)
     fact.computed = fact.computed and holders.is_computed(m, tensor)
     fact.shared = (
         fact.shared or not fact.computed or frame in facts.decided or holders.is_shared(m, tensor, facts.handed)
@@ -181,6 +184,14 @@ def _note_tuples(m: Trace, facts: Facts, tensor: Tensor, fact: Fact) -> None:
         for value in map(m.see, frame.vars.values()):
             if is_tuple(value) and any(held.storage is tensor.storage for held in tensors_in(m, value)):
                 facts.tuples.setdefault(id(value), (value, []))[1].append(fact)
+
+
+def _note_writer(m: Trace, frame: Frame, site: Site) -> None:
+    """Note the variable by which a part is written: writes before it, under another name, are to meet this one."""
+    target = written_at(site.expression)
+    root = root_of(target) if target is not None else None
+    if isinstance(root, cst.Name) and root.value in frame.vars:
+        note_variable(m, root.value, m.see(frame.vars[root.value]), frame, ())
 
 
 def _is_plain(value: Value) -> bool:

@@ -196,6 +196,15 @@ def overwritten(call: cst.Call) -> cst.BaseExpression | None:
     return call.args[0].value if call.args else None
 
 
+def written_at(node: cst.CSTNode) -> cst.BaseExpression | None:
+    """The target of an augmented assignment, a part that is assigned to, or what a call may overwrite."""
+    if isinstance(node, cst.AugAssign):
+        return node.target
+    if isinstance(node, cst.Call):
+        return overwritten(node)
+    return node if isinstance(node, cst.Subscript) else None
+
+
 def functions_called(path: str) -> tuple[ops.Op, ...]:
     """The overloads of ``torch.linalg.norm``, ``F.relu``, ``nn.functional.relu``."""
     head, _, rest = path.partition(".")
