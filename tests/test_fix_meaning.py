@@ -646,7 +646,6 @@ read(Path(__file__).with_name("data").joinpath("fixed.txt").read_text())
 #: Nobody but the author knows what is meant, or no form is known.
 LEFT = {
     "step gan critic": "the order of two optimizers is the author's to change",
-    "no_grad view written": "a view made under no_grad",
     "data of a weight between forward and backward": "not meant for a fix: it writes to a parameter on purpose",
     "argument: caller reads on": UNSEEN,
     "feature kept on self": UNSEEN,
@@ -674,6 +673,9 @@ NOT_FOUND = {
     "attribute holds the activation that is then overwritten",
     "copy.copy'd teacher",
     "tied weights, one of them initialised by the other's name",
+    "frame buffer shifted over itself",
+    "float scores written to a table of integers",
+    "norm kept on ctx is shared with what the forward returns",
 }
 NO_FIX = {
     "weights clipped through .data between forward and backward": "not meant for a fix: the order is the author's",
@@ -685,6 +687,11 @@ NO_FIX = {
     "alias in a dict, read by the caller": "the dictionary holds the tensor as it was",
     "two names for one part, both read": "either copy would hide the write from the other name",
     "tensor hook scales the gradient in place": "another hook keeps the gradient",
+    "generator step between the critic's forward and backward": "the order is the author's to change",
+    "per-sample values collected in an unbatched buffer under vmap": "which tensor has the batch is for the author",
+    "temperature applied through .data, gradient without it": "the factor may not be meant for the gradient",
+    "state in a list detached in place, the list read": "the list is to see it detached",
+    "row of a table made under no_grad, the index moves on before the write": "the same view again is another one",
 }
 
 

@@ -19,6 +19,7 @@ from ..rules import RULES
 from .bound import Bound
 from .carried import carried
 from .copies import RAISING, Copies
+from .detached import DETACHED, detached
 from .forms import Form
 from .heap import observed
 from .iteration import iteration
@@ -116,6 +117,9 @@ class Repair:
             yield from carried(self._module, finding, partial(self._holds, finding))
             return
         usual = Form(self._module, finding, self._facts)
+        if form in DETACHED:
+            yield from detached(usual)
+            return
         if form == "expanded":
             yield from repeated(self._module, finding)
         copies = Copies(self._module, finding, self._after, self._facts.layers)
@@ -132,6 +136,8 @@ class Repair:
         bound = Bound(self._module, finding, self._after)
         if form == "base":
             yield from bound.remade()
+        if form == "no_grad":
+            yield from bound.viewed_again()
         if form == "read":
             yield from bound.kept()
         if form in ("read", "snapshot", "numpy"):

@@ -16,7 +16,7 @@ from ..finding import Edit, Finding, Fix, Place
 from ..torchfacts import ops
 from .kept import follows
 from .scope import scope_around
-from .statements import statement_around
+from .statements import line_above, statement_around
 from .syntax import (
     Module,
     is_library,
@@ -30,6 +30,7 @@ from .syntax import (
     root_of,
     stripped,
     viewed_root,
+    walk,
 )
 
 _TRIED = 4
@@ -108,6 +109,37 @@ class Bound:
             indent, end = " " * self.module.start(line).column, self.module.end(statement)
             text = "".join(f"\n{indent}{self.module.code(assign)}" for assign in lines)
             yield Fix("make the views again below the write", False, (Edit(end, end, text),))
+
+    def viewed_again(self) -> Iterator[Fix]:
+        """A view once more, with grad mode on, on the line above the write to it."""
+        write = statement_around(self.module, self._written())
+        for made in self.module.of(cst.Assign) if write is not None else ():
+            found = any(self.module.spans(made, place) for place in self.related)
+            if write is not None and found and self._gives_the_view(made, write):
+                code, start = self.module.code(made), self.module.start(write)
+                edit = Edit(start, start, line_above(self.module, write, code))
+                yield Fix(f"make the view again with grad mode on: `{code}`", False, (edit,))
+
+    def _gives_the_view(self, made: cst.Assign, write: cst.BaseSmallStatement) -> bool:
+        """Whether an assignment binds a view to the name that is written, and would bind the same again just before."""
+        target, base = made.targets[0].target, viewed_root(made.value)
+        if not isinstance(target, cst.Name) or not isinstance(base, cst.Name) or base is made.value:
+            return False
+        inside, outside = (
+            [node for node in self.module.above(part) if isinstance(node, (cst.For, cst.While, cst.FunctionDef))]
+            for part in (made, write)
+        )
+        calls = [node for node in walk(made.value) if isinstance(node, cst.Call)]
+        pure = all(last_name(call.func) == "len" or viewed_root(call) is not call for call in calls)
+        return mentions(write, target.value) and inside == outside and pure and not self._changes(made, base, write)
+
+    def _changes(self, made: cst.Assign, base: cst.Name, write: cst.BaseSmallStatement) -> bool:
+        """Whether the base is bound, or a part of its index mentioned, between an assignment and the write."""
+        scope = scope_around(self.module, write)
+        names = {node.value for node in walk(made) if isinstance(node, cst.Name)} - {base.value}
+        uses = [use for name in names for use in scope.names.get(name, ())]
+        uses += [found for found, _ in scope.bindings(base.value)]
+        return any(self.module.end(made) <= self.module.start(use) < self.module.start(write) for use in uses)
 
     def _makes_views(self, assign: cst.BaseSmallStatement, write: cst.SimpleStatementLine) -> bool:
         """``first, second = h.chunk(2)``, where the write mentions ``h``."""

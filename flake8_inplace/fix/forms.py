@@ -229,10 +229,11 @@ class Form:
         if whole and rebinds(statement, root):
             if self.heard_by(root):
                 yield self.fix(title, root, edits, doubt)
-        elif whole:
-            if self.can_rebind(root, statement) or (self.subscripted_list(root) and self.heard_by(root)):
-                yield self.fix(title, root, [Edit(start, start, f"{path} = "), *edits], doubt)
-        elif isinstance(root, cst.Name) and self.heard_by(root) and not self.read_again(root, outer, statement):
+        elif whole and (self.can_rebind(root, statement) or (self.subscripted_list(root) and self.heard_by(root))):
+            yield self.fix(title, root, [Edit(start, start, f"{path} = "), *edits], doubt)
+        elif is_statement(outer, statement) or not isinstance(root, cst.Name):
+            return
+        elif self.heard_by(root) and not self.read_again(root, outer, statement):
             yield self.fix("use the out-of-place method", root, edits, doubt)
 
     def without_flag(self, call: cst.Call, flag: cst.Arg, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
@@ -328,9 +329,8 @@ class Form:
         scope = scope_around(self.module, statement)
         if not scope.binds(root.value) or scope.fills(root.value):
             return False
-        if scope.iterates(root.value) and not (self.form == "views" and self.private(root)):
-            return False
-        if self.form in LEAF_KINDS and scope.holds_parameter(root.value):
+        looped = scope.iterates(root.value) and not (self.form == "views" and self.private(root))
+        if looped or (self.form in LEAF_KINDS and scope.holds_parameter(root.value)):
             return False
         if self.holds(root, LEAF) and (self.form == "data" or (self.form in LEAF_KINDS and self.asked(root))):
             return False

@@ -168,14 +168,18 @@ def note_write(
     fact.ordered = fact.ordered or _is_ordered(m, tensor)
     _note_tuples(m, facts, tensor, fact)
     _note_writer(m, frame, site)
-    fact.computed = fact.computed and holders.is_computed(m, tensor)
-    fact.shared = (
-        fact.shared or not fact.computed or frame in facts.decided or holders.is_shared(m, tensor, facts.handed)
-    )
-    fact.names |= holders.names_of(m, tensor, frame)
+    _note_holders(m, facts, tensor, fact)
+    fact.shared = fact.shared or frame in facts.decided
     fact.same_type = fact.same_type and all(_keeps_type(m, value, tensor) for value in written.values)
     fact.numbers = fact.numbers and all(map(_is_plain, map(m.see, written.values)))
     _note_kinds(m, frame, fact)
+
+
+def _note_holders(m: Trace, facts: Facts, tensor: Tensor, fact: Fact) -> None:
+    """Note who leads to a tensor."""
+    fact.computed = fact.computed and holders.is_computed(m, tensor)
+    fact.shared = fact.shared or not fact.computed or holders.is_shared(m, tensor, facts.handed)
+    fact.names |= holders.names_of(m, tensor, m.stack.frames[-1])
 
 
 def _note_tuples(m: Trace, facts: Facts, tensor: Tensor, fact: Fact) -> None:
@@ -221,6 +225,21 @@ def _is_ordered(m: Trace, tensor: Tensor) -> bool:
     calls = [call.expression for call in m.stack.calls]
     callers = [frame for frame in m.stack.frames[:-1] if any(frame.discarded is call for call in calls)]
     return any(holders.names_of(m, tensor, frame) for frame in callers)
+
+
+@events.detach.listen
+def note_detached(m: Trace, tensor: Tensor, site: Site) -> None:
+    """Note who leads to a tensor that leaves the graph."""
+    facts = _facts.get()
+    if facts is not None and m.stack.frames:
+        fact = facts.writes.setdefault(site.piece.tree.place(site.node), Fact("detach"))
+        _note_holders(m, facts, tensor, fact)
+
+
+@events.requires_grad.listen
+def note_frozen(m: Trace, tensor: Tensor, value: bool, site: Site) -> None:
+    """Note who leads to a tensor that is not to require grad any more."""
+    note_detached(m, tensor, site)
 
 
 @events.write_array.listen

@@ -21,9 +21,10 @@ def under_no_grad(
 
     Not where what is written has a gradient of more than the leaf, and may be wanted: it would be lost without a word.
     """
-    if form not in LEAF_KINDS or isinstance(statement, cst.Return):
+    part = form == "views" and fact is not None and fact.part_of_leaf and fact.numbers
+    if not (form in LEAF_KINDS or part) or isinstance(statement, cst.Return):
         return  # what is returned is a value
-    if fact is not None and fact.feeds and _computes_with(module, root, statement):
+    if fact is not None and (fact.feeds or part) and _computes_with(module, root, statement):
         return
     line = module.parents[statement]
     start, end = module.start(statement), module.end(statement)

@@ -138,7 +138,6 @@ RULES = (
         other="computed",
         effect="PyTorch raises",
         advice="use `detach()`",
-        fix="never",
     ),
     Rule(
         "TIP215",

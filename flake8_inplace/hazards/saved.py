@@ -77,7 +77,6 @@ RULES = (
         "detaches a tensor that {op} saved",
         effect="backward raises",
         advice="use `detach()`",
-        fix="never",
     ),
     Rule(
         "TIP109",
