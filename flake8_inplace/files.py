@@ -7,11 +7,14 @@ command line and the plugin agree on them.
 from __future__ import annotations
 
 import ast
+import configparser
 import json
+import logging
 import os
 import re
 import tokenize
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -43,6 +46,24 @@ WITH_VALUE = (
     *("inplace-torch", "inplace-cache"),
 )
 FLAGS = ("isolated", "disable-noqa")
+
+
+@contextmanager
+def _unread_configurations() -> Iterator[list[object]]:
+    """Collect the paths of configuration files that flake8 cannot parse: it says so in its log only."""
+    paths: list[object] = []
+
+    def note(record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple) and len(record.args) == 2 and isinstance(record.args[1], Exception):
+            paths.append(record.args[0])
+        return True
+
+    logger = logging.getLogger("flake8.options.config")
+    logger.addFilter(note)
+    try:
+        yield paths
+    finally:
+        logger.removeFilter(note)
 
 
 class UsageError(Exception):
@@ -82,8 +103,9 @@ class Project:
         """
         Checker.alone, Checker.settings = False, Settings()
         try:
-            _, self.options = parse_args(arguments)
-        except (Flake8Exception, ValueError) as error:  # ValueError: a code that is none
+            with _unread_configurations() as self._unread:
+                _, self.options = parse_args(arguments)
+        except (Flake8Exception, ValueError, configparser.Error) as error:  # ValueError: a code that is none
             raise UsageError(" ".join(str(error).split())) from error
         self.options.enable_extensions = _extensions(arguments)  # flake8 keeps it to itself
         # Run from a checkout, the plugin is not registered, and flake8 would not know that the prefix is wanted.
@@ -100,7 +122,8 @@ class Project:
         return [word for words in given for word in (_SPACE.split(words) if isinstance(words, str) else words) if word]
 
     def warnings(self) -> Iterator[str]:
-        """Yield what is wrong with the selection of codes: a code of no rule selects, and silences, nothing."""
+        """Yield what is wrong with the configuration: a code of no rule selects, and silences, nothing."""
+        yield from (f"{path}: cannot be parsed; flake8 ignores it" for path in self._unread)
         for option in ("select", "extend_select", "ignore", "extend_ignore", "enable_extensions"):
             for word in self._words(option):
                 name = option.replace("_", "-")

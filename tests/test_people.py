@@ -754,6 +754,20 @@ def test_trouble_with_pyproject(tmp_path: Path) -> None:
     assert "flake8 does not read [tool.flake8]" in run("check", cwd=tmp_path, status=0).stderr
 
 
+def test_a_configuration_that_cannot_be_parsed(tmp_path: Path) -> None:
+    project(tmp_path, net=CLEAN)
+    path = tmp_path / ".flake8"
+    path.write_text("[flake8\nselect = TIP\n")
+    for command in ("check", "fix"):
+        lines = run(command, cwd=tmp_path, status=0).stderr.splitlines()
+        assert [line for line in lines if ".flake8" in line] == [
+            f"flake8-inplace: {path}: cannot be parsed; flake8 ignores it"
+        ]
+    path.write_text("[flake8]\nselect = TIP\nselect = E\n")
+    error = run("check", cwd=tmp_path, status=2).stderr
+    assert "select" in error and "Error" not in error
+
+
 def test_plain_flake8_says_what_it_does_not_read(tmp_path: Path) -> None:
     project(tmp_path, net=HAZARD)
     (tmp_path / "pyproject.toml").write_text('[tool.flake8-inplace]\nextend-ignore = ["TIP103"]\n')

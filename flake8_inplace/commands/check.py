@@ -183,7 +183,8 @@ def write_baseline(path: str, known: Baseline, run: Run) -> int:
     write_file(path, merged(known, run.found, run.linted))
     kept = len(known) - len(gone(known, (), run.linted))
     beside = f", and kept {kept} of files that were not linted" if kept else ""
-    complain(f"wrote {count(len(run.found), 'finding')} to {path}{beside}; future runs ignore them")
+    them = "it" if len(run.found) == 1 and not beside else "them"
+    complain(f"wrote {count(len(run.found), 'finding')} to {path}{beside}; future runs ignore {them}")
     return 0
 
 
