@@ -74,6 +74,7 @@ class Modules:
         self._summaries: dict[str, _Summary | None] = {}
         self._rows: dict[str, tuple[Row, ...] | None] = {}
         self._scans: OrderedDict[str, tuple[int, Scan]] = OrderedDict()
+        self._kept = 0  # characters of these
         self._trees: OrderedDict[Piece, int] = OrderedDict()  # pieces that were read, and their sizes
         self._indices: dict[str, Index] = {}
         self._uses: dict[str, set[str]] = {}  # the files that a file imports from
@@ -85,8 +86,9 @@ class Modules:
             if summary is not None:
                 summary.ways = NOWAY
                 summary.asked.clear()
-        for kept in (self._summaries, self._rows, self._scans):
-            kept.pop(path, None)
+        self._summaries.pop(path, None)
+        self._rows.pop(path, None)
+        self._kept -= self._scans.pop(path, (0, None))[0]
         self._uses.clear()
         self._importing.clear()
         self._indices.clear()
@@ -157,12 +159,16 @@ class Modules:
 
         Nobody asks whether such a file is imported: if it weren't, the program would miss what it looks up.
         """
-        if self.project.is_installed(path):
-            return []
         index = self._index(path)
-        users = [file for file in index.registering.get(name, ()) if file != path]
-        found = [file for file in users if path in self._used_by(index, file)]
+        users = index.registering.get(name)
+        if not users or self.project.is_installed(path):
+            return []
+        found = [file for file in users if file != path and path in self._used_by(index, file)]
         return found if len(found) <= MAX_REGISTERED else []
+
+    def registers(self, path: str, name: str) -> bool:
+        """Return whether a statement of a file registers something by a name, without reading its text again."""
+        return any(name in row.registers for row in self._rows_of(path) or ())
 
     def _index(self, path: str) -> Index:
         top = self.project.top(path)
@@ -184,11 +190,11 @@ class Modules:
             if rows is None or isinstance(text, Unknown):
                 return None
             found = len(text), borrowed(text.replace("\r\n", "\n").replace("\r", "\n"), rows, path)
+            self._kept += found[0]
         self._scans[path] = found
-        kept = sum(size for size, _ in self._scans.values())
-        while kept > MAX_KEPT and len(self._scans) > 1:
+        while self._kept > MAX_KEPT and len(self._scans) > 1:
             size, scan = self._scans.popitem(last=False)[1]
-            kept -= size
+            self._kept -= size
             for piece in scan.pieces:
                 self._trees.pop(piece, None)
         return found[1]

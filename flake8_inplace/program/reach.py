@@ -146,7 +146,8 @@ class Reach:
         seen, _ = self.spread(outside)
         own = self.spread()[0] if outside else seen
         for unit, _ in self._file.units:
-            unit.worth = everything or ("runs", unit) in seen
+            names_only = not unit.name and not unit.calls and not unit.writes  # `__all__ = ["f"]` runs nothing
+            unit.worth = everything or (("runs", unit) in seen and not names_only)
             unit.borrowed = not everything and ("runs", unit) not in own
         return everything or bool(seen)
 

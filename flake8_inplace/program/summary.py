@@ -97,7 +97,8 @@ class _Reading:
 
     From what the variables are ``bound`` to it shows that some of those that are ``written`` to are no tensors; those
     that are written to ``in_parts`` (``x[i] += 1``) may hold some. ``options`` are parameters that are said, or by
-    default, to be numbers.
+    default, to be numbers. What is written to at a ``keyed`` variable is no tensor where the variable is one of the
+    ``texts``.
     """
 
     node: ast.AST | None
@@ -117,6 +118,8 @@ class _Reading:
     harmless: set[ast.AST] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
     in_parts: set[str] = field(default_factory=set)
+    keyed: dict[str, set[str]] = field(default_factory=dict)
+    texts: set[str] = field(default_factory=set)
     options: dict[str, int] = field(default_factory=dict)
     bound: Bindings = field(default_factory=Bindings)
     outer: set[str] = field(default_factory=set)  # global variables that it binds
@@ -132,6 +135,9 @@ class _Reading:
         builds = name == "__init__"  # it computes nothing that is differentiated, and its options are numbers
         for option, times in self.options.items() if builds else ():
             self.bound.number(option, frozenset(), times)
+        for index, names in self.keyed.items():
+            if index not in self.texts:
+                self._write(names)
         tensors = {name for name in self.written if self.bound.is_tensor(name, around, not builds)}
         tensors |= self.in_parts  # an element of a list may be a tensor
         filled = only_filled(self.node, {name for name in tensors if self._new(name)})
@@ -153,6 +159,11 @@ class _Reading:
             frozenset(name for name in self.loads if not self.bound.counts[name, "any"]),
             frozenset(self.imported),
         )
+
+    def _write(self, names: set[str]) -> None:
+        """Note writes to variables, the empty one for something else."""
+        self.writes = self.writes or "" in names
+        self.written |= names - {""}
 
     def _new(self, name: str) -> bool:
         """Whether a variable is bound to tensors alone that are made where it is."""
@@ -273,8 +284,16 @@ def _call(r: _Reading, node: ast.Call) -> None:
         r.at_once.update(node.args)
     elif isinstance(func, ast.Attribute) and func.attr in _NOT_OF_TENSORS:
         r.bound.counts[variable(func.value), "shown"] += 1
+    elif isinstance(func, ast.Attribute) and func.attr in _of_text():
+        r.texts.add(variable(func.value))
     elif isinstance(func, ast.Name) and func.id == "self":
         r.own |= {"forward", "__call__"}
+
+
+@cache
+def _of_text() -> frozenset[str]:
+    """Methods that strings have, and neither tensors nor containers."""
+    return frozenset(dir(str)).difference(facts.tensor_methods(), *map(dir, (list, dict, set)))
 
 
 @cache
@@ -314,6 +333,7 @@ def _assign(r: _Reading, node: ast.Assign | ast.AnnAssign) -> None:
             r.makes = r.makes or not isinstance(value, ast.Constant) or bool(value.value)
         name = variable(target)
         if name:
+            r.texts |= {name} if is_text(value) else set()
             r.bound.assign(name, value, alone=not isinstance(node, ast.Assign) or len(node.targets) == 1)
         elif isinstance(value, (ast.Dict, ast.DictComp, ast.Lambda)) or is_text(value):
             r.harmless.add(target)
@@ -370,11 +390,11 @@ def _augment(r: _Reading, node: ast.AugAssign) -> None:
 def _subscript(r: _Reading, node: ast.Subscript) -> None:
     if not isinstance(node.ctx, ast.Store) or node in r.harmless or is_text(node.slice):
         return
-    name = variable(node.value)
-    if name:
-        r.written.add(name)
+    index = variable(node.slice)
+    if index:
+        r.keyed.setdefault(index, set()).add(variable(node.value))
     else:
-        r.writes = True
+        r._write({variable(node.value)})
 
 
 def _import(r: _Reading, node: ast.ImportFrom) -> None:
