@@ -25,13 +25,15 @@ L U gels gelsy gelsd gelss gesvd reduced complete r higher lower midpoint
 use_mm_for_euclid_dist donot_use_mm_for_euclid_dist
 """.split()
 """The words among them."""
+Variation = tuple[str, tuple[Any, ...], dict[str, Any]]
+"""What is changed, and the arguments of the call."""
 ELSEWHERE = frozenset("out dtype device generator requires_grad inplace memory_format layout pin_memory".split())
 """Options that say where results go and of which type they are: the facts are those of ordinary floats."""
 
 
 def variations(
     op: Op, args: Sequence[Any], kwargs: dict[str, Any], function: Callable[..., Any]
-) -> Iterator[tuple[str, tuple[Any, ...], dict[str, Any]]]:
+) -> Iterator[Variation]:
     """Each option of a call given each other value, and each optional tensor left out and in another shape.
 
     Yields what changed, and the call.

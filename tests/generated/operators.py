@@ -8,11 +8,12 @@ the same calls with one option changed.
 from __future__ import annotations
 
 import argparse
+import itertools
 import random
 import time
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,6 +35,7 @@ from . import oracle
 from .compare import compare
 
 MOST = 400  # elements of a tensor that is written out
+CHANGES = 4  # of a call at most
 DRAWS = 3  # programs that are made of one call: of another argument that requires grad, another tensor that is written
 HEADER = "import torch\nimport torch.masked\nimport torch.nn.functional as F\nfrom torch import nn\n\ndef program():\n"
 
@@ -121,7 +123,8 @@ def programs_of(
     except (Unwritable, KeyError):
         return
     target = targets[0]
-    write = rng.choice(("{}.zero_()", "{}.mul_(2)", "{}[...] = 0", "{} *= 2")).format(target)
+    ways = ("{}.zero_()", "{}.mul_(2)", "{}[...] = 0", "{} *= 2")
+    write = rng.choice(ways[:3] if target.endswith("]") else ways).format(target)  # a tuple takes no `y[0] *= 2`
     lines.append(write + WRITE)
     lines += backward(op, writer)
     yield HEADER + "".join(f"    {line}\n" for line in lines)
@@ -219,12 +222,33 @@ def operator_programs(seed: int, varied: bool, each: int, only: str = "") -> Ite
             continue
         ways = [("", tuple(args), dict(kwargs))]
         if varied:
-            ways = list(variations.variations(op, args, dict(kwargs), function))
-            ways = rng.sample(ways, min(4, len(ways)))
+            ways = list(changed(op, args, dict(kwargs), function, rng))
         for _, *call in ways:
             for source in drawn(name, op, *call, rng):
                 kept[name] = kept.get(name, 0) + 1
                 yield name, source
+
+
+def changed(
+    op: Op, args: Sequence[Any], kwargs: dict[str, Any], function: Callable[..., Any], rng: random.Random
+) -> Iterator[variations.Variation]:
+    """Some calls with one option changed, at random; each option has an equal share of them.
+
+    Most values are none that the option takes, so each call is made first.
+    """
+    ways = defaultdict[str, list[variations.Variation]](list)
+    for way in variations.variations(op, args, kwargs, function):
+        ways[way[0]].append(way)
+    for option in rng.sample(sorted(ways), min(CHANGES, len(ways))):
+        rng.shuffle(ways[option])
+        taken = (way for way in ways[option] if takes(op, function, *way[1:]))
+        yield from itertools.islice(taken, CHANGES // min(CHANGES, len(ways)))
+
+
+def takes(op: Op, function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether a call runs, with all tensors that may require grad."""
+    bound = execution.bind(op, args, kwargs)
+    return bound is not None and execution.execute(function, args, kwargs, bound, None, False) is not None
 
 
 def module_programs(seed: int, varied: bool, each: int, only: str = "") -> Iterator[tuple[str, str]]:
@@ -252,11 +276,22 @@ def module_programs(seed: int, varied: bool, each: int, only: str = "") -> Itera
             except Unwritable:
                 continue
             for args, kwargs in recipe.calls():
+                if varied and not builds(short, options, args, kwargs):
+                    continue
                 op = fact.indices if options.get("return_indices") and fact.indices else fact.op
                 lenient = (replace(p, optional=p.optional or p.name.startswith("self.")) for p in op.params)
                 op = replace(op, params=tuple(lenient))
                 for source in drawn(f"nn.{short}", op, args, kwargs, rng, built):
                     yield f"nn.{short}", source
+
+
+def builds(name: str, options: dict[str, Any], args: Sequence[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether a layer takes these options, and then runs."""
+    try:
+        layers.built(name, options)(*args, **kwargs)
+    except Exception:  # of any kind: it does not take this value
+        return False
+    return True
 
 
 def main() -> None:

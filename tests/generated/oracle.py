@@ -25,6 +25,7 @@ SAVED = "modified by an inplace operation"
 REFUSED = (
     "is being used in an in-place operation",
     "is being modified inplace",
+    "is a view and its base or another view of its base has been modified inplace",
     "more than one element of the written-to tensor refers to a single memory location",
 )
 SETTINGS = {"flag": (False, True), "n": (1, 3)}
