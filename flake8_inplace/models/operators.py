@@ -39,7 +39,7 @@ from ..trace.log import PLAIN, Written
 from ..trace.trace import BATCHED, Trace
 from . import shapes
 from .amp import copies
-from .refusals import adds_up, lacks_derivative, overlaps, refusal, shares_memory, spoils_rows, unbatched
+from .refusals import adds_up, lacks_derivative, overlaps, refusal, shares_memory, spoils, unbatched
 from .results import make_result
 from .tensors import data
 
@@ -188,13 +188,9 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
             tensor.shape = None
         if tensor.view is View.EXPANDED and takes_expanded(op.name):
             events.write(m, tensor.storage, form, site)
-            if spoils_rows(m, op, tensor, call.bound):
-                m.refuse(
-                    "expand" if Grad.YES in (m.grad(tensor), call.grad) else "expanded",
-                    site,
-                    depth=depth_of(m, tensor),
-                    other=tensor.place,
-                )
+            kind = spoils(m, op, tensor, call.bound, call.grad)
+            if kind:
+                m.refuse(kind, site, depth=depth_of(m, tensor), other=tensor.place)
             continue
         over = next((other for other in call.given if overlaps(tensor, other)), None)
         if over is not None or shares_memory(op.name, tensor, call.operands):

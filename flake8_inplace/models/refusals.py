@@ -82,7 +82,15 @@ def _is_spread(value: Tensor) -> bool:
     return any(takes_one(item) for region in _regions(value) for item in plain(region.index))
 
 
-def spoils_rows(m: Trace, op: facts.Op, tensor: Tensor, bound: Bindings) -> bool:
+def spoils(m: Trace, op: facts.Op, tensor: Tensor, bound: Bindings, grad: Grad) -> str:
+    """What goes wrong after a write to expanded memory that PyTorch lets through; an empty string if nothing does."""
+    differentiable = m.grad_mode and Grad.YES in (m.grad(tensor), grad)
+    if differentiable and measured.backward_refuses_expanded(op.name):
+        return "expand"
+    return "expanded" if _spoils_rows(m, op, tensor, bound) else ""
+
+
+def _spoils_rows(m: Trace, op: facts.Op, tensor: Tensor, bound: Bindings) -> bool:
     """Whether an operator that is given a mask, or rows, changes others of expanded memory too."""
     if not measured.spoils_expanded(op):
         return False

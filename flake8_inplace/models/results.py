@@ -168,10 +168,11 @@ def _view(m: Trace, op: facts.Op, out: Out, base: Tensor, bound: Bindings) -> Te
     if part.region is not None and op.name in ("narrow", "select"):
         take(m, part, base, Tuple(part.region.index))
     sizes = _sizes(m, bound)
+    part.shape = shapes.of_view(m, op, base, bound, sizes)
     if kind is View.EXPANDED:
         part.lead = _lead(m, base, bound)
         stays = sizes and sizes[-1] in (Const(1), Const(-1))
-        part.tail = Dimension.EXPANDED if base.tail is Dimension.SIZE_ONE and not stays else base.tail
+        part.tail = Dimension.EXPANDED if _is_size_one(base, -1) and not stays else base.tail
     elif op.name == "view":
         part.lead = _lead(m, None, bound)
         part.tail = Dimension.SIZE_ONE if sizes and sizes[-1] == Const(1) else Dimension.UNKNOWN
@@ -257,9 +258,16 @@ def _lead(m: Trace, expanded: Tensor | None, bound: Bindings) -> Dimension:
     sizes = _sizes(m, bound)
     if expanded is None or not sizes or sizes[0] == Const(1):
         return Dimension.SIZE_ONE if sizes and sizes[0] == Const(1) else Dimension.UNKNOWN
-    grown = expanded.dims is not None and len(sizes) > expanded.dims
-    grown = grown or (expanded.lead is Dimension.SIZE_ONE and sizes[0] != Const(-1))
+    dims = expanded.dims if expanded.shape is None else len(expanded.shape)
+    grown = dims is not None and len(sizes) > dims
+    grown = grown or (_is_size_one(expanded, 0) and sizes[0] != Const(-1))
     return Dimension.EXPANDED if grown else Dimension.UNKNOWN
+
+
+def _is_size_one(tensor: Tensor, dim: int) -> bool:
+    """Whether the first (0) or the last (-1) dimension surely has one element."""
+    known, shape = tensor.tail if dim else tensor.lead, tensor.shape
+    return known is Dimension.SIZE_ONE or bool(shape and shape[dim] == 1)
 
 
 def _dims(m: Trace, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bindings) -> int | None:

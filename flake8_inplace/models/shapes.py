@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..heap.values import NONE, Bindings, Const, List, Tensor, Tuple, Unknown, Value
+from ..heap.values import NONE, Bindings, Const, List, Tensor, Tuple, Unknown, Value, constant
 from ..torchfacts import ops as facts
 from ..torchfacts.notation import Condition
 from ..torchfacts.sizes import holds_sizes, relation
@@ -31,6 +31,24 @@ def of_result(
     for tensor in [tensor for found in operands.values() for tensor in found]:
         shape = broadcast(shape, tensor.shape)
     return shape
+
+
+def of_view(m: Trace, op: facts.Op, base: Tensor, bound: Bindings, sizes: tuple[Value, ...]) -> Shape | None:
+    """The shape of a view with one more dimension, or an expanded one. ``sizes`` are those that it is given."""
+    if base.shape is None:
+        return None
+    if op.name == "unsqueeze":
+        dim = constant(m.see(bound["dim"]))
+        return _with_one(base.shape, dim) if type(dim) is int else None
+    if op.name not in ("expand", "broadcast_to") or len(sizes) < len(base.shape):
+        return None
+    was = (*[Const(None)] * (len(sizes) - len(base.shape)), *map(Const, base.shape))
+    return constants(tuple([old if size == Const(-1) else size for size, old in zip(sizes, was, strict=True)]))
+
+
+def _with_one(shape: Shape, dim: int) -> Shape:
+    place = dim if dim >= 0 else len(shape) + 1 + dim
+    return (*shape[:place], 1, *shape[place:])
 
 
 def _given(m: Trace, op: facts.Op, bound: Bindings) -> list[Value]:

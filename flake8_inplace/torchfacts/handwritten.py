@@ -42,6 +42,9 @@ _INIT = {
     "sparse_": "tensor:T sparsity std? generator?",
 }
 
+# Initialisers that give all elements one value, and what they take besides the tensor.
+FILLING = {"constant_": (1.0,), "ones_": (), "zeros_": ()}
+
 # Signatures that neither a schema nor an annotation gives; overloads apart by |. What they do is measured.
 SIGNATURES: dict[str, str] = {
     **{f"Tensor.__{op}__": _BINARY for op in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "div")},

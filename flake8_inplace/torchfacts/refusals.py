@@ -44,6 +44,11 @@ def takes_expanded(op: str) -> bool:
     return op in _words("harmless_to_expanded") or op in _words("spoils_expanded")
 
 
+def backward_refuses_expanded(op: str) -> bool:
+    """Whether the backward raises after it has overwritten expanded memory that requires grad."""
+    return op in _words("backward_refuses_expanded")
+
+
 def refuses_overlap(op: str, operand: str) -> bool:
     """Whether an operand may not share any memory with what the operator overwrites, not even as the same elements."""
     return f"{op}:{operand}" in _words("refuses_overlap")

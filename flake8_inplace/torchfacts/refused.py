@@ -17,7 +17,7 @@ import torch
 from torch.utils._pytree import tree_map
 
 from .execution import Overload, bind, is_float, tensors_in
-from .handwritten import ROWS
+from .handwritten import FILLING, ROWS
 from .notation import parse_op
 
 ENOUGH = 12
@@ -58,6 +58,8 @@ class Observations:
 
     def _in_place(self, name: str, call: Call, bound: dict[str, Any], first: torch.Tensor) -> None:
         self._note("expanded", name, _on_expanded(call, first))
+        if is_float(first):
+            self._note("expanded result", name, _on_expanded_result(call, first))
         self._note("shape", name, _on_shape(call, first))
         for param, operand in bound.items():
             if isinstance(operand, torch.Tensor) and operand is not first:
@@ -70,7 +72,7 @@ class Observations:
     def _into_out(self, name: str, call: Call, bound: dict[str, Any]) -> None:
         function, args, kwargs = call
         result = function(*args, **kwargs)
-        self._note("out", name, _outcome((function, args, {**kwargs, "out": _expanded(result)})))
+        self._note("out", name, _outcome((function, args, {**kwargs, "out": _expanded(result.detach())})))
         for param, operand in bound.items():
             if isinstance(operand, torch.Tensor):
                 out = torch.empty_like(result)
@@ -111,6 +113,7 @@ class Observations:
         return {
             "harmless_to_expanded": every("expanded", "harmless"),
             "spoils_expanded": " ".join(spoiled),
+            "backward_refuses_expanded": every("expanded result", "refused"),
             "reshapes": " ".join(sorted(key for key, found in shapes.items() if "reshaped" in found)),
             "refuses_overlap": " ".join(overlap),
             "out_refuses_expanded": every("out", "refused"),
@@ -122,7 +125,7 @@ class Observations:
 
 
 def extra_calls() -> Iterator[tuple[list[Overload], Callable[..., Any], tuple[Any, ...], dict[str, Any]]]:
-    """Calls of in-place methods that have no samples, since their rows are written by hand."""
+    """Calls of in-place functions that have no samples, since their rows are written by hand."""
     calls: dict[str, tuple[Any, ...]] = {
         "set_": (torch.ones(3, 3),),
         "apply_": (float,),
@@ -132,6 +135,9 @@ def extra_calls() -> Iterator[tuple[list[Overload], Callable[..., Any], tuple[An
     for name, args in calls.items():
         overloads = [Overload(replace(parse_op(row), writes=("self",)), True) for row in ROWS[f"Tensor.{name}"]]
         yield overloads, getattr(torch.Tensor, name), (torch.ones(3, 3), *args), {}
+    for name, args in FILLING.items():
+        row = parse_op(ROWS[f"torch.nn.init.{name}"][0])
+        yield [Overload(row, True)], getattr(torch.nn.init, name), (torch.ones(3, 3), *args), {}
 
 
 def _replaced(
@@ -179,13 +185,13 @@ def _takes_out(call: Call) -> bool:
 
 def _expanded(tensor: torch.Tensor) -> torch.Tensor:
     """One element that stands for all; there is more memory behind it, since some kernels trust the shape."""
-    memory = tensor.detach().reshape(-1).repeat(2)
+    memory = tensor.reshape(-1).repeat(2)
     return memory[:1].expand(tensor.shape)
 
 
 def _on_expanded(call: Call, first: torch.Tensor) -> str:
     """What a call does to expanded memory: it is refused, does what it does to a copy, or spoils other elements."""
-    shared = _expanded(first)
+    shared = _expanded(first.detach())
     copy = shared.clone()
     if _outcome(_replaced(call, {first: copy})) != "done":
         return ""
@@ -194,6 +200,14 @@ def _on_expanded(call: Call, first: torch.Tensor) -> str:
         return outcome
     same = shared.shape == copy.shape and torch.allclose(shared, copy, equal_nan=True)
     return "harmless" if same else "spoiled"
+
+
+def _on_expanded_result(call: Call, first: torch.Tensor) -> str:
+    """Whether the backward refuses what a call did to expanded memory, which it may overwrite."""
+    shared = _expanded(_computed(first))
+    if _outcome(_replaced(call, {first: shared})) != "done":
+        return ""
+    return _outcome((shared.sum().abs().backward, (), {}))
 
 
 def _on_shape(call: Call, first: torch.Tensor) -> str:
