@@ -30,7 +30,7 @@ from ..trace import events
 from ..trace.frames import Function
 from ..trace.log import Written
 from ..trace.trace import Trace
-from . import overloads, tensors
+from . import overloads, shapes, tensors
 from .lineage import DICTS, LISTS, MODULE, OPTIMIZERS, PACKED, is_module, lineage, member
 from .optim import optimizer
 from .records import as_list, as_tuple, dictionary, entries, packed, replaced
@@ -174,7 +174,8 @@ def _lenient(op: facts.Op) -> facts.Op:
 def _options(op: facts.Op) -> list[str]:
     """The options that saves and refusals of a module depend on, by what they are in the module: ``init.p``."""
     conditions = [condition for save in op.saves for condition in save.when]
-    return [*(condition.option for condition in (*conditions, *op.identity)), *negative_options(op.name)]
+    padding = shapes.PADDING if op.name in shapes.CONVOLUTIONS else ()
+    return [*(condition.option for condition in (*conditions, *op.identity)), *negative_options(op.name), *padding]
 
 
 def _own(m: Trace, contents: Mapping[Hashable, Value], name: str, site: Site) -> Value:

@@ -141,7 +141,7 @@ def _save_operands(m: Trace, call: _Call) -> list[Saved]:
             continue
         tensors = call.operands.get(save.slot, [])
         for index, tensor in enumerate(tensors):
-            if copies(m, call.op, tensor):
+            if copies(m, call.op, tensor) or shapes.pads_unevenly(m, call.op, save.slot, call.operands, call.bound):
                 continue
             others = tensors[:index] + tensors[index + 1 :]
             if call.op.name not in _PRODUCTS or any(map(m.grad, others)):

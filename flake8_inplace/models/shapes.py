@@ -13,6 +13,9 @@ from ..trace.trace import Trace
 Shape = tuple[int, ...]
 _SIZED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "randint"})
 _WRITTEN_OUT = frozenset({"tensor", "as_tensor"})
+CONVOLUTIONS = frozenset(f"{conv}{n}d" for n in (1, 2, 3) for conv in ("conv", "Conv"))
+PADDING = ("init.padding", "init.kernel_size", "init.dilation")
+"""The options of a layer that say how `pads_unevenly`."""
 MOST = 10_000
 """The most elements of a list whose lengths are compared."""
 
@@ -97,6 +100,20 @@ def is_as_large(m: Trace, tensor: Tensor, sizes: Value, dims: Value) -> bool:
     if tensor.shape is None or wanted is None or (where is None and m.see(dims) != NONE):
         return False
     return holds_sizes(tensor.shape, wanted, where)
+
+
+def pads_unevenly(m: Trace, op: facts.Op, slot: str, operands: dict[str, list[Tensor]], bound: Bindings) -> bool:
+    """Whether a convolution saves a copy of its input: ``padding="same"`` pads it on one side, for an even kernel."""
+    init = "init." * op.name.startswith("C")
+    if op.name not in CONVOLUTIONS or slot != "input" or bound.get(f"{init}padding") != Const("same"):
+        return False
+    weight = next((tensor.shape for tensor in operands.get("weight", ())), None)
+    kernel = weight[2:] if weight is not None else numbers(m, bound.get("init.kernel_size", NONE))
+    dilation = numbers(m, bound.get(f"{init}dilation", Const(1)))
+    if kernel is None or dilation is None:
+        return False
+    dilations = dilation if len(dilation) == len(kernel) else dilation[:1] * len(kernel)
+    return any(step * (size - 1) % 2 for step, size in zip(dilations, kernel, strict=True))
 
 
 def numbers(m: Trace, value: Value) -> Shape | None:

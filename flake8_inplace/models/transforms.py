@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from ..heap.values import NONE, Cell, Const, Dict, Grad, Node, Tensor, Tuple, Unknown, Value
+from typing import Final
+
+from ..heap.values import NONE, Cell, Const, Dict, Grad, List, Node, Tensor, Tuple, Unknown, Value
 from ..trace import events, holdings
 from ..trace.callables import Transform
-from ..trace.trace import BATCHED
+from ..trace.trace import BATCHED, Trace
 from . import operators
 from .registry import Call, model
+
+
+_ALL: Final = Const(...)
+"""Stands for every argument of a function that is differentiated."""
 
 
 @model("torch.vmap", "torch.func.vmap", "functorch.vmap")
@@ -18,7 +24,7 @@ def _vmap(call: Call) -> Value | None:
 @model("torch.func.grad", "torch.func.grad_and_value", "torch.func.jacrev", "torch.func.hessian")
 @model("functorch.grad", "functorch.grad_and_value", "functorch.jacrev", "functorch.hessian")
 def _grad(call: Call) -> Value | None:
-    return Transform("grad", call.args[0], NONE) if call.args else None
+    return Transform("grad", call.args[0], call.argument(1, "argnums", Const(0))) if call.args else None
 
 
 @model(*[f"torch.autograd.functional.{name}" for name in ("jacobian", "hessian", "vjp", "hvp", "vhp")])
@@ -28,7 +34,7 @@ def _differentiate(call: Call) -> Value | None:
         return None
     given = call.seen(1)
     inputs: list[Value] = list(given.items) if isinstance(given, Tuple) else [given]
-    return transformed(Transform("grad", call.args[0], NONE), Call(call.m, call.name, inputs, {}, call.site))
+    return transformed(Transform("grad", call.args[0], _ALL), Call(call.m, call.name, inputs, {}, call.site))
 
 
 def transformed(transform: Transform, call: Call) -> Value:
@@ -47,13 +53,32 @@ def transformed(transform: Transform, call: Call) -> Value:
         for tensor in batched.keys() - outside:
             m.state.set(batched, tensor, False)
         return result
-    if inputs and isinstance(inputs[0], Tensor):
-        leaf = Tensor(cell=Cell(Grad.YES, leaf=False))
-        if m.state[BATCHED].get(inputs[0]):
-            m.state.set(m.state[BATCHED], leaf, True)
-        inputs[0] = leaf
+    chosen = m.see(transform.dims)
+    numbers = chosen.items if isinstance(chosen, Tuple) else (chosen,)
+    for index, arg in enumerate(inputs):
+        if chosen == _ALL or Const(index) in numbers:
+            inputs[index] = _requiring_grad(m, arg)
     events.reach(m, (m.call(transform.function, inputs, call.kwargs, call.site),))
     return Unknown()
+
+
+def _requiring_grad(m: Trace, value: Value) -> Value:
+    """The same value with new tensors that require grad in place of its own, as they are in what is differentiated."""
+    value = m.see(value)
+    if isinstance(value, Tensor):
+        leaf = Tensor(cell=Cell(Grad.YES, leaf=False))
+        if m.state[BATCHED].get(value):
+            m.state.set(m.state[BATCHED], leaf, True)
+        return leaf
+    if isinstance(value, Tuple):
+        return Tuple(tuple([_requiring_grad(m, item) for item in value.items]))
+    if isinstance(value, List):
+        held = m.state.get(value)
+        return List([_requiring_grad(m, item) for item in held.items], held.open)
+    if isinstance(value, Dict):
+        table = m.state.get(value)
+        return Dict({key: _requiring_grad(m, item) for key, item in table.items.items()}, table.open)
+    return value
 
 
 @model("torch.func.vjp", "functorch.vjp", "torch.func.linearize")
@@ -62,7 +87,7 @@ def _vjp(call: Call) -> Value | None:
     if not call.args:
         return None
     inputs = list(call.args[1:])
-    transformed(Transform("grad", call.args[0], NONE), Call(call.m, call.name, inputs, {}, call.site))
+    transformed(Transform("grad", call.args[0], _ALL), Call(call.m, call.name, inputs, {}, call.site))
     return Tuple((Unknown(), Unknown()))
 
 

@@ -62,7 +62,7 @@ MODULES: dict[str, Module] = {
     "ChannelShuffle": Module(2, calls=_image(2)),
     "PixelShuffle": Module(2, calls=_image(2)),
     "PixelUnshuffle": Module(2, calls=_image(2)),
-    **{f"Conv{n}d": Module(4, 3, 2, calls=_image(n, 4)) for n in (1, 2, 3)},
+    **{f"Conv{n}d": Module(4, 3, 3, calls=_image(n, 4)) for n in (1, 2, 3)},
     **{f"ConvTranspose{n}d": Module(4, 3, 2, calls=_image(n, 4)) for n in (1, 2, 3)},
     **{
         f"{kind}Pool{n}d": Module(2, calls=_image(n, 4))

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .notation import ANY_INT, Condition
+from .notation import ANY_INT, MORE, Condition
 from .variations import NUMBERS
 
 Rule = tuple[Condition, ...]
@@ -168,6 +168,8 @@ def condition_of(split: Split, every: frozenset[Key]) -> Condition | None:
     integers on one side, and none on the other, stand for every integer: `dim=int`.
     """
     sides = [(split.values, False), (every - split.values, True)]
+    if (least := least_of_many(split.values, every - split.values)) is not None:
+        return Condition(split.option, (f"{least}{MORE}",))
     for keys, negative in sorted(sides, key=lambda side: (ordinary(side[0]), len(side[0]), side[1])):
         if ordinary(keys) == len(ORDINARY):
             continue
@@ -179,6 +181,13 @@ def condition_of(split: Split, every: frozenset[Key]) -> Condition | None:
                 plain = {ANY_INT: None} | {value: None for value in plain if type(value) is not int}
             return Condition(split.option, tuple(plain), negative)
     return None
+
+
+def least_of_many(keys: frozenset[Key], others: frozenset[Key]) -> int | None:
+    """The least of several integers, if these are all of one side, and lie above all of the other, which has some."""
+    integers, rest = (sorted(value for _, value in filter(is_whole, side)) for side in (keys, others))
+    apart = bool(rest) and MANY <= len(integers) == len(keys) and integers[0] > rest[-1]
+    return integers[0] if apart else None
 
 
 MANY = 3

@@ -22,6 +22,10 @@ ANY_INT = "int"
 """In a condition: any integer, which neither None nor a sequence is."""
 
 
+MORE = "+"
+"""In a condition, behind an integer: it, and any greater one."""
+
+
 SHAPE = ".shape"
 """In a condition, behind the name of a tensor: see `sizes.relation`."""
 
@@ -32,7 +36,9 @@ FITS = ".fits"
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on the value of an option: `mode=area`, `output_size!=1`, `dim!=null`, `dim=int` for any integer.
+    """A condition on the value of an option: `mode=area`, `output_size!=1`, `dim!=null`.
+
+    `dim=int` is for any integer, `n=2+` for those from 2 on.
 
     An option that is not given counts as None, so a condition must come out for None as it does for the default.
     """
@@ -43,8 +49,13 @@ class Condition:
 
     def holds(self, value: Any) -> bool:
         """Whether it holds for a value that is known; None for an option that is not given."""
-        named = value in self.values or (ANY_INT in self.values and type(value) is int)
+        named = value in self.values or (type(value) is int and any(_takes(word, value) for word in self.values))
         return named is not self.negated
+
+
+def _takes(word: Any, value: int) -> bool:
+    """Whether an integer is among those that a word of a condition stands for."""
+    return word == ANY_INT or (isinstance(word, str) and word.endswith(MORE) and value >= int(word.removesuffix(MORE)))
 
 
 @dataclass(frozen=True, slots=True)

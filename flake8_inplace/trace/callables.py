@@ -83,11 +83,11 @@ class MethodCaller(Callable_):
 
 @sealed(frozen=True, slots=True, eq=False)
 class Transform(Callable_):
-    """A function that ``torch.func`` transformed: with ``vmap`` over the dimensions ``dims``, or with ``grad``."""
+    """A function that ``torch.func`` transformed: with ``vmap`` over dimensions, or with ``grad`` of arguments."""
 
     kind: str
     function: Value
-    dims: Value
+    dims: Value  # of the arguments: the batch dimension of each, or the numbers of those that are differentiated
 
 
 @dataclass(frozen=True, slots=True)
