@@ -11,7 +11,6 @@ from ..trace.trace import BATCHED, Trace
 from . import operators
 from .registry import Call, model
 
-
 _ALL: Final = Const(...)
 """Stands for every argument of a function that is differentiated."""
 

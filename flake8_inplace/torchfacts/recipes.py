@@ -163,19 +163,6 @@ RECIPES: dict[str, Callable[[], list[Call]]] = {
     **{f"torch.nn.functional.adaptive_max_pool{n}d": _pooling(n, {}, {"return_indices": True}) for n in (1, 2, 3)},
     **{f"torch.nn.functional.{kind}_with_indices": _pooling(n, {}) for n, kind in _MAX_POOLS},
     **{f"torch.nn.functional.fractional_max_pool{n}d_with_indices": _pooling(n, {"output_size": 2}) for n in (2, 3)},
-    "torch.ops.aten.cross_entropy_loss": lambda: [
-        call(f(3, 4), i(3)),
-        call(f(3, 4), i(3), f(4)),
-        call(f(3, 4), f(3, 4)),
-        call(f(3, 4), f(3, 4), f(4)),
-    ],
-    "torch.ops.aten.nll_loss_nd": lambda: [call(f(3, 4), i(3)), call(f(3, 4), i(3), f(4))],
-    "torch.ops.aten.nll_loss2d": lambda: [call(f(2, 4, 3, 3), i(2, 3, 3)), call(f(2, 4, 3, 3), i(2, 3, 3), f(4))],
-    "torch.ops.aten.einsum": lambda: [call("ij,jk->ik", [f(3, 4), f(4, 2)]), call("ij,ij->i", [f(3, 4), f(3, 4)])],
-    "torch.ops.aten.tensordot": lambda: [call(f(3, 4), f(4, 2), [1], [0])],
-    "torch.ops.aten.cartesian_prod": lambda: [call([f(3), f(4)])],
-    "torch.ops.aten.thnn_conv2d": lambda: [call(f(1, 2, 8, 8), f(3, 2, 3, 3), [3, 3])],
-    "torch.ops.aten.slow_conv3d": lambda: [call(f(1, 2, 5, 5, 5), f(3, 2, 3, 3, 3), [3, 3, 3])],
     "torch.embedding": lambda: [call(f(5, 3), i(4))],
     "torch.repeat_interleave": lambda: [call(i(3)), call(f(3), 2), call(f(3), i(3))],
     **{
@@ -229,6 +216,3 @@ for _name in (
     "clip_",
 ):
     RECIPES[f"Tensor.{_name}"] = RECIPES[f"torch.{_name}"]
-RECIPES["torch.ops.aten.stft"] = lambda: [
-    (args, {**kwargs, **centred}) for centred in ({}, {"center": True}) for args, kwargs in RECIPES["torch.stft"]()
-]

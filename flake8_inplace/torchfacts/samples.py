@@ -9,11 +9,12 @@ from typing import Any
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
 
-from . import handwritten, recipes
+from . import aten_recipes, handwritten, recipes
 from .execution import Overload
 from .notation import Op
 from .schemas import callable_for
 
+RECIPES = recipes.RECIPES | aten_recipes.RECIPES
 Sample = tuple[list[Overload], Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
@@ -48,12 +49,12 @@ def given(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
 
 def samples(table: Collection[str]) -> Iterator[tuple[list[str], list[recipes.Call]]]:
     """Sample calls, and the names of the table they are for: those of the recipes, then those of op_db."""
-    for name, recipe in recipes.RECIPES.items():
+    for name, recipe in RECIPES.items():
         if name in table:
             torch.manual_seed(0)
             yield [name], recipe()
     for info in op_db:
-        names = [name for name in opinfo_names(info) if name in table and name not in recipes.RECIPES]
+        names = [name for name in opinfo_names(info) if name in table and name not in RECIPES]
         if names:
             yield names, opinfo_calls(info)
 

@@ -34,7 +34,7 @@ from flake8_inplace.torchfacts.notation import Op, Param
 from . import oracle
 from .compare import compare
 
-MOST = 400  # elements of a tensor that is written out
+MOST = 1200  # elements of a tensor that is written out
 CHANGES = 4  # of a call at most
 DRAWS = 3  # programs that are made of one call: of another argument that requires grad, another tensor that is written
 HEADER = "import torch\nimport torch.masked\nimport torch.nn.functional as F\nfrom torch import nn\n\ndef program():\n"
