@@ -48,14 +48,20 @@ def compare(source: str) -> Compared:
     here = [f for f in result.findings if "on CUDA" not in f.conditions]  # torch runs on the CPU
     flagged = tuple(sorted((f.line, f.code) for f in here))
     saved = frozenset(f.saved_at.line for f in result.findings if f.saved_at is not None)
-    return Compared(kind_of(verdict.outcome, {code[:4] for _, code in flagged}), verdict, flagged, saved)
+    return Compared(kind_of(verdict, {code[:4] for _, code in flagged}), verdict, flagged, saved)
 
 
-def kind_of(outcome: str, families: set[str]) -> str:
-    """A program that torch stopped early says nothing of the other family."""
-    if outcome == "clean":
+def kind_of(verdict: oracle.Verdict, families: set[str]) -> str:
+    """A program that torch stopped early says nothing of the other family.
+
+    That a base was modified, torch says when its view is used, and also in the backward that saved the view.
+    """
+    if verdict.outcome == "clean":
         return "false alarm" if families & {SAVED_FAMILY, REFUSED_FAMILY} else "agree"
-    return "agree" if {"saved": SAVED_FAMILY, "refused": REFUSED_FAMILY}[outcome] in families else "missed"
+    right = {SAVED_FAMILY} if verdict.outcome == "saved" else {REFUSED_FAMILY}
+    if oracle.BASE in verdict.message:
+        right.add(SAVED_FAMILY)
+    return "agree" if families & right else "missed"
 
 
 @dataclass(frozen=True)

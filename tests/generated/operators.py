@@ -317,14 +317,14 @@ def main() -> None:
             if outcome != "error":
                 names.add(name)
             tallies[family(name)][f"{outcome}, {compared.kind}"] += 1
-            if outcome in ("saved", "clean") and compared.kind != "agree":
+            if outcome != "error" and compared.kind != "agree":
                 wrong[name, compared.kind] += 1
                 if shown < args.show:
                     shown += 1
                     print(f"# {name}: {compared.kind} {compared.flagged} {compared.note}\n{source}", flush=True)
     total = sum(tallies.values(), Counter())
     print(f"{len(names)} names, {total.total()} programs in {time.perf_counter() - started:.0f} s, {dict(total)}")
-    print("| family | raising | flagged | clean | flagged |\n|---|---|---|---|---|")
+    print("| family | raising | flagged | refused | flagged | clean | flagged |\n|---|---|---|---|---|---|---|")
     for title, tally in [*sorted(tallies.items()), ("all", total)]:
         print(row(title, tally))
     for (name, kind), count in sorted(wrong.items(), key=lambda item: (item[0][1], -item[1], item[0])):
@@ -343,9 +343,9 @@ def family(name: str) -> str:
 
 
 def row(title: str, tally: Counter[str]) -> str:
-    """A row of the table: how many programs raise, or run clean, and how many of these are flagged."""
+    """A row of the table: how many programs raise, are refused, or run clean, and how many of these are flagged."""
     cells = [title]
-    for outcome, flagged in (("saved", "agree"), ("clean", "false alarm")):
+    for outcome, flagged in (("saved", "agree"), ("refused", "agree"), ("clean", "false alarm")):
         count, found = sum(n for key, n in tally.items() if key.startswith(outcome)), tally[f"{outcome}, {flagged}"]
         cells += [str(count), f"{found} ({100 * found / count:.2f} %)" if count else "0"]
     return f"| {' | '.join(cells)} |"

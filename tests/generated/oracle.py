@@ -22,10 +22,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 FILE = "<program>"
 SAVED = "modified by an inplace operation"
+BASE = "is a view and its base or another view of its base has been modified inplace"
 REFUSED = (
     "is being used in an in-place operation",
     "is being modified inplace",
-    "is a view and its base or another view of its base has been modified inplace",
+    BASE,
     "more than one element of the written-to tensor refers to a single memory location",
 )
 SETTINGS = {"flag": (False, True), "n": (1, 3)}
