@@ -79,6 +79,7 @@ def backpropagated(function: object, may_be_constant: bool) -> torch.Tensor:
     return result.detach()
 
 
+@pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
 @pytest.mark.filterwarnings("ignore:Use of index_fill_ on expanded")
 @pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")  # forward mode uses it
 @pytest.mark.parametrize("program", programs(), ids=lambda program: f"{program.file}: {program.heading}")
