@@ -66,7 +66,7 @@ KNOWS_ONLY = {
 #: What builds the table of facts. It runs PyTorch, and nothing that lints imports it.
 DEVELOPMENT = {
     f"torchfacts.{name}"
-    for name in "handwritten recipes layer_recipes schemas execution common variations learning refused samples "
+    for name in "handwritten recipes aten_recipes layer_recipes schemas execution common variations learning refused samples "
     "layers generate words coverage versions library_calls".split()
 }
 
