@@ -66,8 +66,8 @@ KNOWS_ONLY = {
 #: What builds the table of facts. It runs PyTorch, and nothing that lints imports it.
 DEVELOPMENT = {
     f"torchfacts.{name}"
-    for name in "handwritten recipes aten_recipes layer_recipes schemas execution common variations learning refused samples "
-    "layers generate words coverage versions library_calls".split()
+    for name in "handwritten recipes aten_recipes layer_recipes schemas execution common variations learning refused "
+    "samples layers generate words coverage versions library_calls".split()
 }
 
 #: Who may import what from outside the standard library, imports for annotations apart.
