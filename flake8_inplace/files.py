@@ -174,7 +174,10 @@ class Project:
         if path.endswith(NOTEBOOK):
             return read_notebook(path, Path(path).read_bytes())
         name = self.options.stdin_display_name if path == "-" else path
-        text = "".join(self._processor(path, None).lines)
+        try:
+            text = "".join(self._processor(path, None).lines)
+        except LookupError as error:  # a codec from bytes to bytes, such as rot13
+            raise ValueError(" ".join(str(error).partition(";")[0].split())) from error
         return Source(name, text, problems=_encoding_problems(path) if path != "-" else ())
 
     def counts(self, source: Source, findings: Sequence[Finding]) -> list[bool]:

@@ -172,6 +172,31 @@ def test_unreadable_file(tmp_path: Path) -> None:
     assert done.stderr == "flake8-inplace: ./a.py: Permission denied\n"
 
 
+@pytest.mark.parametrize("codec", ["hex", "rot13"])
+def test_a_codec_that_is_none_of_text(
+    codec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """flake8 itself ends with a traceback there."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.py").write_text(f"# coding: {codec}\n{HAZARD}")
+    (tmp_path / "b.py").write_text(HAZARD)
+    assert main(["check", "--isolated", "--format=github"]) == 2
+    out, err = capsys.readouterr()
+    assert "file=b.py" in out and err == f"flake8-inplace: ./a.py: {codec!r} is not a text encoding\n"
+
+
+def test_fixes_of_what_is_nested_too_deeply(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The findings stand."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.py").write_text(HAZARD.replace("h += 1", f"h += 1; x = {'torch.exp(' * 190}h{')' * 190}"))
+    assert main(["check", "--isolated"]) == 1
+    out, err = capfd.readouterr()
+    assert "TIP103" in out
+    assert err == "flake8-inplace: ./a.py: no fixes are shown: nested too deeply\n"
+
+
 @pytest.fixture
 def unnameable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The folder that holds a file whose name is no text becomes the current one."""

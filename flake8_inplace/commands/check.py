@@ -262,7 +262,7 @@ def examine(task: Task) -> Examined:
     found = tuple(findings(task.text, None, task.path))
     if not found or not task.fixes:
         return Examined(found, (None,) * len(found))
-    fixes = tuple(proposals(task.text, found))
+    fixes = tuple(proposals(task.text, found, task.path))
     keep_fixes(task.text, found, fixes)
     return Examined(found, fixes)
 
@@ -273,7 +273,7 @@ def died(task: Task) -> Examined:
     return Examined((problem,), (None,))
 
 
-def proposals(text: str, found: Sequence[Finding]) -> list[Fix | None]:
+def proposals(text: str, found: Sequence[Finding], path: str = "") -> list[Fix | None]:
     """What to write instead of each finding, where there is something."""
     from ..fix import Repair  # libcst, which a file without findings does not need
 
@@ -282,7 +282,7 @@ def proposals(text: str, found: Sequence[Finding]) -> list[Fix | None]:
         return [repair.propose(finding) for finding in found]
     except Exception as error:  # the findings stand, whatever goes wrong with what to do about them
         if any(finding.code != UNREADABLE.code for finding in found):
-            complain(f"no fixes are shown for one file: {reason(error)}")
+            complain(f"{path}: no fixes are shown: {reason(error)}")
         return [None] * len(found)
 
 

@@ -125,6 +125,8 @@ def reason(error: Exception) -> str:
     """What went wrong, on one line and in plain words."""
     if isinstance(error, SyntaxError):
         return error.msg
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
     if isinstance(error, UnicodeDecodeError):
         return f"not text in the encoding {error.encoding}"
     return getattr(error, "strerror", None) or short(error) or "an error in flake8-inplace"
