@@ -459,6 +459,18 @@ class Derived(Base):
     def reset(self):
         self.state = torch.zeros(3)
 """,
+    "what is filled by text is no tensor": """
+def f(out, tag, value):
+    out[tag.strip("*")] = value  # read
+def g(out, tag, value):
+    tag = tag.strip("*")
+    out.table[tag] = value
+def h(x, names):
+    for k in names:  # read
+        print(k.lower())
+    for k in range(3):
+        x[k] = x.square()
+""",
     "a function that is kept": """
 def square_(x):
     return x.mul_(x)  # read
@@ -487,6 +499,16 @@ def test_only_what_can_overwrite_something_is_read(source: str) -> None:
     functions = [function for piece in pieces for function in piece.functions.values()]
     marked = {number for number, line in enumerate(source.split("\n"), 1) if line.endswith("# read")}
     assert {function.line for function in functions if function.worth} == marked
+
+
+def test_a_statement_that_only_names_things_is_not_run_for_its_own_sake() -> None:
+    source = (
+        "import torch\n__all__ = ['f']\nTABLE = {'f': torch}\n"
+        "def f(x):\n    return x.add_(1)\nTABLE = {'f': f}\nresult = f(torch.zeros(3))\n"
+    )
+    file = scan(source, ast.parse(source), TRIGGERS)
+    assert file is not None
+    assert [piece.line for piece in file.worth if not piece.definition] == [7]
 
 
 def test_a_long_table_is_data_unless_it_makes_a_layer_that_overwrites() -> None:

@@ -273,7 +273,7 @@ def died(task: Task) -> Examined:
     return Examined((problem,), (None,))
 
 
-def proposals(text: str, found: Sequence[Finding], path: str = "") -> list[Fix | None]:
+def proposals(text: str, found: Sequence[Finding], path: str) -> list[Fix | None]:
     """What to write instead of each finding, where there is something."""
     from ..fix import Repair  # libcst, which a file without findings does not need
 

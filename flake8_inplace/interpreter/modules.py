@@ -47,8 +47,10 @@ def found(m: Trace, name: str, path: str) -> Value | None:
 def registered_elsewhere(m: Trace, path: str, name: str) -> list[tuple[Piece, Frame]]:
     """Return the statements of other files that register by a name of a file, each with the frame of its module."""
     others, found = m.text.others, list[tuple[Piece, Frame]]()
-    for file in others.registering(path, name) if others is not None and path else ():
-        module = m.text.module(file) if others is not None and others.registers(file, name) else None
+    if others is None or not path:
+        return found
+    for file in others.registering(path, name):
+        module = m.text.module(file) if others.registers(file, name) else None
         if module is not None:
             found += [(piece, module.frame) for piece in module.file.registered.get(name, ())]
     return found

@@ -97,8 +97,9 @@ class _Reading:
 
     From what the variables are ``bound`` to it shows that some of those that are ``written`` to are no tensors; those
     that are written to ``in_parts`` (``x[i] += 1``) may hold some. ``options`` are parameters that are said, or by
-    default, to be numbers. What is written to at a ``keyed`` variable is no tensor where the variable is one of the
-    ``texts``.
+    default, to be numbers. ``keyed`` are the variables that something is written at, ``x[key] = ...``, each with the
+    names of what is. That is no tensor where the key is text: string methods of it are called (``texts``), and nothing
+    binds it to a number.
     """
 
     node: ast.AST | None
@@ -136,7 +137,7 @@ class _Reading:
         for option, times in self.options.items() if builds else ():
             self.bound.number(option, frozenset(), times)
         for index, names in self.keyed.items():
-            if index not in self.texts:
+            if index not in self.texts or index in self.bound.numbers:
                 self._write(names)
         tensors = {name for name in self.written if self.bound.is_tensor(name, around, not builds)}
         tensors |= self.in_parts  # an element of a list may be a tensor
@@ -333,7 +334,6 @@ def _assign(r: _Reading, node: ast.Assign | ast.AnnAssign) -> None:
             r.makes = r.makes or not isinstance(value, ast.Constant) or bool(value.value)
         name = variable(target)
         if name:
-            r.texts |= {name} if is_text(value) else set()
             r.bound.assign(name, value, alone=not isinstance(node, ast.Assign) or len(node.targets) == 1)
         elif isinstance(value, (ast.Dict, ast.DictComp, ast.Lambda)) or is_text(value):
             r.harmless.add(target)
