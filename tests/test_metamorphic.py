@@ -465,6 +465,7 @@ REASONS: dict[str, list[str]] = {
         "name_parts: flow/stale: A caller who takes it back",
         "name_parts: flow/stale: Labels that are passed on by their names",
         "name_parts: flow/stale: Mixed with itself in another order",
+        "name_parts: programs/training_code: statistics of a calibration without gradients",
     ],
     "whether a write converts its target is read off the expression that it assigns": [],
     "whether a write fills a part of an argument is read off its spelling": [],
