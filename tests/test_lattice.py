@@ -236,6 +236,7 @@ LAWS = {
     "SNAPSHOTS": Law(agreed),
     "STALE_SNAPSHOTS": Law(agreed),
     "COPIED": Law(times),
+    "ORIGINALS": Law(times),
     "SHALLOW": Law(times),
     "CALLED": Law(times),
     "TWINS": Law(agreed),

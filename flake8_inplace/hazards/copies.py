@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..heap.state import Declared, latest
-from ..heap.values import Choice, Dict, Grad, List, Object, Tensor, Tuple, Value
+from ..heap.values import NONE, Choice, Dict, Grad, List, Object, Tensor, Tuple, Value
 from ..trace import events
 from ..trace.log import Overwrite, array_backing, lies_in, since, whole
 from ..trace.trace import Trace
@@ -13,6 +13,8 @@ from .intent import attribute_written
 
 COPIED: Declared[tuple[Value, Tensor], int] = Declared(latest)
 """When a shallow copy was made, by the copy and a tensor in it; negative once the copy has been read."""
+ORIGINALS: Declared[tuple[Value, Tensor], int] = Declared(latest)
+"""The same, by what it is a copy of."""
 
 
 @events.copied.listen
@@ -20,19 +22,22 @@ def on_copied(m: Trace, source: Value, copy: Value, explicit: bool) -> None:
     """Note a copy that was made for the values of that time.
 
     ``list(tensors)`` of an argument only makes a list of whatever a caller gives. Parameters are updated in all of
-    their holders.
+    their holders. A slice of a list may be taken to write to its elements.
     """
     given = m.stack.frames[-1].given if m.stack.frames else ()
     if not explicit and any(m.see(value) is source for value in given):
         return
-    now = m.tick()
-    for tensor in _tensors(m, copy):
+    now, held, had = m.tick(), _tensors(m, copy), _tensors(m, source)
+    complete = not isinstance(copy, List) or held == had
+    for tensor in held:
         state = m.cell(tensor)
-        if state.grad is not Grad.YES or not state.leaf:
+        if tensor in had and (state.grad is not Grad.YES or not state.leaf):
             m.state.set(m.state[COPIED], (copy, tensor), now)
+            if complete:
+                m.state.set(m.state[ORIGINALS], (source, tensor), now)
 
 
-def _tensors(m: Trace, copy: Value) -> Iterable[Tensor]:
+def _tensors(m: Trace, copy: Value) -> list[Tensor]:
     held: Iterable[Value] = ()
     if isinstance(copy, List):
         held = m.state.get(copy).items
@@ -43,15 +48,17 @@ def _tensors(m: Trace, copy: Value) -> Iterable[Tensor]:
 
 @events.load.listen
 def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None:
-    """Judge an element that is read in a copy of a list or dictionary."""
+    """Judge an element that is read in a list or dictionary, or in a copy of it."""
     _judge(m, container, value)
+    _judge_original(m, container, value)
 
 
 @events.read_attribute.listen
 def on_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
-    """Judge an attribute that is read in a copy of an instance."""
+    """Judge an attribute that is read in an instance, or in a copy of it."""
     if not m.unread:
         _judge(m, instance, value)
+        _judge_original(m, instance, value)
 
 
 def _judge(m: Trace, copy: Value, value: Value) -> None:
@@ -60,18 +67,35 @@ def _judge(m: Trace, copy: Value, value: Value) -> None:
     Code that has read the copy before has a name for the tensor, and may write to it on purpose. That doesn't go for a
     write to an attribute of another instance.
     """
-    if not m.state[COPIED]:
-        return
-    options = [option for _, option in value.options] if isinstance(value, Choice) else [value]
-    for tensor in [array_backing(m.see(option)) for option in options]:
-        time = m.state[COPIED].get((copy, tensor), 0) if isinstance(tensor, Tensor) else 0
-        if not time or not isinstance(tensor, Tensor):
-            continue
-        m.state.set(m.state[COPIED], (copy, tensor), -abs(time))
-        for event in since(m, tensor, abs(time)):
+    for tensor in _options(m, value) if m.state[COPIED] else ():
+        time = m.state[COPIED].get((copy, tensor), 0)
+        if time:
+            m.state.set(m.state[COPIED], (copy, tensor), -abs(time))
+        for event in since(m, tensor, abs(time)) if time else ():
             own = m.see(event.frames[-1].vars.get(event.name, Tuple(()))) is copy
             own = own or (time < 0 and not _of_another(copy, event))
             if not own and (whole(tensor, event) or lies_in(tensor, event)):
+                m.refuse("read", event.site, guard=event.guard)
+
+
+def _options(m: Trace, value: Value) -> list[Tensor]:
+    options = [option for _, option in value.options] if isinstance(value, Choice) else [value]
+    return [tensor for option in options if isinstance(tensor := array_backing(m.see(option)), Tensor)]
+
+
+def _judge_original(m: Trace, source: Value, value: Value) -> None:
+    """Report the first read of a tensor in what a copy was made of, if it was overwritten since through the copy.
+
+    A write by a name for the tensor itself, as in ``for x in list(values): x.mul_(2)``, may be meant for both.
+    """
+    for tensor in _options(m, value) if m.state[ORIGINALS] else ():
+        time = m.state[ORIGINALS].get((source, tensor), 0)
+        if time:
+            m.state.set(m.state[ORIGINALS], (source, tensor), 0)
+        for event in since(m, tensor, time) if time else ():
+            by = m.see(event.frames[-1].vars.get(event.name, NONE))
+            through = by is not source if isinstance(by, (Dict, List)) else bool(attribute_written(event.site))
+            if through and (whole(tensor, event) or lies_in(tensor, event)):
                 m.refuse("read", event.site, guard=event.guard)
 
 

@@ -259,7 +259,7 @@ class Tensor:
         self.shape: tuple[int, ...] | None = None  # if the text gives it
         self.dtype = dtype
         self.origin = Source.OTHER
-        self.made: Origin | None = None  # of a tensor with memory of its own, and of ``x.detach().data``
+        self.made: Origin | None = None  # of a tensor with memory of its own, and of ``x.detach()`` and ``x.data``
         self.region: Region | None = None  # of a view
         self.time = 0  # when one of several outputs, ``.data`` or ``detach()`` was made
         self.lead = self.tail = Dimension.UNKNOWN  # the first and the last dimension

@@ -97,6 +97,7 @@ def _dict(m: Trace, node: cst.Dict, frame: Frame) -> Value:
             containers.set_item(m, result, key, value)
         else:
             containers.update(m, result, value, {})
+            events.copied(m, m.see(value), result, False)
     for expression, value, since in read:
         use_operand(m, expression, value, since, frame)
     return result

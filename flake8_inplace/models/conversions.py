@@ -135,7 +135,7 @@ def _is_float(m: Trace, tensor: Tensor, depth: int = DEPTH) -> bool:
     given = [m.see(value) for value in made.values]
     lists = [m.state.get(value).items for value in given if isinstance(value, List)]
     operands = [m.see(operand) for operand in (*given, *(item for items in lists for item in items))]
-    keeps = made.op in _ELEMENTWISE or made.op in _GATHERING
+    keeps = made.op in _KEEPING or made.op in _GATHERING
     return keeps and any(isinstance(operand, Tensor) and _is_float(m, operand, depth - 1) for operand in operands)
 
 
@@ -154,7 +154,7 @@ def _is_plain(m: Trace, tensor: Tensor, depth: int = 4) -> bool:
     operands = [operand for operand in map(m.see, made.values) if not isinstance(operand, (Const, List, Tuple, Slice))]
     tensors = [operand for operand in operands if isinstance(operand, Tensor)]
     return (
-        made.op in _ELEMENTWISE
+        made.op in _KEEPING
         and bool(tensors)
         and all(isinstance(operand, Tensor) and _is_plain(m, operand, depth - 1) for operand in operands)
     )
@@ -178,4 +178,5 @@ _FLOATING |= frozenset(
 """Operators, and layers in lower case, whose result is of a floating-point type."""
 _GATHERING = frozenset("cat concat stack hstack vstack flip roll index index_select gather".split())
 """Operators whose result has the type of what they take the elements of."""
-_ELEMENTWISE = kinds.ELEMENTWISE | {"softmax", "log_softmax"}
+_KEEPING = kinds.ELEMENTWISE | {"softmax", "log_softmax", "detach"}
+"""Operators whose result has the type and the device of their operands."""

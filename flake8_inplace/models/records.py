@@ -61,7 +61,11 @@ def _as_row(m: Trace, value: Value) -> Value:
 def replaced(m: Trace, value: Value, changes: dict[str, Value]) -> Value:
     """A copy of an instance with some attributes changed: ``dataclasses.replace``, ``_replace``."""
     value = m.see(value)
-    return Object(value.cls, {**m.state.get(value).items, **changes}) if isinstance(value, Object) else Unknown()
+    if not isinstance(value, Object):
+        return Unknown()
+    made = Object(value.cls, {**m.state.get(value).items, **changes})
+    events.copied(m, value, made, True)
+    return made
 
 
 def packed(m: Trace, data: Value) -> Object:

@@ -67,7 +67,7 @@ def detached(m: Trace, base: Tensor) -> Tensor:
     """``detach()``: the same memory and version counter, no history."""
     result = Tensor(base.storage, Cell(), base.view, base.contiguous, dtype=base.dtype)
     result.origin, result.time, result.region = base.origin, m.tick(), base.region
-    result.shape, result.made = base.shape, _of_alias(base, result.time)
+    result.shape, result.made = base.shape, Origin("detach", (base,), result.time)
     return result
 
 
@@ -84,15 +84,10 @@ def data(m: Trace, base: Tensor) -> Tensor:
     memory, cell = uncounted(m, base.storage), Cell(base=base.cell)
     result = Tensor(memory, cell, base.view, base.contiguous, dtype=base.dtype)
     result.time = m.tick()
-    result.made = _of_alias(base, result.time)
+    result.made = Origin("detach", (base,), result.time)
     if base.origin in UNCERTAIN:
         result.origin = base.origin
     return result
-
-
-def _of_alias(base: Tensor, time: int) -> Origin | None:
-    """What ``kept.data`` was made of, where ``kept`` is ``x.detach()``: for its values of the time, not of now."""
-    return Origin("detach", (base,), time) if base.time else None
 
 
 def hooked(m: Trace, value: Value) -> Value:
