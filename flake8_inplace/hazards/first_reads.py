@@ -27,7 +27,7 @@ from ..heap.values import (
 from ..torchfacts import kinds
 from ..trace import events
 from ..trace.frames import Frame
-from ..trace.log import RETURNED, WRITES, Overwrite, array_backing, direct_tensors, fills, since, whole
+from ..trace.log import RETURNED, WRITES, Overwrite, array_backing, direct_tensors, fills, since, since_anyhow, whole
 from ..trace.trace import Trace
 from .intent import attribute_written, is_told_apart, writes_through
 from .overlap import written_region
@@ -42,7 +42,7 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
     if (frame.loops and frame.loops[-1].began > taken) or name in frame.elements:
         return
     for guard, tensor in _tensors(m, value):
-        for event in since(m, tensor, taken):
+        for event in _since(m, tensor, taken):
             here = event.frames[-1] is frame
             known = here or _in_call(m, event, frame) or is_emptied(m, event, frame)
             if not compatible(event.guard, guard) or event.form == "out" or not known:
@@ -54,6 +54,22 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
             lost = _has_content(m, tensor, event, taken) and _loses(m, tensor, event)
             if lost and not is_told_apart(m, event, name, frame):
                 m.refuse("read" if here else "argument", event.site, guard=event.guard)
+
+
+def _since(m: Trace, tensor: Tensor, taken: int) -> list[Overwrite]:
+    """The writes to a tensor since then; to ``x.data`` or ``x.detach()`` also those by another ``x.data``."""
+    if not tensor.time:
+        return since(m, tensor, taken)
+    return [event for event in since_anyhow(m, tensor, taken) if not _is_alias_of(event.tensor, tensor)]
+
+
+def _is_alias_of(tensor: Tensor, base: Tensor) -> bool:
+    """Whether a tensor was taken of another one: ``base.data``, ``base.detach()``."""
+    while tensor.made is not None and tensor.made.op == "detach" and isinstance(of := tensor.made.values[0], Tensor):
+        if of is base:
+            return True
+        tensor = of
+    return False
 
 
 def _in_call(m: Trace, event: Overwrite, frame: Frame) -> bool:

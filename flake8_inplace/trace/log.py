@@ -150,6 +150,14 @@ def since(m: Trace, tensor: Tensor, time: int, until: int = 0) -> list[Overwrite
     return [event for event in found if event.time >= max(filled)] if filled else found
 
 
+def since_anyhow(m: Trace, tensor: Tensor, time: int) -> list[Overwrite]:
+    """Return the writes to the memory of a tensor after ``time``, those that its version counter misses too."""
+    memory = tensor.storage.hidden or tensor.storage
+    others = [storage for _, storage in sorted(m.state[UNCOUNTED].get(memory, ()), key=lambda made: made[0])]
+    every = dict.fromkeys((tensor.storage, memory, *others))
+    return [event for storage in every for event in since(m, Tensor(storage), time)]
+
+
 def fills(tensor: Tensor, written: Written) -> bool:
     """Whether a write replaces all values of a tensor, and not of a part of it, without reading them."""
     return written.op in FILLING and takes_whole(tensor) and not reads(tensor, written)
