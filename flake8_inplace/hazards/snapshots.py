@@ -200,21 +200,26 @@ def on_set_attribute(m: Trace, instance: Object, name: str, value: Value) -> Non
 
 @events.call_instance.listen
 def on_call_instance(m: Trace, instance: Object, site: Site) -> None:
-    """Report the call of a shallow copy of a module after a call of that, both after an update of what they share.
+    """Report the call of a module and of a shallow copy of it, both after an update of what they share.
 
-    Where the copy alone is called after an update, it may be the form of the module that evaluates.
+    Where the copy alone is called after an update, it may be the form of the module that evaluates. So it may if its
+    mode was set, and the module is called afterwards.
     """
     if not m.state[TWINS]:
         return
     m.state.set(m.state[CALLED], instance, m.tick())
-    source, shared = m.state[TWINS].get(instance), m.state[SHALLOW].get(instance, 0)
-    if source is None or not shared:
-        return
-    changes = [each for tensor in holdings.parameters(m, instance) for each in _changes(m, tensor.storage, shared)]
-    shown = [each for each in changes if each.site is not None]  # what unknown code may do is none here
-    last = max(shown, key=lambda change: change.time, default=None)
-    if last is not None and last.site is not None and last.time < m.state[CALLED].get(source, 0):
-        m.refuse("snapshot", last.site)
+    for copy, source in list(m.state[TWINS].items()):
+        begun = m.state[SHALLOW].get(copy, 0)
+        if source is None or not begun or instance not in (copy, source):
+            continue
+        if instance is source and "training" in m.state.get(copy).items:
+            continue
+        changes = [each for tensor in holdings.parameters(m, copy) for each in _changes(m, tensor.storage, begun)]
+        shown = [each for each in changes if each.site is not None]  # what unknown code may do is none here
+        last = max(shown, key=lambda change: change.time, default=None)
+        other = source if instance is copy else copy
+        if last is not None and last.site is not None and last.time < m.state[CALLED].get(other, 0):
+            m.refuse("snapshot", last.site)
 
 
 def may_be_copy(m: Trace, tensor: Tensor) -> bool:

@@ -241,7 +241,9 @@ def _meet(one: Value, other: Value) -> bool:
         return number == -1 or lower <= number
     if number is None or number < 0 or (one.lower != NONE and _number(one.lower) is None) or lower < 0:
         return False
-    return lower <= number and (one.upper == NONE or (number < upper if upper is not None else number == 0 == lower))
+    if upper is None or upper < 0:  # the first one is in `:k` and in `:-1`, as long as these are not empty
+        return lower <= number and (one.upper == NONE or number == 0 == lower)
+    return lower <= number < upper
 
 
 def _ends_meet(one: Slice, other: Slice) -> bool:
