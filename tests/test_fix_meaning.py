@@ -671,7 +671,6 @@ PASSING = {"dynamic programming: elements written in a double loop", "GRU state 
 NOT_FOUND = {
     "history buffer shifted over itself",
     "attribute holds the activation that is then overwritten",
-    "copy.copy'd teacher",
     "tied weights, one of them initialised by the other's name",
     "frame buffer shifted over itself",
     "float scores written to a table of integers",

@@ -256,7 +256,7 @@ def note_handed(m: Trace, values: Iterable[Value]) -> None:
     """Note the memory that code which is not followed may keep."""
     facts = _facts.get()
     if facts is not None:
-        facts.handed.update(holders.memory(held) for value in values for held in holdings.held(m, value, set()))
+        facts.handed.update(held.storage.memory for value in values for held in holdings.held(m, value, set()))
 
 
 @events.replace_data.listen
@@ -408,8 +408,7 @@ def _shown(m: Trace, value: Value, since: Callable[[Guard], int]) -> Iterator[Ov
 
 def _writes(m: Trace, storage: Storage) -> Iterator[Overwrite | Refused]:
     """The writes to a memory, whichever version counter they went past."""
-    memory = storage.hidden or storage
     for table in (m.state[WRITES], m.state[REFUSED]):
         for written, found in table.items():
-            if (written.hidden or written) is memory:
+            if written.memory is storage.memory:
                 yield from found

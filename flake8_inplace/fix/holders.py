@@ -23,14 +23,9 @@ def may_return_input(name: str) -> bool:
     return name in _UNSAID or any(op.identity for op in known)
 
 
-def memory(tensor: Tensor) -> Storage:
-    """Return the memory of a tensor, whichever version counter leads to it."""
-    return tensor.storage.hidden or tensor.storage
-
-
 def is_computed(m: Trace, tensor: Tensor) -> bool:
     """Return whether an operator surely made the memory of a tensor, and no function on the stack was given it."""
-    made = memory(tensor)
+    made = tensor.storage.memory
     surely = bool(made.op) and not may_return_input(made.op)
     return surely and not _reaches(m, (value for frame in m.stack.frames for value in frame.given), tensor)
 
@@ -38,7 +33,7 @@ def is_computed(m: Trace, tensor: Tensor) -> bool:
 def is_shared(m: Trace, tensor: Tensor, handed: Set[Storage]) -> bool:
     """Return whether anybody but the variables of the running function can reach the memory of a tensor."""
     frame = m.stack.frames[-1]
-    return memory(tensor) in handed or _reaches(m, _roots(m, frame), tensor)
+    return tensor.storage.memory in handed or _reaches(m, _roots(m, frame), tensor)
 
 
 def names_of(m: Trace, tensor: Tensor, frame: Frame) -> set[str]:
@@ -77,7 +72,7 @@ def _reaches(m: Trace, values: Iterable[Value], tensor: Tensor) -> bool:
     todo, seen = list(values), set[int]()
     while todo:
         value = m.see(todo.pop())
-        if isinstance(value, Tensor) and memory(value) is memory(tensor) and not apart(m, value, tensor):
+        if isinstance(value, Tensor) and value.storage.memory is tensor.storage.memory and not apart(m, value, tensor):
             return True
         if id(value) not in seen:
             seen.add(id(value))
@@ -89,7 +84,7 @@ def _inside(m: Trace, value: Value) -> Iterable[Value]:
     match value:
         case Tensor():
             base = base_of(value)
-            return base.made.values if base.made is not None and may_return_input(memory(base).op) else ()
+            return base.made.values if base.made is not None and may_return_input(base.storage.memory.op) else ()
         case Array():
             return (value.tensor,)
         case Choice():

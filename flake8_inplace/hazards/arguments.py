@@ -58,14 +58,10 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
 
 def _forget_returned(m: Trace, args: Sequence[Value], result: Value, born: int) -> None:
     """Forget the writes to an argument that a call as a statement returns, as the in-place methods of PyTorch do."""
-    returned = {_memory(tensor) for tensor in direct_tensors(m, result)} if m.state[RETURNED] else set()
+    returned = {tensor.storage.memory for tensor in direct_tensors(m, result)} if m.state[RETURNED] else set()
     for arg in args if returned else ():
-        if any(_memory(tensor) in returned for tensor in direct_tensors(m, arg)):
+        if any(tensor.storage.memory in returned for tensor in direct_tensors(m, arg)):
             on_announce(m, [arg], born)
-
-
-def _memory(tensor: Tensor) -> Storage:
-    return tensor.storage.hidden or tensor.storage
 
 
 def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int) -> None:
@@ -85,10 +81,10 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
         return
     every = [tensor for arg in args for tensor in given_tensors(m, arg, whole)]
     given = {tensor.storage: tensor for tensor in every}
-    returned = {tensor.storage.hidden or tensor.storage for tensor in results}
+    returned = {tensor.storage.memory for tensor in results}
     direct = {tensor.storage for arg in args for tensor in direct_tensors(m, arg)}
     for storage, tensor in given.items():
-        back, inner = (storage.hidden or storage) in returned, storage not in direct
+        back, inner = storage.memory in returned, storage not in direct
         alone = all(found is tensor for found in every if found.storage is storage)
         writes = _writes_since(m, tensor, born, alone)
         if not _gives_back(m, outcome, storage, writes):

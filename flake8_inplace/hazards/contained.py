@@ -145,12 +145,12 @@ def _judge_snapshots(m: Trace, container: List, key: tuple[Hashable, ...], part:
         return
     if may_be_copy(m, part):
         return
-    memory = part.storage.hidden or part.storage
+    memory = part.storage.memory
     for other in m.state.get(container).items:
         before = array_backing(_entries(m, m.see(other)).get(key, NONE))
         if not isinstance(before, Tensor) or not 0 < before.time < part.time:
             continue
-        if (before.storage.hidden or before.storage) is memory:
+        if before.storage.memory is memory:
             changes: list[Update | Overwrite] = [*updates_of(m, memory, before.time)]
             for change in [*changes, *since(m, Tensor(memory), before.time)]:
                 if change.site is not None and change.time < part.time:

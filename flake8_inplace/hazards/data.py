@@ -102,7 +102,7 @@ def on_compare(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> Non
     if op not in _COMPARING:
         return
     both = without_factors(m, op, one, other, site)
-    memory = {tensor.storage.hidden or tensor.storage for tensor in both}
+    memory = {tensor.storage.memory for tensor in both}
     if len(memory) > 1 or any(tensor.view is not View.NONE or may_be_copy(m, tensor) for tensor in both):
         return
     begin, end = sorted(tensor.time for tensor in both)
@@ -166,7 +166,7 @@ def _judge_restore(m: Trace, tensor: Tensor, old: Tensor, used: int) -> None:
     Writes through ``old`` are intended. Writes to other memory that ``tensor`` got since by ``tensor.data = ...`` don't
     change ``old``.
     """
-    memory = tensor.storage.hidden or tensor.storage
+    memory = tensor.storage.memory
     _judge_swap(m, tensor, old, used)
     sure = old.view is tensor.view is View.NONE and old.origin not in UNCERTAIN
     detached = sure and old.storage is memory and 0 < old.time != tensor.time
@@ -192,8 +192,8 @@ def _judge_swap(m: Trace, tensor: Tensor, old: Tensor, used: int) -> None:
         if memory in (storage, storage.hidden) and storage is not old.storage:
             for event in since(m, Tensor(storage), old.time):
                 given = [value for value in map(m.see, event.written.values) if isinstance(value, Tensor)]
-                taken = event.written.op == "copy_" and any(value.storage is tensor.storage for value in given)
-                if taken and event.time < used:
+                taken = any(value.storage.memory is tensor.storage.memory for value in given)
+                if taken and event.written.op == "copy_" and event.time < used:
                     m.refuse("read", event.site, guard=event.guard)
 
 
@@ -202,4 +202,4 @@ def on_replace_data(m: Trace, tensor: Tensor, value: Value) -> None:
     """``x.data = value`` gives ``x`` other memory, or restores its own."""
     if isinstance(value, Tensor):
         judge_restore(m, tensor, value)
-    m.state.set(m.state[STORED], ("data", tensor.storage.hidden or tensor.storage), m.tick())
+    m.state.set(m.state[STORED], ("data", tensor.storage.memory), m.tick())

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..heap.regions import same_tensor, unshaped
-from ..heap.values import NONE, UNCERTAIN, Grad, Object, Storage, Tensor, View
+from ..heap.values import NONE, UNCERTAIN, Grad, Object, Tensor, View
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
@@ -40,7 +40,7 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     if op in ADDING:
         _judge_terms(m, op, one, other, site)
     one, other = _behind(m, *without_factors(m, op, one, other, site))
-    if _memory(one) is not _memory(other) or op in _ELSEWHERE or not m.stack.frames:
+    if one.storage.memory is not other.storage.memory or op in _ELSEWHERE or not m.stack.frames:
         return
     taken = _taken(m, site, (one, other))
     if not _alike(one, other, taken.made_here):
@@ -61,7 +61,7 @@ def _judge_terms(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> N
     for new, old in [(new, old) for new in left for old in right if left[new] == -right[old]]:
         if new is one and old is other:  # what `on_relate` judges
             continue
-        same = _memory(new) is _memory(old) and _alike(new, old, (False, False))
+        same = new.storage.memory is old.storage.memory and _alike(new, old, (False, False))
         bound = [time for tensor in (new, old) for time in _bound(m, tensor, site)] if same else []
         begin = max(bound, default=0)
         if bound and (_is_gradient(m, new) or (begin and _is_parameter(m, new))):
@@ -90,17 +90,13 @@ def _bound(m: Trace, tensor: Tensor, site: Site) -> Iterator[int]:
             yield 0 if name in frame.elements else frame.bound(name)
 
 
-def _memory(tensor: Tensor) -> Storage:
-    return tensor.storage.hidden or tensor.storage
-
-
 def _behind(m: Trace, one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
     """Return what two operands are the same function of: ``new`` and ``old`` of ``new.norm() - old.norm()``.
 
     If the memory was overwritten between the two calls, they have different values, and are returned themselves.
     """
     left, right = one.made, other.made
-    if _memory(one) is _memory(other):
+    if one.storage.memory is other.storage.memory:
         return one, other
     while left is not None and right is not None and left.op == right.op:
         begin, end = sorted((left.time, right.time))
@@ -108,7 +104,7 @@ def _behind(m: Trace, one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
         if any(len(tensors) != 1 for tensors in inside):
             break
         new, old = (tensors[0] for tensors in inside)
-        if _memory(new) is _memory(old):
+        if new.storage.memory is old.storage.memory:
             changed = [change for each in (new, old) for change in _changes(m, each, begin, end)]
             return (one, other) if changed else (new, old)
         left, right = new.made, old.made
@@ -164,7 +160,7 @@ def _is_trained(m: Trace, tensor: Tensor) -> bool:
 def _is_parameter(m: Trace, tensor: Tensor) -> bool:
     """Whether a tensor is a parameter, or a name without history for one that an optimizer has updated."""
     state = m.cell(tensor)
-    return (state.grad is Grad.YES and state.leaf) or any(_memory(tensor) in each.memory for each in updates(m))
+    return (state.grad is Grad.YES and state.leaf) or any(tensor.storage.memory in each.memory for each in updates(m))
 
 
 def _is_gradient(m: Trace, tensor: Tensor) -> bool:

@@ -62,11 +62,10 @@ def _keeps_values(m: Trace, tensor: Tensor, written: Written) -> bool:
     """Return whether a tensor is given its own values: ``x.copy_(x.data)``."""
     if written.op.removeprefix("_foreach_") != "copy_" or tensor.view is not View.NONE:
         return False
-    memory = tensor.storage.hidden or tensor.storage
+    memory = tensor.storage.memory
     given = [source for value in written.values for source in tensors_in(m, value)]
     return any(
-        (each.storage.hidden or each.storage) is memory and each.view is View.NONE and each.origin not in UNCERTAIN
-        for each in given
+        each.storage.memory is memory and each.view is View.NONE and each.origin not in UNCERTAIN for each in given
     )
 
 

@@ -172,7 +172,7 @@ def write(m: Trace, storage: Storage, form: str, site: Site) -> None:
     """
     if m.stack.stepping is not None:
         form, site = "step", m.stack.stepping
-    memory = storage.hidden or storage
+    memory = storage.memory
     others = [other for _, other in sorted(m.state[UNCOUNTED].get(memory, ()), key=lambda made: made[0])]
     for each in dict.fromkeys((storage, memory, *others)):
         _overwrite(m, each, form if each is storage else "data", site)

@@ -131,7 +131,7 @@ def on_overwrite(m: Trace, tensor: Tensor, form: str, site: Site, written: Writt
         return
     if stepping is None and (tensor.storage.hidden is None or fills(tensor, written)):
         return
-    place, memory = stepping or site, tensor.storage.hidden or tensor.storage
+    place, memory = stepping or site, tensor.storage.memory
     held, kept = frozenset({memory}), updates(m)[1 - EVENTS :]
     writes: tuple[tuple[Storage, Site], ...] = ((memory, site),)
     last = updates(m)[-1] if updates(m) else None
@@ -180,7 +180,7 @@ def _taken(m: Trace, value: Value) -> list[tuple[Storage, int]]:
     """Return the memory in a value that was taken from others at a time, surely without a copy, and the time."""
     shared, held = m.state[SHALLOW].get(m.see(value), 0), holdings.held(m, value, set())
     times = [(tensor, tensor.time or shared) for tensor in held if not may_be_copy(m, tensor)]
-    return [(tensor.storage.hidden or tensor.storage, time) for tensor, time in times if time]
+    return [(tensor.storage.memory, time) for tensor, time in times if time]
 
 
 @events.copied.listen

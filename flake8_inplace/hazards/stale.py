@@ -41,6 +41,7 @@ from ..trace.log import (
     again,
     array_backing,
     direct_tensors,
+    fills,
     is_record,
     lies_in,
     since,
@@ -307,7 +308,8 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
         return
     for event in since(m, value, time or (writer[1] if writer else 0)):
         here, other = writer is not None and event.frames[-1] is writer[0], attribute_written(event.site)
-        elsewhere = not here or event.form in ("inplace", "augmented")
+        apart = value.time and not fills(event.tensor, event.written)  # ``self.last = h.detach()``
+        elsewhere = not here or apart or event.form in ("inplace", "augmented")
         by_name = time and elsewhere and event.name and not other and value.origin is not Source.BLANK
         by_attribute = here and event.form == "augmented" and other not in ("", name)
         if (by_name or by_attribute) and whole(value, event):

@@ -30,7 +30,7 @@ def on_replace_data(m: Trace, tensor: Tensor, value: Value) -> None:
     for storage in (tensor.storage, before[0]) if before is not None else ():
         m.state.set(m.state[SHARED], storage, None)
     if isinstance(value, Tensor) and value.view is View.NONE and value.origin not in UNCERTAIN:
-        source, now = value.storage.hidden or value.storage, m.tick()
+        source, now = value.storage.memory, m.tick()
         other, time = m.state[SHARED].get(source) or (tensor.storage, now)
         for update in updates_of(m, other, time) if other is not tensor.storage else ():
             if update.site is not None and other in update.memory and source not in update.memory:

@@ -40,7 +40,7 @@ def on_read_attribute(m: Trace, instance: Object, name: str, value: Value) -> No
 @events.logged.listen
 def on_logged(m: Trace, event: Overwrite) -> None:
     """Note that chosen values are written to a parameter, or that it is initialised by another module's name for it."""
-    memory = event.tensor.storage.hidden or event.tensor.storage
+    memory = event.tensor.storage.memory
     reader = m.state[READER].get(memory)
     if event.written.op == "copy_" or event.written.index is not None or event.tensor.region is not None:
         if _is_parameter(m, event.tensor):

@@ -25,7 +25,7 @@ LIES_IN: Declared[Storage, tuple[Storage, int] | None] = Declared(same_or_none)
 @events.divide.listen
 def on_divide(m: Trace, vector: Tensor, parameters: Sequence[Tensor]) -> None:
     """Note ``vector_to_parameters(vector, parameters)``."""
-    memory, now = vector.storage.hidden or vector.storage, m.tick()
+    memory, now = vector.storage.memory, m.tick()
     for tensor in parameters:
         before = m.state[LIES_IN].get(tensor.storage)
         if before is not None:
@@ -56,7 +56,7 @@ def _judge_vector(m: Trace, value: Value) -> None:
         return
     if not isinstance(value, Tensor) or value.view is not View.NONE:
         return
-    parts, time = m.state[PARTS].get(value.storage.hidden or value.storage) or (frozenset(), 0)
+    parts, time = m.state[PARTS].get(value.storage.memory) or (frozenset(), 0)
     for part in parts:
         changes: list[Update | Overwrite] = [*updates_of(m, part, time), *since(m, Tensor(part), time)]
         for change in changes:

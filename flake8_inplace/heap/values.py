@@ -196,6 +196,11 @@ class Storage:
         self.op = ""
         self.initial: frozenset[Saved] = frozenset()
 
+    @property
+    def memory(self) -> Storage:
+        """The storage that the memory was made with: for ``x.data``, that of ``x``."""
+        return self.hidden or self
+
 
 class Cell:
     """The autograd metadata of a tensor. A base and its views share it; ``detach()`` makes a new one.

@@ -73,7 +73,7 @@ def detached(m: Trace, base: Tensor) -> Tensor:
 
 def uncounted(m: Trace, storage: Storage) -> Storage:
     """The same memory, with a version counter of its own."""
-    memory = storage.hidden or storage
+    memory = storage.memory
     other = Storage(hidden=memory)
     m.state.set(m.state[UNCOUNTED], memory, m.state[UNCOUNTED].get(memory, frozenset()) | {(m.tick(), other)})
     return other

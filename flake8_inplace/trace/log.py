@@ -152,7 +152,7 @@ def since(m: Trace, tensor: Tensor, time: int, until: int = 0) -> list[Overwrite
 
 def since_anyhow(m: Trace, tensor: Tensor, time: int) -> list[Overwrite]:
     """Return the writes to the memory of a tensor after ``time``, those that its version counter misses too."""
-    memory = tensor.storage.hidden or tensor.storage
+    memory = tensor.storage.memory
     others = [storage for _, storage in sorted(m.state[UNCOUNTED].get(memory, ()), key=lambda made: made[0])]
     every = dict.fromkeys((tensor.storage, memory, *others))
     return [event for storage in every for event in since(m, Tensor(storage), time)]
