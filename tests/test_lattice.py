@@ -179,7 +179,7 @@ cells = st.builds(CellState, st.sampled_from(Grad), st.sampled_from([None, *NODE
 lists = st.builds(Items, st.lists(atoms, max_size=3).map(tuple), st.booleans())
 attributes = st.builds(Attributes, st.fixed_dictionaries({"a": atoms, "b": atoms}), st.booleans())
 few_attributes = st.builds(Attributes, st.dictionaries(st.sampled_from("ab"), atoms, max_size=2), st.booleans())
-times = st.integers(0, 5)
+times = st.integers(-5, 5)  # negative: marked
 agreed = st.sampled_from([None, *TENSORS])
 
 

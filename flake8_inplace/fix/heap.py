@@ -363,7 +363,7 @@ def note_tuple(m: Trace, name: str, value: Tuple | List, frame: Frame) -> None:
 def note_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     """Note that an attribute is read, which was bound before the writes that it shows."""
     if _facts.get() is not None:
-        for event in _shown(m, value, lambda _: m.state[STORED].get((instance, name), 0)):
+        for event in _shown(m, value, lambda _: abs(m.state[STORED].get((instance, name), 0))):
             _note(event, f".{name}")
 
 
@@ -375,7 +375,7 @@ def note_element(m: Trace, container: List | Dict, value: Value, named: bool) ->
         items = m.state.get(container).items.values() if isinstance(container, Dict) else m.state.get(container).items
         shown = [item for item in map(m.see, items) if isinstance(item, Tensor) and item.storage is value.storage]
         places = sum(not holders.apart(m, item, value) for item in shown)
-        stored = facts.kept.get((container, value)) or m.state[STORED].get((container, value.storage), 0)
+        stored = facts.kept.get((container, value)) or abs(m.state[STORED].get((container, value.storage), 0))
         for event in _shown(m, value, lambda _: stored):
             _note(event, ELEMENT if places < 2 else ELEMENTS)
 

@@ -75,8 +75,8 @@ def on_store(m: Trace, container: List | Dict, value: Value) -> None:
     state = m.cell(value)
     if state.grad is Grad.YES and state.leaf:
         return
-    before = m.state[STORED].get((container, value.storage))
-    if not before or isinstance(container, Dict) or not since(m, value, before):
+    before = m.state[STORED].get((container, value.storage), 0)
+    if before <= 0 or isinstance(container, Dict) or not since(m, value, before):
         m.state.set(m.state[STORED], (container, value.storage), m.tick())
 
 
@@ -129,7 +129,8 @@ def _changes(part: Tensor, event: Overwrite) -> bool:
 
 def _held_since(m: Trace, container: List, part: Tensor, item: Value) -> int:
     """Return when a list got a tensor: also that of a display, ``[x]``. 0 if it has none."""
-    held = m.state[STORED].get((container, part.storage)) or m.state[APPENDED].get((container, part.storage))
+    stored = m.state[STORED].get((container, part.storage), 0)
+    held = stored if stored > 0 else m.state[APPENDED].get((container, part.storage), 0)
     return held or (container.time if item in container.initial.items else 0)
 
 
@@ -163,7 +164,7 @@ def _judge_gradients(m: Trace, container: List, key: tuple[Hashable, ...], part:
     for other in m.state.get(container).items if of is not None else ():
         before = _entries(m, m.see(other)).get(key, NONE)
         if isinstance(before, Tensor) and before is not part and m.state[GRADIENTS].get(before) is of:
-            for event in since(m, before, m.state[STORED].get((container, before.storage), m.clock)):
+            for event in since(m, before, abs(m.state[STORED].get((container, before.storage), m.clock))):
                 if whole(before, event):
                     m.refuse("read", event.site, guard=event.guard)
 
@@ -207,7 +208,7 @@ def on_pass_on(m: Trace, source: Value, container: List | Dict, values: Iterable
     """Copy the times of values that are copied from one container to another."""
     source = m.see(source)
     for value in map(m.see, values) if m.state[STORED] else ():
-        if isinstance(value, Tensor) and (time := m.state[STORED].get((source, value.storage))):
+        if isinstance(value, Tensor) and (time := m.state[STORED].get((source, value.storage), 0)) > 0:
             m.state.set(m.state[STORED], (container, value.storage), time)
 
 
@@ -223,7 +224,7 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
     if value not in others:
         return
     m.state.set(m.state[PAIRED], value, (container, m.tick(), m.here()))
-    for event in since(m, value, max(m.stack.frames[-1].born, m.state[STORED].get((container, value.storage), 0))):
+    for event in since(m, value, max(m.stack.frames[-1].born, abs(m.state[STORED].get((container, value.storage), 0)))):
         if whole(value, event) or lies_in(value, event):
             m.refuse("read", event.site, guard=event.guard)
 
@@ -279,11 +280,12 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
     for option in options if len(m.state[STORED]) or len(m.state[WRITES]) else ():
         if not isinstance(option, Tensor):
             continue
-        time = m.state[STORED].get((container, option.storage), 0)
-        for event in since(m, option, time or container.time) if option is value else ():
+        stored = m.state[STORED].get((container, option.storage), 0)
+        time = max(0, stored)
+        for event in since(m, option, abs(stored) or container.time) if option is value else ():
             _judge_element(m, container, option, event, time, known)
         if time and known:
-            m.state.set(m.state[STORED], (container, option.storage), 0)
+            m.state.set(m.state[STORED], (container, option.storage), -time)
 
 
 def _judge_element(m: Trace, container: List | Dict, value: Tensor, event: Overwrite, time: int, known: bool) -> None:

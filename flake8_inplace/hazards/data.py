@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..heap.autograd import graph
+from ..heap.regions import base_of
 from ..heap.state import Declared, same_or_none
-from ..heap.values import UNCERTAIN, Grad, Storage, Tensor, Value, View, is_number
+from ..heap.values import UNCERTAIN, Grad, Source, Storage, Tensor, Value, View, is_number
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
@@ -66,8 +67,17 @@ def note_rescaling(m: Trace, tensor: Tensor, form: str, site: Site, written: Wri
     scales = written.op.removesuffix("_") in SCALING or (made is not None and made.op in SCALING)
     scales = scales or written.unseen or written.op == "zero_"
     scales = scales or (written.op == "fill_" and is_number(written.values[-1]))
+    if _is_part_of_blank(tensor) and written.op in ("zero_", "fill_"):
+        return  # perhaps one that nothing was computed for
     if scales and state.grad is Grad.YES and state.node is not None:
         m.state.set(m.state[RESCALED], hidden, site)
+
+
+def _is_part_of_blank(tensor: Tensor) -> bool:
+    """Whether a tensor is a part of the ``.data`` of memory that was made to be filled."""
+    data = base_of(tensor)
+    of = data.made.values[0] if data is not tensor and data.made is not None else None
+    return isinstance(of, Tensor) and base_of(of).origin is Source.BLANK
 
 
 @events.operate.listen

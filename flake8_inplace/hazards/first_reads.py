@@ -45,7 +45,7 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
         for event in _since(m, tensor, taken):
             here = event.frames[-1] is frame
             known = here or _in_call(m, event, frame) or is_emptied(m, event, frame)
-            if not compatible(event.guard, guard) or event.form == "out" or not known:
+            if not compatible(event.guard, guard) or event.form == "out" or not known or (here and event.name == name):
                 continue
             if writes_through(frame.line, name):
                 return

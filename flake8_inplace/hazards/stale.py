@@ -7,7 +7,7 @@ is overwritten later, and then read through the holder, the read is stale.
 from __future__ import annotations
 
 from ..heap.autograd import compatible
-from ..heap.regions import is_base, plain, same_tensor, share
+from ..heap.regions import base_of, is_base, plain, same_tensor, share
 from ..heap.state import Declared, latest
 from ..heap.values import (
     ALWAYS,
@@ -135,6 +135,8 @@ def _read_name(
                 m.state.set(m.state[USED], event, m.tick())
             if _is_filled_through(reader, value, event) or is_window(reader, event, name, frame):
                 continue
+            if event.written.op == "copy_" and any(value in direct_tensors(m, new) for new in event.written.values):
+                continue  # ``out.copy_(x)``: if ``x`` is ``out``, nothing changes
             if index and untouched(m, value, index, event):
                 continue
             wrote = whole(value, event) or (event.name != name and is_part(m, value, event, frame))
@@ -143,12 +145,21 @@ def _read_name(
             if event.name and (wrote or needs) and not is_meant(m, event, name, frame):
                 m.refuse("read", event.site, guard=event.guard, needs=needs)
         elif frame in event.frames and m.stack.frames[-1] is frame:
+            if any(_is_made_from(each, event) for each in index):
+                continue
             if was_given(m, value, event) or (not index and _has_part(m, value, event)):
                 m.refuse("argument", event.site, guard=event.guard, needs=_to_be_given(value, event))
             elif _is_detached(m, value, event, frame) or (
                 name in frame.times and _overlaps(value, event) and again(m, event, bound)
             ):
                 m.refuse("read", event.site, guard=event.guard)
+
+
+def _is_made_from(index: Value, event: Overwrite) -> bool:
+    """Whether an index was computed from what was written: ``best = scores.topk(k)[1]``, ``scores[best]``."""
+    made = base_of(index).made if isinstance(index, Tensor) else None
+    operands = made.values if made is not None and made.time > event.time else ()
+    return any(isinstance(each, Tensor) and each.storage is event.tensor.storage for each in operands)
 
 
 def _is_filled_through(reader: Value, value: Tensor, event: Overwrite) -> bool:
@@ -238,9 +249,9 @@ def read_part_of(m: Trace, value: Value, holder: Value | None, bound: int = 0) -
     value = array_backing(value)
     if m.state[WRITES] and isinstance(value, Tensor) and not m.unread:
         frame = m.stack.frames[-1]
-        held = m.state[STORED].get((holder, value.storage), 0)
-        made = holder.time if isinstance(holder, List) else 0
-        for event in since(m, value, max(held, made, _yielded(m, value, holder))):
+        held = abs(m.state[STORED].get((holder, value.storage), 0))
+        made = holder.time if isinstance(holder, (List, Object)) else 0
+        for event in since(m, value, max(held, made, bound, _yielded(m, value, holder))):
             if holder is not None:
                 judge_handed_back(m, value, holder, event)
             converted = event.change is Change.CONVERTED and (was_given(m, value, event) or _has_part(m, value, event))
@@ -297,12 +308,12 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     """
     value = array_backing(value)
     if is_record(instance):
-        read_part_of(m, value, instance, m.state[STORED].get((instance, name), 0))
+        read_part_of(m, value, instance, abs(m.state[STORED].get((instance, name), 0)))
     if isinstance(value, Tensor) and m.state[WRITES] and not m.unread:
         m.state.set(m.state[LAST_READ], (instance, name), m.tick())
     if m.unread or not isinstance(value, Tensor) or not m.state[STORED]:
         return
-    time, writer = m.state[STORED].get((instance, name), 0), m.state[ATTRIBUTE_WRITERS].get((instance, name))
+    time, writer = max(0, m.state[STORED].get((instance, name), 0)), m.state[ATTRIBUTE_WRITERS].get((instance, name))
     state = m.cell(value)
     if not (time or writer) or (state.grad is Grad.YES and state.leaf):
         return
@@ -319,7 +330,7 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
         ):
             m.refuse("argument", event.site, guard=event.guard)
     if time:
-        m.state.set(m.state[STORED], (instance, name), 0)
+        m.state.set(m.state[STORED], (instance, name), -time)
 
 
 def _ran_before(m: Trace, event: Overwrite) -> bool:
@@ -389,7 +400,7 @@ def on_bind(m: Trace, frame: Frame, name: str, value: Value) -> None:
 def on_set_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     """Note when an attribute is bound and by which frame. Judge one that is bound to the same tensor again."""
     if m.state[WRITES] and m.state.get(instance).items.get(name) is value:
-        _judge_rebinding(m, value, m.state[STORED].get((instance, name), 0))
+        _judge_rebinding(m, value, abs(m.state[STORED].get((instance, name), 0)))
         _judge_renewal(m, instance, name, array_backing(value))
     if len(m.state[WRITES]) or len(m.state[UPDATES]) or isinstance(value, (Tensor, Array)):
         now = m.tick()

@@ -125,9 +125,10 @@ def spread(moment: Moments) -> tuple[tuple[Guard, int], ...]:
 
 
 def latest(options: Options[int]) -> int:
-    """Join times: the latest one, or 0, which stands for never, if any is 0."""
+    """Join times: the latest one, or 0, which stands for never, if any is 0; negative, which marks it, if any is."""
     found = [moment for _, moment in options]
-    return max(found) if all(found) else 0
+    last = max(map(abs, found)) if all(found) else 0
+    return -last if min(found) < 0 else last
 
 
 def union(options: Options[frozenset[V]]) -> frozenset[V]:

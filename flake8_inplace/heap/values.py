@@ -143,14 +143,18 @@ def part_grad(value: Unknown) -> Grad:
 
 
 class Object:
-    """A Python object with attributes: an instance, a module, a namespace. ``cls`` is its class, if known."""
+    """A Python object with attributes: an instance, a module, a namespace. ``cls`` is its class, if known.
 
-    __slots__ = ("cls", "initial", "place")
+    ``time`` is when a record was made with the values of its fields, or 0. ``place`` is the call that made it.
+    """
+
+    __slots__ = ("cls", "initial", "place", "time")
 
     def __init__(self, cls: Value, initial: Mapping[Any, Value] | None = None) -> None:
         self.cls = cls
         self.initial = Attributes(dict(initial or {}))
-        self.place: Site | None = None  # the call that made it
+        self.place: Site | None = None
+        self.time = 0
 
 
 class List:

@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import libcst as cst
 
+from ..heap.values import NONE, Ref
+from ..program.scan import FRAMEWORKS
 from ..program.tree import expression
 from ..trace.trace import Trace
 
-Names = Callable[[str], cst.BaseExpression | None]
-"""What a name of the file stands for."""
+
+def _unknown(name: str) -> cst.BaseExpression | None:
+    """Of no name it is known what it stands for."""
+    return None
+
+
+def _no_module(name: str) -> bool:
+    """No name is one of a foreign module."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the names of a file stand for: another annotation, or a module that torch's types do not come from."""
+
+    alias: Callable[[str], cst.BaseExpression | None] = _unknown
+    is_foreign: Callable[[str], bool] = _no_module
 
 
 def dotted(node: cst.BaseExpression) -> str:
@@ -19,8 +37,8 @@ def dotted(node: cst.BaseExpression) -> str:
     return node.value if isinstance(node, cst.Name) else ""
 
 
-def annotation(node: cst.Annotation | None, names: Names = lambda name: None) -> str:
-    """Return the kind of value that an annotation names. ``names`` says what else its names are names of.
+def annotation(node: cst.Annotation | None, names: Names) -> str:
+    """Return the kind of value that an annotation names.
 
     - "tensor", "parameter", "maybe" (an optional tensor)
     - "tensors" (a sequence of tensors)
@@ -35,10 +53,14 @@ def annotation(node: cst.Annotation | None, names: Names = lambda name: None) ->
     return _annotated_as(node.annotation, names)
 
 
-def aliases(m: Trace, path: str) -> Names:
-    """Return what the names of a file stand for: ``Image = Float[Tensor, "3 h w"]``, ``TensorType as TT``."""
+def names_of(m: Trace, path: str) -> Names:
+    """Return what the names of a file stand for.
 
-    def bound(name: str) -> cst.BaseExpression | None:
+    Aliases are ``Image = Float[Tensor, "3 h w"]`` and ``TensorType as TT``. After ``from cutlass import cute``, a
+    ``cute.Tensor`` is none of torch.
+    """
+
+    def alias(name: str) -> cst.BaseExpression | None:
         module = m.text.module(path)
         pieces = module.file.binders.get(name, ()) if module is not None else ()
         if len(pieces) != 1 or pieces[0].definition:
@@ -46,7 +68,16 @@ def aliases(m: Trace, path: str) -> Names:
         lines = [line for line in m.text.read(pieces[0]).body if isinstance(line, cst.SimpleStatementLine)]
         return next((found for line in lines for part in line.body if (found := _bound(part, name)) is not None), None)
 
-    return bound
+    def is_foreign(name: str) -> bool:
+        module = m.text.module(path)
+        if module is None:
+            return False
+        for piece in module.file.binders.get(name, ()):
+            m.load(piece, module.frame)
+        value = m.see(module.frame.vars.get(name, NONE))
+        return isinstance(value, Ref) and value.name.partition(".")[0] not in _TYPED
+
+    return Names(alias, is_foreign)
 
 
 def _bound(part: cst.BaseSmallStatement, name: str) -> cst.BaseExpression | None:
@@ -67,14 +98,16 @@ def _annotated_as(node: cst.BaseExpression, names: Names) -> str:
             return ""
     if type(node) is cst.Attribute:
         name = node.attr.value
+        if name in _SAID and names.is_foreign(dotted(node).partition(".")[0]):
+            return ""
     elif type(node) is cst.Name:
         name = node.value
-        meant = names(name) if name not in _SAID else None
+        meant = names.alias(name) if name not in _SAID else None
         if meant is not None:
-            return _annotated_as(meant, _nothing)
+            return _annotated_as(meant, Names())  # an alias of an alias is not followed
     elif type(node) is cst.Subscript:
         outer = dotted(node.value).rpartition(".")[2]
-        if type(node.value) is cst.Name and outer not in _KNOWN and (meant := names(outer)) is not None:
+        if type(node.value) is cst.Name and outer not in _KNOWN and (meant := names.alias(outer)) is not None:
             outer = dotted(meant).rpartition(".")[2]
         inside = [e.slice.value for e in node.slice if isinstance(e.slice, cst.Index)]
         if outer == "TensorType":
@@ -97,11 +130,9 @@ def _of_type(inside: list[cst.BaseExpression]) -> str:
     return "data" if any(dotted(part).rpartition(".")[2] in _WHOLE for part in inside) else "tensor"
 
 
-def _nothing(name: str) -> None:
-    """An alias of an alias is not followed."""
-
-
 TENSORS = frozenset({"tensor", "parameter"})
+_TYPED = FRAMEWORKS | {"numpy", "jaxtyping", "typing", "builtins", "pathlib"}
+"""Packages whose types have the names below."""
 _WHOLE = frozenset("bool int long short uint8 int8 int16 int32 int64".split())
 _HOLDING = {
     kind: said

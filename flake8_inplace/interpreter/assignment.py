@@ -11,7 +11,7 @@ from ..trace import events
 from ..trace.frames import Frame
 from ..trace.trace import Trace
 from . import evidence
-from .annotations import annotation
+from .annotations import annotation, names_of
 from .binding import bind, set_item, split
 from .dispatch import evaluate, runs
 from .flow import leave
@@ -64,7 +64,7 @@ def _note_array(m: Trace, node: cst.Assign, value: Value, frame: Frame) -> None:
 def _annotated(m: Trace, node: cst.AnnAssign, frame: Frame) -> bool:
     if node.value is not None:
         value = evaluate(m, node.value, frame)
-        if annotation(node.annotation) in ("tensor", "parameter"):
+        if annotation(node.annotation, names_of(m, frame.piece.path)) in ("tensor", "parameter"):
             value = m.promote(value)
         bind(m, node.target, value, frame)
     return True

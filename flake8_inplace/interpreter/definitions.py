@@ -16,7 +16,7 @@ from ..trace.callables import Bound, Dispatch, Method, Partial
 from ..trace.frames import Class, Frame, Function
 from ..trace.trace import Trace
 from . import modules
-from .annotations import TENSORS, annotation, dotted
+from .annotations import TENSORS, annotation, dotted, names_of
 from .binding import bind
 from .dispatch import evaluate, runs, statement
 
@@ -93,7 +93,8 @@ def make_function(m: Trace, node: cst.FunctionDef, frame: Frame, owner: Class | 
             defaults[param.name.value] = evaluate(m, param.default, frame)
     text = frame.piece.tree.heads.get(node)
     given = (*node.params.posonly_params, *node.params.params)
-    said_tensors = tuple(param.name.value for param in given if annotation(param.annotation) in TENSORS)
+    names = names_of(m, frame.piece.path)
+    said_tensors = tuple(param.name.value for param in given if annotation(param.annotation, names) in TENSORS)
     m.text.scopes.append(frame)
     return Function(
         node.name.value,

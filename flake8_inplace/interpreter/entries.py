@@ -15,14 +15,14 @@ from ..trace.frames import Class, Function
 from ..trace.trace import Trace
 from ..trace.worklist import Start
 from . import evidence
-from .annotations import aliases, annotation
+from .annotations import annotation, names_of
 from .evidence import proven
 from .functions import joined, positional, run
 
 
 def entry_argument(m: Trace, function: Function, param: cst.Param, first: bool, forward: bool) -> Value:
     """Return what external code may pass for a parameter."""
-    said = annotation(param.annotation, aliases(m, function.piece.path))
+    said = annotation(param.annotation, names_of(m, function.piece.path))
     default = function.defaults.get(param.name.value)
     if forward and not first and said in ("", "tensor", "maybe") and (default is None or default == NONE):
         return Tensor() if said == "tensor" else Unknown(likely=True)  # labels, masks, ids and states
@@ -174,7 +174,8 @@ def external_instance(m: Trace, cls: Class) -> Value:
 
 
 def _option(m: Trace, init: Function, param: cst.Param) -> Value:
-    default, said = init.defaults.get(param.name.value), annotation(param.annotation)
+    default = init.defaults.get(param.name.value)
+    said = annotation(param.annotation, names_of(m, init.piece.path))
     if said == "array" and default is None:
         return arrays.over(m, Unknown())
     scalar = said in ("scalar", "array") or (isinstance(default, Const) and default != NONE)

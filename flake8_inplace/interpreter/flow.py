@@ -100,7 +100,7 @@ def _holder(m: Trace, target: cst.BaseExpression, frame: Frame) -> tuple[Frame |
     owner = m.see(quietly(m, target.value, frame)) if isinstance(target, cst.Attribute) else NONE
     if isinstance(target, cst.Attribute) and isinstance(owner, Object):
         name = target.attr.value
-        return owner, name, m.state.get(owner).items.get(name, NONE), m.state[STORED].get((owner, name), m.clock)
+        return owner, name, m.state.get(owner).items.get(name, NONE), abs(m.state[STORED].get((owner, name), m.clock))
     return frame, "", NONE, m.clock
 
 

@@ -52,6 +52,7 @@ def instantiate(m: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value
             if name not in values and (default := member(cls, name)) is not None:
                 values[name] = _default(m, default, site)
         m.state.put(instance, Attributes(values))
+        instance.time = m.tick()
         after = member(cls, "__post_init__")
         if isinstance(after, Function):
             m.run(after, [instance], {}, site)

@@ -53,9 +53,8 @@ def position(m: Trace, value: List, index: Value) -> int | None:
     elif index in contents.picked:
         return contents.picked[index]
     else:
-        others = contents.picked.items()
-        apart = {where for _, where in others}, {where for other, where in others if isinstance(other, Unknown)}
-        free = [where for taken in apart for where in range(size) if where not in taken]
+        taken = set(contents.picked.values())
+        free = [where for where in range(size) if where not in taken]
         if not free:
             return None
         key, where = index, free[0]

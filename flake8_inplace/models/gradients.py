@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..heap.autograd import graph
 from ..heap.state import Declared, latest
-from ..heap.values import NONE, Cell, Tensor, Value
+from ..heap.values import NONE, Cell, Tensor, Value, View
 from ..program.site import Site
 from ..trace import events, holdings
 from ..trace.log import GRADIENTS
@@ -33,9 +33,9 @@ def _current(m: Trace, cell: Cell) -> Value:
 
 
 def assign(m: Trace, tensor: Tensor, value: Value) -> None:
-    """``tensor.grad = value``; after None, the next backward makes another tensor."""
+    """``tensor.grad = value``; after None, the next backward makes another tensor. A view is there to be added to."""
     value = m.see(value)
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor) and value.view is View.NONE:
         m.state.set(m.state[READ], tensor.cell, m.tick())
     m.state.set(m.state.store, (tensor.cell, _SLOT), value if isinstance(value, Tensor) else Tensor())
 

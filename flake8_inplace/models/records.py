@@ -64,6 +64,7 @@ def replaced(m: Trace, value: Value, changes: dict[str, Value]) -> Value:
     if not isinstance(value, Object):
         return Unknown()
     made = Object(value.cls, {**m.state.get(value).items, **changes})
+    made.time = m.tick()
     events.copied(m, value, made, True)
     return made
 
