@@ -111,7 +111,7 @@ def on_compare(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> Non
     op = op.removesuffix("_")
     if op not in _COMPARING:
         return
-    both = without_factors(m, op, one, other, site)
+    both = without_factors(m, op, one, other)
     memory = {tensor.storage.memory for tensor in both}
     if len(memory) > 1 or any(tensor.view is not View.NONE or may_be_copy(m, tensor) for tensor in both):
         return
@@ -125,22 +125,21 @@ def on_compare(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> Non
             m.refuse("read", change.site)
 
 
-def without_factors(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> list[Tensor]:
-    """Return what two operands were multiplied from in the same expression: ``x`` and ``y`` of ``x - 0.9 * y``."""
-    from ..program.wording import are_products
-
-    products = are_products(site.expression) if op in _MIXING else (False, False)
-    return [_unscaled(m, tensor) if made else tensor for tensor, made in zip((one, other), products, strict=True)]
+def without_factors(m: Trace, op: str, one: Tensor, other: Tensor) -> list[Tensor]:
+    """Return what two operands are multiples of: ``x`` and ``y`` of ``x - 0.9 * y``."""
+    return [_unscaled(m, tensor) if op in _MIXING else tensor for tensor in (one, other)]
 
 
 def _unscaled(m: Trace, tensor: Tensor) -> Tensor:
-    """Return ``x`` of the product ``0.9 * x``."""
+    """Return ``x`` of the product ``0.9 * x``, as long as ``x`` has the values that it had in the product."""
     made = tensor.made
     if made is None or made.op not in SCALING:
         return tensor
-    operands = [m.see(value) for value in made.values]
-    tensors = [operand for operand in operands if isinstance(operand, Tensor)]
-    return tensors[0] if len(tensors) == 1 else tensor
+    operands = [operand for operand in map(m.see, made.values) if isinstance(operand, Tensor)]
+    memory = operands[0].storage.memory if len(operands) == 1 else None
+    if memory is None or updates_of(m, memory, made.time) or since(m, Tensor(memory), made.time):
+        return tensor
+    return operands[0]
 
 
 @events.copy.listen

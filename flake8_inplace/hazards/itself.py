@@ -39,7 +39,7 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     """
     if op in ADDING:
         _judge_terms(m, op, one, other, site)
-    one, other = _behind(m, *without_factors(m, op, one, other, site))
+    one, other = _behind(m, *without_factors(m, op, one, other))
     if one.storage.memory is not other.storage.memory or op in _ELSEWHERE or not m.stack.frames:
         return
     taken = _taken(m, site, (one, other))

@@ -100,8 +100,12 @@ def _is_function(called: cst.Attribute, is_module: Callable[[str], bool]) -> boo
     owner = called.value
     while type(owner) is cst.Attribute:
         owner = owner.value
-    overwrites = called.attr.value.endswith("_") or called.attr.value in arrays.writing_methods()
-    return not overwrites or (type(owner) is cst.Name and is_module(owner.value))
+    return not _overwrites(called) or (type(owner) is cst.Name and is_module(owner.value))
+
+
+def _overwrites(called: cst.Attribute) -> bool:
+    """Whether a method is named like one that overwrites its receiver: ``add_``, and ``fill`` of arrays."""
+    return called.attr.value.endswith("_") or called.attr.value in arrays.writing_methods()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +141,6 @@ def operands(node: cst.CSTNode) -> list[Operand] | None:
 def _differ(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> bool:
     """Whether two attributes of one variable have different names."""
     return one is not None and other is not None and one[:1] != other[:1] and bool(one and other)
-
-
-def are_products(node: cst.CSTNode) -> tuple[bool, bool]:
-    """Whether the operands of a binary operator are products or quotients: both are in ``0.9 * x + 0.1 * y``."""
-    if not isinstance(node, cst.BinaryOperation):
-        return False, False
-    return _is_product(node.left), _is_product(node.right)
 
 
 def _is_product(node: cst.BaseExpression) -> bool:
@@ -191,7 +188,7 @@ def called_name(node: cst.CSTNode) -> str:
 
 def written_attribute(node: cst.CSTNode) -> str:
     """The attribute that a write is spelled with: ``h`` in ``self.h[0] = 0`` and ``self.h.add_(1)``, or nothing."""
-    while type(node) is cst.Call and type(node.func) is cst.Attribute and node.func.attr.value.endswith("_"):
+    while type(node) is cst.Call and type(node.func) is cst.Attribute and _overwrites(node.func):
         node = node.func.value  # of a chain, the first: ``self.h.mul_(2).add_(1)``
     if type(node) is cst.AugAssign:
         node = node.target
