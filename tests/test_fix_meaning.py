@@ -685,7 +685,6 @@ NO_FIX = {
     "accumulate into a parameter's view in forward": "under no_grad the gradient of what is written would be lost",
     "alias in a dict, read by the caller": "the dictionary holds the tensor as it was",
     "two names for one part, both read": "either copy would hide the write from the other name",
-    "tensor hook scales the gradient in place": "another hook keeps the gradient",
     "generator step between the critic's forward and backward": "the order is the author's to change",
     "per-sample values collected in an unbatched buffer under vmap": "which tensor has the batch is for the author",
     "temperature applied through .data, gradient without it": "the factor may not be meant for the gradient",

@@ -22,7 +22,7 @@ from .statements import (
     cloned,
     is_statement,
     line_above,
-    out_of_place,
+    out_of_place_links,
     rebinds,
     statement_around,
     without,
@@ -170,6 +170,7 @@ class Form:
     def call(self, call: cst.Call) -> Iterator[Fix]:
         statement = statement_around(self.module, call)
         if statement is None:
+            yield from self.of_lambda(call)
             return
         flag = keyword(call, "inplace")
         out = keyword(call, "out")
@@ -188,15 +189,12 @@ class Form:
 
     def method(self, call: cst.Call, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
         links, base = chain(self.module, call)
-        outer = links[-1]
-        edits = [edit for link in links if (edit := out_of_place(self.module, link)) is not None]
+        outer, edits = links[-1], out_of_place_links(self.module, links)
         root, detour = stripped(base)
         if not any(link.args for link in links) or self.initialises(base):
             yield from self.under_no_grad(root_of(base), statement)
         reads = any(part.deep_equals(root) for link in links[1:] for argument in link.args for part in walk(argument))
-        if len(edits) == len([link for link in links if last_name(link.func).endswith("_")]) and not (
-            self.cuts or reads
-        ):
+        if edits and not (self.cuts or reads):
             promotes = any(
                 last_name(link.func)[:-1] in PROMOTING and not self.keeps_type(name_of(link)) for link in links
             )
@@ -212,6 +210,19 @@ class Form:
         yield from self.clone_first(base, statement)
         yield from self.cloned_argument(call)
         yield from self.under_no_grad(root_of(base), statement)
+
+    def of_lambda(self, call: cst.Call) -> Iterator[Fix]:
+        """``lambda grad: grad.mul_(2)``, which returns what it has written."""
+        if overwritten(call) is None:
+            return
+        links, base = chain(self.module, call)
+        around, edits = self.module.parents[links[-1]], out_of_place_links(self.module, links)
+        if not isinstance(around, cst.Lambda) or around.body is not links[-1] or not isinstance(base, cst.Name):
+            return
+        given = any(param.name.value == base.value for param in around.params.params)
+        reads = any(part.deep_equals(base) for link in links for argument in link.args for part in walk(argument))
+        if given and edits and self.heard_by(base) and not (self.cuts or reads):
+            yield Fix("use the out-of-place method", False, tuple(edits))
 
     def reassigned(
         self,
@@ -304,13 +315,7 @@ class Form:
     def under_no_grad(self, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
         return under_no_grad(self.module, self.form, self.fact, root, statement)
 
-    def fix(
-        self,
-        title: str,
-        root: cst.BaseExpression,
-        edits: Sequence[Edit],
-        doubt: bool,
-    ) -> Fix:
+    def fix(self, title: str, root: cst.BaseExpression, edits: Sequence[Edit], doubt: bool) -> Fix:
         return Fix(title, not doubt and self.private(root), tuple(edits))
 
     # Who may be given a new tensor

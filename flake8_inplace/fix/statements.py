@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import libcst as cst
 
 from ..finding import Edit
@@ -87,7 +89,13 @@ def _link_above(module: Module, call: cst.Call) -> cst.Call | None:
     return parent if isinstance(parent, cst.Call) and parent.func is attribute else None
 
 
-def out_of_place(module: Module, link: cst.Call) -> Edit | None:
+def out_of_place_links(module: Module, links: Iterable[cst.Call]) -> list[Edit]:
+    """The edits that make all links of a chain out of place; none if one of them has no such form."""
+    edits = [_out_of_place(module, link) for link in links if last_name(link.func).endswith("_")]
+    return [edit for edit in edits if edit is not None] if None not in edits else []
+
+
+def _out_of_place(module: Module, link: cst.Call) -> Edit | None:
     """The link without its underscore, where PyTorch has that method."""
     name = link.func.attr if isinstance(link.func, cst.Attribute) else link.func
     bare = last_name(link.func).removesuffix("_")
