@@ -126,8 +126,9 @@ def on_compare(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> Non
 
 
 def without_factors(m: Trace, op: str, one: Tensor, other: Tensor) -> list[Tensor]:
-    """Return what two operands are multiples of: ``x`` and ``y`` of ``x - 0.9 * y``."""
-    return [_unscaled(m, tensor) if op in _MIXING else tensor for tensor in (one, other)]
+    """Return what two operands are multiples of, if they are not one tensor: ``x`` and ``y`` of ``x - 0.9 * y``."""
+    apart = one.storage.memory is not other.storage.memory
+    return [_unscaled(m, tensor) if apart and op in _MIXING else tensor for tensor in (one, other)]
 
 
 def _unscaled(m: Trace, tensor: Tensor) -> Tensor:

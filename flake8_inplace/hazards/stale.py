@@ -135,8 +135,8 @@ def _read_name(
                 m.state.set(m.state[USED], event, m.tick())
             if _is_filled_through(reader, value, event) or is_window(reader, event, name, frame):
                 continue
-            if event.written.op == "copy_" and any(value in direct_tensors(m, new) for new in event.written.values):
-                continue  # ``out.copy_(x)``: if ``x`` is ``out``, nothing changes
+            if _is_copied_from(m, value, event):
+                continue
             if index and untouched(m, value, index, event):
                 continue
             wrote = whole(value, event) or (event.name != name and is_part(m, value, event, frame))
@@ -153,6 +153,12 @@ def _read_name(
                 name in frame.times and _overlaps(value, event) and again(m, event, bound)
             ):
                 m.refuse("read", event.site, guard=event.guard)
+
+
+def _is_copied_from(m: Trace, value: Tensor, event: Overwrite) -> bool:
+    """Whether ``out.copy_(x)`` was written with a value: if ``x`` is ``out``, nothing changes."""
+    given = [tensor for new in event.written.values for tensor in direct_tensors(m, new)]
+    return event.written.op == "copy_" and any(each.storage is value.storage for each in given)
 
 
 def _is_made_from(index: Value, event: Overwrite) -> bool:
