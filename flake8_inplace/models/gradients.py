@@ -20,11 +20,18 @@ _SLOT = "gradient"
 
 def gradient(m: Trace, tensor: Tensor) -> Value:
     """Return ``tensor.grad``."""
+    if _of_view(tensor):
+        return m.promote(m.symbol(tensor, "grad"))
     m.state.set(m.state[READ], tensor.cell, m.tick())
     found = _current(m, tensor.cell)
     if isinstance(found, Tensor):
         m.state.set(m.state[GRADIENTS], found, tensor.cell)
     return found
+
+
+def _of_view(tensor: Tensor) -> bool:
+    """Whether a tensor is a view that shares its cell: its ``grad`` is neither that of its base nor of other views."""
+    return tensor.region is not None and tensor.region.base.cell is tensor.cell
 
 
 def _current(m: Trace, cell: Cell) -> Value:
@@ -34,6 +41,8 @@ def _current(m: Trace, cell: Cell) -> Value:
 
 def assign(m: Trace, tensor: Tensor, value: Value) -> None:
     """``tensor.grad = value``; after None, the next backward makes another tensor. A view is there to be added to."""
+    if _of_view(tensor):
+        return
     value = m.see(value)
     if isinstance(value, Tensor) and value.view is View.NONE:
         m.state.set(m.state[READ], tensor.cell, m.tick())
