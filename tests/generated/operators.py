@@ -226,8 +226,8 @@ def operator_programs(seed: int, varied: bool, each: int, only: str = "") -> Ite
             if name.startswith(UNCHECKED):
                 continue
             ways = list(changed(op, args, dict(kwargs), function, rng))
-        for _, *call in ways:
-            for source in drawn(name, op, *call, rng):
+        for _, given, options in ways:
+            for source in drawn(name, op, given, options, rng):
                 kept[name] = kept.get(name, 0) + 1
                 yield name, source
 
