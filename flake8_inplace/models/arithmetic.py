@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from ..heap.values import (
@@ -93,7 +94,7 @@ def operator(m: Trace, name: str, left: Value, right: Value, site: Site) -> Valu
         made = _of_tensors(m, name, left, right, site)
     if made is not None:
         return made
-    if isinstance(left, Const) and isinstance(right, Const):
+    if isinstance(left, Const) and isinstance(right, Const) and not _begins(name, left.value, right.value):
         return _of_constants(name, left.value, right.value)
     if name in _COMPARE:
         return _compare(m, name, left, right)
@@ -156,6 +157,11 @@ def _repeated(m: Trace, left: List, right: Value) -> List:
     known = isinstance(times, int) and not isinstance(right, Unknown) and 0 <= times <= 16
     items = contents.items if known and times == 1 else tuple(one_of_many(m, item) for item in contents.items)
     return bounded(items * (times if known else 2), not known)
+
+
+def _begins(name: str, left: object, right: object) -> bool:
+    """Whether a comparison is one with infinity: a test of the best score so far, which no later score need pass."""
+    return name in ("lt", "le", "gt", "ge") and any(abs(one) == math.inf for one in (left, right) if type(one) is float)
 
 
 def _of_constants(name: str, left: object, right: object) -> Value:

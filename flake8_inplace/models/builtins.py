@@ -184,10 +184,10 @@ def _cast(call: Call) -> Value:
     """A number that is made of a known one."""
     given = call.seen(0)
     value = given.value if len(call.args) == 1 and isinstance(given, Const) else None
-    digits = call.name == "builtins.int" and isinstance(value, str) and value.isdecimal()
-    if (isinstance(value, (int, float)) or digits) and is_small(value):
-        with suppress(ValueError, OverflowError):  # int(float("nan"))
-            return Const(_CASTS[call.name](value))
+    if isinstance(value, (int, float, str)) and is_small(value):
+        with suppress(ValueError, OverflowError, TypeError):  # int("n"), int(float("nan")), abs("-1")
+            made = _CASTS[call.name](value)
+            return Const(made) if made == made else Unknown(scalar=True)  # no two NaN are equal
     return Unknown(scalar=True)
 
 
