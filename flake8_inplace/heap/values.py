@@ -52,6 +52,7 @@ class DType(Enum):
 
     UNKNOWN = auto()
     INTEGRAL = auto()  # integers or booleans, which have no gradient
+    DOUBLE = auto()  # float64
     LOWER = auto()  # the lower precision, as `torch.autocast` casts to: bfloat16, half
 
 

@@ -89,7 +89,7 @@ def copies(m: Trace, op: ops.Op, tensor: Tensor) -> bool:
     if not mode:
         return False
     if autocast.lowers(op.name):
-        return tensor.dtype is not DType.LOWER
+        return tensor.dtype not in (DType.LOWER, DType.DOUBLE)
     return tensor.dtype is DType.LOWER and autocast.raises(op.name, device(mode))
 
 

@@ -36,14 +36,14 @@ DEPTH = 4
 def copies(m: Trace, op: facts.Op, base: Tensor, wanted: DType | None, bound: Bindings) -> bool:
     """Whether a conversion is to a type that its tensor surely does not have, and so copies."""
     if op.name in ("double", "half", "bfloat16"):
-        return op.name == "double" or base.dtype is not DType.LOWER
+        return base.dtype is not wanted
     if bound.get("copy", NONE) == Const(True):
         return True
     if wanted is DType.INTEGRAL:
         return m.grad(base) is Grad.YES or base.dtype is DType.LOWER or _by_name(m, bound)
-    if base.dtype is DType.LOWER and (op.name == "float" or (wanted is DType.UNKNOWN and _by_name(m, bound))):
+    if base.dtype in (DType.LOWER, DType.DOUBLE) and op.name == "float":
         return True
-    if wanted is DType.UNKNOWN and base.dtype is DType.UNKNOWN:  # float64, which is not told from float32
+    if wanted is DType.DOUBLE and base.dtype is DType.UNKNOWN:
         return _by_name(m, bound) and not _is_made_as(m, base, _types(m, bound.values()))
     return base.dtype is not wanted and _by_name(m, bound)
 

@@ -14,8 +14,9 @@ from ..trace.trace import Trace
 _TYPES = dict.fromkeys("bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 short int long".split(), DType.INTEGRAL)
 _TYPES |= {f"{name}Tensor": DType.INTEGRAL for name in "Bool Byte Char Short Int Long".split()}
 _TYPES |= dict.fromkeys("bfloat16 half float16 BFloat16Tensor HalfTensor".split(), DType.LOWER)
-_TYPES |= dict.fromkeys("float float32 float64 double FloatTensor DoubleTensor".split(), DType.UNKNOWN)
-_CONVERSIONS = {"half": DType.LOWER, "bfloat16": DType.LOWER, "float": DType.UNKNOWN, "double": DType.UNKNOWN}
+_TYPES |= dict.fromkeys("float64 double DoubleTensor".split(), DType.DOUBLE)
+_TYPES |= dict.fromkeys("float float32 FloatTensor".split(), DType.UNKNOWN)
+_CONVERSIONS = {"half": DType.LOWER, "bfloat16": DType.LOWER, "float": DType.UNKNOWN, "double": DType.DOUBLE}
 _WHOLE = frozenset({"randint", "randperm"})
 _TYPED_BY = {"tensor": "data", "as_tensor": "data", "full": "fill_value"}
 """The argument whose type is the type of the result, if no other is asked for."""
@@ -76,7 +77,8 @@ def _common(m: Trace, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bi
     if types == {DType.INTEGRAL}:
         exact = op.name.endswith("_like") or op.name.startswith("new_")
         return DType.INTEGRAL if exact or (op.name in _EXACT and _integers(m, bound.values())) else DType.UNKNOWN
-    return DType.LOWER if types and types <= {DType.LOWER, DType.INTEGRAL} else DType.UNKNOWN
+    floats = types - {DType.INTEGRAL}
+    return next(iter(floats)) if len(floats) == 1 else DType.UNKNOWN
 
 
 def _integers(m: Trace, values: Iterable[Value]) -> bool:

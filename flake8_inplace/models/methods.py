@@ -86,7 +86,7 @@ def _is_floating_point(call: registry.Call, tensor: Tensor) -> Value:
     m = call.m
     if tensor.dtype is DType.INTEGRAL:
         return Const(False)
-    if tensor.dtype is DType.LOWER or m.grad(tensor) is Grad.YES:
+    if tensor.dtype in (DType.LOWER, DType.DOUBLE) or m.grad(tensor) is Grad.YES:
         return Const(True)
     symbol = m.symbol(tensor.cell, "is_floating_point", scalar=True)
     m.tests_grad(symbol, tensor.cell)

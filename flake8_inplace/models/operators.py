@@ -31,7 +31,7 @@ from ..heap.values import (
 from ..program.site import Site
 from ..torchfacts import kinds
 from ..torchfacts import ops as facts
-from ..torchfacts.notation import ANY_INT, FITS, SHAPE, Condition, Save
+from ..torchfacts.notation import ANY_INT, DOUBLE, DTYPE, FITS, SHAPE, Condition, Save
 from ..torchfacts.refusals import reshapes, takes_expanded
 from ..trace import events
 from ..trace.holdings import depth_of, tensors_in, unknowns
@@ -315,18 +315,23 @@ def _holds(m: Trace, condition: Condition, call: _Call) -> bool:
     """Whether a condition on an option, or on the shapes of tensors, surely holds."""
     lead = next((param.name for param in call.op.params if param.kind == "tensor"), "")
     first = call.operands.get(lead, [])
+    given = call.operands.get(condition.about, [])
     if condition.option.endswith(FITS):
-        sizes = call.bound.get(condition.option.removesuffix(FITS), NONE)
+        sizes = call.bound.get(condition.about, NONE)
         return bool(first) and shapes.is_as_large(m, first[0], sizes, call.bound.get("dim", NONE))
     if condition.option.endswith(SHAPE):
-        given = call.operands.get(condition.option.removesuffix(SHAPE), [])
         return bool(given and first) and shapes.fulfils(condition, given[0], first[0])
+    if condition.option.endswith(DTYPE):
+        return bool(given) and condition.holds(DOUBLE if given[0].dtype is DType.DOUBLE else None)
     return holds(m, condition, call.bound)
 
 
 def holds(m: Trace, condition: Condition, bound: Bindings) -> bool:
     """Whether a condition on an option surely holds in this call. What is not known is none of a few odd values."""
-    known = _literal(m, bound.get(condition.option, NONE))
+    given = m.see(bound.get(condition.option, NONE))
+    if any(given == m.see(bound[word]) for word in condition.values if word in bound):
+        return not condition.negated  # it is another option that the condition names: `win_length=n_fft`
+    known = _literal(m, given)
     if known is _UNKNOWN:
         return condition.negated and not any(value in (None, False, True, ANY_INT) for value in condition.values)
     return condition.holds(known)

@@ -17,8 +17,9 @@ import torch
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._pytree import tree_flatten, tree_map
 
+from . import handwritten
 from .learning import simple
-from .notation import FITS, SHAPE, Op, Out, Param
+from .notation import DOUBLE, DTYPE, FITS, SHAPE, Op, Out, Param
 from .ops import torch_version
 from .sizes import holds_sizes, relation
 from .variations import fitted, has_shape, variations
@@ -165,6 +166,10 @@ def options_of(op: Op, bound: dict[str, Any]) -> dict[str, Any]:
     first = bound[tensors[0].name].shape if tensors else ()
     shapes = {p.name + SHAPE: relation(bound[p.name].shape, first) for p in tensors[1:] if has_shape(p)}
     options |= {option: shape for option, shape in shapes.items() if shape is not None}
+    options |= {p.name + DTYPE: DOUBLE for p in tensors if has_shape(p) and bound[p.name].dtype is torch.float64}
+    _, length, whole = handwritten.PADDED.get(op.name, ("", "", ""))
+    if length in options and options[length] == options.get(whole):
+        options[length] = whole
     sized = fitted(op)
     if sized is not None:
         sizes, dims = (whole_numbers(bound.get(option)) for option in (sized, "dim"))

@@ -28,6 +28,7 @@ import sys
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from . import handwritten, layer_recipes, refusals, refused
 from .common import keeps_shape, measured_outs, measured_saves
 from .execution import Overload, Run, measure
 from .layers import constructor, module_overloads, module_variants, parameter_words
-from .notation import FITS, Condition, Op, Out, Param, format_op, parse_condition, parse_op, parse_save
+from .notation import FITS, Condition, Op, Out, Param, Save, format_op, parse_condition, parse_op, parse_save
 from .ops import FORMAT, TABLE
 from .ops import table as facts_table
 from .samples import calls
@@ -142,6 +143,8 @@ def finish(o: Overload, siblings: Sequence[Overload] = ()) -> Op:
     if (option := fitted(op)) is not None:
         fitting = (Condition(option + FITS, (True,)),)
         op = replace(op, saves=tuple(dict.fromkeys(replace(save, sure=False, when=fitting) for save in op.saves)))
+    if op.name in handwritten.PADDED:
+        op = replace(op, saves=tuple(map(partial(if_whole, *handwritten.PADDED[op.name]), op.saves)))
     if op.name in handwritten.ON_DEVICE:
         op = replace(op, saves=(*op.saves, *map(parse_save, handwritten.ON_DEVICE[op.name].split())))
     if op.name in handwritten.IDENTITY:
@@ -151,6 +154,12 @@ def finish(o: Overload, siblings: Sequence[Overload] = ()) -> Op:
     if op.outs and not op.writes and not any(out.differentiable for out in op.outs):
         op = replace(op, saves=())  # what was saved on the way goes with the graph, which nothing holds
     return op
+
+
+def if_whole(slot: str, length: str, whole: str, save: Save) -> Save:
+    """Add to the save of a tensor that may be padded the condition that it isn't."""
+    whole_length = Condition(length, (None, whole))
+    return replace(save, sure=False, when=(*save.when, whole_length)) if save.slot == slot else save
 
 
 def finish_outs(o: Overload, siblings: Sequence[Overload]) -> Iterator[Out]:

@@ -221,6 +221,9 @@ FITTED: dict[str, str] = {
     **{f"fft.{name}": "s" for name in ("rfft2", "rfftn", "ihfft2", "ihfftn")},
 }
 
+# A tensor that is saved where one option is not given, or is equal to another; else it is padded, and a copy is saved.
+PADDED: dict[str, tuple[str, str, str]] = dict.fromkeys(("stft", "istft"), ("window", "win_length", "n_fft"))
+
 # Saves that CUDA's kernels alone make, by short name: cuDNN's recurrent layers, fused cells, attention with dropout.
 # They were seen in traces of the CUDA build (`ops --verify --device cuda --traced`); on a CPU nothing shows them. What
 # the CPU saves for some of these inputs, a row says by itself.

@@ -30,6 +30,13 @@ SHAPE = ".shape"
 """In a condition, behind the name of a tensor: see `sizes.relation`."""
 
 
+DTYPE = ".dtype"
+"""In a condition, behind the name of a tensor: whether its elements are of float64, which is `DOUBLE`."""
+
+
+DOUBLE = "double"
+
+
 FITS = ".fits"
 """In a condition, behind an option that gives sizes: whether the first tensor is at least as large."""
 
@@ -46,6 +53,11 @@ class Condition:
     option: str
     values: tuple[Any, ...]
     negated: bool = False
+
+    @property
+    def about(self) -> str:
+        """The name of the parameter that it speaks of."""
+        return self.option.removesuffix(SHAPE).removesuffix(DTYPE).removesuffix(FITS)
 
     def holds(self, value: Any) -> bool:
         """Whether it holds for a value that is known; None for an option that is not given."""
@@ -233,7 +245,7 @@ def check(op: Op, row: str) -> None:
     spoken = {*op.writes, *op.unseen, *(need for save in op.saves for need in save.needs)}
     spoken |= {out.of for out in op.outs if out.of}
     spoken |= {save.slot for save in op.saves if not save.slot.startswith("result")}
-    options = {condition.option.removesuffix(SHAPE).removesuffix(FITS) for save in op.saves for condition in save.when}
+    options = {condition.about for save in op.saves for condition in save.when}
     spoken |= {option for option in options if option != "training" and not option.startswith("init.")}
     kinds = {out.kind for out in op.outs} - {"fresh", "same", "view", "views", "expand", "maybe", "detached", "unsafe"}
     if wrong := sorted((spoken - params) | kinds):

@@ -120,7 +120,10 @@ RECIPES: dict[str, Callable[[], list[Call]]] = {
     "torch.native_channel_shuffle": lambda: [call(f(1, 4, 2, 2), 2)],
     "torch.pca_lowrank": lambda: [call(f(6, 4), 2)],
     "torch.svd_lowrank": lambda: [call(f(6, 4), 2)],
-    "torch.stft": lambda: [call(f(64), 16, window=f(16), return_complex=True), call(f(64), 16, return_complex=True)],
+    "torch.stft": lambda: [
+        call(f(64), 16, return_complex=True),
+        *(call(f(64), 16, win_length=n, window=f(n or 16), return_complex=True) for n in (None, 16, 8)),
+    ],
     "torch.lu": lambda: [call(f(3, 3))],
     "torch.hsplit": lambda: [call(f(4, 4), [1, 2]), call(f(4, 4), 2)],
     "torch.vsplit": lambda: [call(f(4, 4), [1, 2]), call(f(4, 4), 2)],
@@ -165,10 +168,9 @@ RECIPES: dict[str, Callable[[], list[Call]]] = {
     **{f"torch.nn.functional.fractional_max_pool{n}d_with_indices": _pooling(n, {"output_size": 2}) for n in (2, 3)},
     "torch.embedding": lambda: [call(f(5, 3), i(4))],
     "torch.repeat_interleave": lambda: [call(i(3)), call(f(3), 2), call(f(3), i(3))],
-    **{
-        f"Tensor.float_power{end}": lambda: [call(f(3).double(), 2.0), call(f(3).double(), f(3).double())]
-        for end in ("", "_")
-    },
+    "torch.float_power": lambda: [call(f(3), 2.5), call(f(3), f(3)), call(2.5, f(3))],
+    "Tensor.float_power": lambda: [call(f(3), 2.5), call(f(3), f(3))],
+    "Tensor.float_power_": lambda: [call(f(3).double(), 2.5), call(f(3).double(), f(3).double())],
     "torch.special.polygamma": lambda: [call(1, f(3))],
     "Tensor.__getitem__": lambda: [
         call(f(4, 3), i(2)),
@@ -197,7 +199,8 @@ RECIPES: dict[str, Callable[[], list[Call]]] = {
     "Tensor.polygamma": lambda: [call(f(3), 1)],
     "Tensor.view": lambda: [call(f(4, 3), 3, 4), call(f(4, 3), -1)],
     "Tensor.istft": lambda: [
-        call(torch.stft(f(64), 16, window=torch.hann_window(16), return_complex=True), 16, window=torch.hann_window(16))
+        call(torch.stft(f(64), 16, window=f(16), return_complex=True), 16, win_length=n, window=f(n or 16))
+        for n in (None, 16, 8)
     ],
     "Tensor.bernoulli": lambda: [call(f(3)), call(f(3), 0.5)],
     "Tensor.fill_diagonal_": lambda: [call(f(3, 3), 0.0)],

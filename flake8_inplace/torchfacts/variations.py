@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from . import handwritten
-from .notation import SHAPE, Op, Param
+from .notation import DTYPE, SHAPE, Op, Param
 from .sizes import relation
 
 NUMBERS: tuple[Any, ...] = (True, False, 0, 1, 2, 3, 4, 5, -1, -2, 0.5, 1.5, 2.5, math.inf, -math.inf)
@@ -44,6 +44,7 @@ def variations(
         changes = [(p.name, value) for value in candidates(p, given, function)]
         if p.kind == "tensor" and isinstance(given, torch.Tensor):
             changes += [(p.name + SHAPE, value) for value in reshaped(p, given, first) if has_shape(p)]
+            changes += [(p.name + DTYPE, given.double())] * (given.dtype is torch.float32 and has_shape(p))
             first = given if first is None else first
         for changed, value in changes:
             if p.varargs:
