@@ -20,7 +20,6 @@ from ..heap.values import (
     Tuple,
     Unknown,
     Value,
-    View,
     constant,
     is_number,
 )
@@ -31,7 +30,7 @@ from ..trace.log import Written
 from ..trace.trace import Trace
 from .operators import hold_whole_numbers, keep, leaves, write
 from .parts import lead_of_part, tail_of_part, take
-from .refusals import shares_memory, unbatched
+from .refusals import is_expanded, shares_memory, unbatched
 from .tensors import fresh, view
 
 
@@ -95,7 +94,7 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
         if all(one.origin not in UNCERTAIN for one in (tensor, *inside)):
             m.refuse("overlap", site, depth=depth_of(m, tensor), other=tensor.place)
         return
-    expanded = tensor.view is View.EXPANDED
+    expanded = is_expanded(m, tensor)
     lead = Dimension.UNKNOWN if copies else lead_of_part(m, tensor, index)
     if expanded and not copies and (whole or Dimension.EXPANDED in (lead, tail_of_part(m, tensor, index))):
         m.refuse("expand", site, depth=depth_of(m, tensor), other=tensor.place)

@@ -26,7 +26,6 @@ from ..heap.values import (
     Tuple,
     Unknown,
     Value,
-    View,
 )
 from ..program.site import Site
 from ..torchfacts import kinds
@@ -39,7 +38,17 @@ from ..trace.log import PLAIN, Written
 from ..trace.trace import BATCHED, Trace
 from . import shapes
 from .amp import copies
-from .refusals import adds_up, lacks_derivative, overlaps, refusal, shares_memory, spoils, unbatched
+from .refusals import (
+    RESTRIDED,
+    adds_up,
+    is_expanded,
+    lacks_derivative,
+    overlaps,
+    refusal,
+    shares_memory,
+    spoils,
+    unbatched,
+)
 from .results import make_result
 from .tensors import data
 
@@ -186,7 +195,7 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
     for tensor in written:
         if reshapes(op.name):
             tensor.shape = None
-        if tensor.view is View.EXPANDED and takes_expanded(op.name):
+        if is_expanded(m, tensor) and takes_expanded(op.name):
             events.write(m, tensor.storage, form, site)
             kind = spoils(m, op, tensor, call.bound, call.grad)
             if kind:
@@ -200,6 +209,8 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
         else:
             events.operate(m, kinds.plain(op.name), tensor, sources, m.see(call.bound.get("alpha", NONE)), site)
             refused = unbatched(m, tensor, sources, site) or _write_one(m, tensor, form, call, index) or refused
+    for tensor in written if op.name == "as_strided_" else ():
+        m.state.set(m.state[RESTRIDED], tensor, shapes.repeats_elements(m, call.bound))
     return refused
 
 

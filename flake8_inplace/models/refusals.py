@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..heap.regions import is_dense, plain, same_tensor, takes_one
+from ..heap.state import Declared, same_or_none
 from ..heap.values import NONE, UNCERTAIN, Bindings, Dimension, Grad, Region, Tensor, Value, View, constant
 from ..program.site import Site
 from ..torchfacts import kinds
@@ -18,6 +19,8 @@ _REPEATING = frozenset({"index_put_"})
 """Operators that may repeat an operand to fill what they overwrite: what is repeated is not refused."""
 MIXING = frozenset("mm bmm mv matmul addmm addmv addbmm baddbmm".split())
 """Operators that make each element of many of every operand: ``out`` may be none of them, and torch never asks."""
+RESTRIDED: Declared[Tensor, bool | None] = Declared(same_or_none)
+"""Whether several elements of a tensor are one in memory since ``as_strided_`` gave it other strides."""
 REFUSED_VIEWS = {View.MULTI_OUTPUT: "views", View.BACKWARD_HOOK: "hook", View.CUSTOM: "custom"}
 """Views that may not be written while they require grad, and the kind of misuse that a write is."""
 
@@ -121,7 +124,7 @@ def into(m: Trace, op: facts.Op, out: Tensor, bound: Bindings, site: Site) -> bo
     sources = [tensor for name, tensor in given if measured.out_refuses_overlap(op.name, name)]
     if out.view is View.INFERENCE and not m.state.modes.get("inference"):
         kind = "inference"
-    elif out.view is View.EXPANDED and measured.out_refuses_expanded(op.name):
+    elif is_expanded(m, out) and measured.out_refuses_expanded(op.name):
         kind = "expand"
     elif any(overlaps(out, source) for source in sources):
         kind = "overlap"
@@ -146,12 +149,18 @@ def unbatched(m: Trace, tensor: Tensor, sources: Iterable[Tensor], site: Site) -
     return True
 
 
+def is_expanded(m: Trace, tensor: Tensor) -> bool:
+    """Whether several elements of a tensor are one in memory."""
+    restrided = m.state[RESTRIDED].get(tensor)
+    return tensor.view is View.EXPANDED if restrided is None else restrided
+
+
 def refusal(m: Trace, tensor: Tensor, grad: Grad, form: str, whole: bool) -> str:
     """Why torch refuses this in-place write, or an empty string."""
     state = m.cell(tensor)
     if tensor.view is View.INFERENCE and not m.state.modes.get("inference"):
         return "inference"
-    if tensor.view is View.EXPANDED and whole:  # a masked assignment fails in the backward only
+    if is_expanded(m, tensor) and whole:  # a masked assignment fails in the backward only
         return "expand" if form != "subscript" or Grad.YES in (state.grad, grad) else ""
     if not m.grad_mode:
         return ""

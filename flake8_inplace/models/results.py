@@ -46,14 +46,15 @@ _EXPANDING = frozenset({"expand", "expand_as", "broadcast_to"})
 _ALL: Final = (Const(...),)
 _COPYING_STRIDED = frozenset("reshape contiguous flatten reshape_as view_as_real".split())
 _BLANK = frozenset(f"{name}{like}" for name in ("zeros", "ones", "empty", "full") for like in ("", "_like"))
-_BLANK |= {f"new_{name}" for name in _BLANK}
+_STRIDED = frozenset({"empty_strided", "new_empty_strided"})
+_BLANK |= {f"new_{name}" for name in _BLANK} | _STRIDED
 """Operators that make memory for values that are still to come."""
 _KINDS = {"views": View.MULTI_OUTPUT, "expand": View.EXPANDED}
 """Kinds of outputs in the facts that are views of another kind than the ordinary."""
 
 
 def make_result(m: Trace, op: facts.Op, out: Out, operands: dict[str, list[Tensor]], bound: Bindings) -> Value:
-    if op.name == "as_strided" and _repeats_row(m, bound):
+    if op.name == "as_strided" and shapes.repeats_elements(m, bound):
         out = replace(out, kind="expand")
     if not out.many:
         return _single(m, op, out, operands, bound)
@@ -131,6 +132,8 @@ def _new(m: Trace, op: facts.Op, out: Out, operands: dict[str, list[Tensor]], bo
     made.made = Origin(kinds.plain(op.name), tuple(map(m.see, bound.values())), m.clock)
     if m.state.modes.get("inference"):
         made.view = View.INFERENCE
+    elif op.name in _STRIDED and shapes.repeats_elements(m, bound):
+        made.view = View.EXPANDED
     return made
 
 
@@ -235,12 +238,6 @@ def _repeats_nothing(m: Trace, base: Tensor, bound: Bindings) -> bool:
         return False
     sizes = [value.value if isinstance(value, Const) else None for value in _sizes(m, bound)]
     return shapes.repeats_nothing(base.shape, sizes)
-
-
-def _repeats_row(m: Trace, bound: Bindings) -> bool:
-    """Whether ``as_strided`` surely takes its first row several times: a stride of 0 for more than one row."""
-    size, stride = (shapes.numbers(m, bound.get(name, NONE)) for name in ("size", "stride"))
-    return bool(size and stride and size[0] and size[0] > 1 and 0 not in size and stride[0] == 0)
 
 
 def _is_broadcast(m: Trace, base: Tensor, bound: Bindings) -> bool:

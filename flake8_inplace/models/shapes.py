@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..heap.values import NONE, Bindings, Const, List, Tensor, Tuple, Unknown, Value, constant
 from ..torchfacts import ops as facts
-from ..torchfacts.notation import Condition
+from ..torchfacts.notation import SCALAR, Condition
 from ..torchfacts.sizes import holds_sizes, relation
 from ..trace.trace import Trace
 
@@ -28,6 +28,8 @@ def of_result(
         return constants(sizes) if sizes else None
     if op.name in _WRITTEN_OUT:
         return _lengths(m, bound.get("data", NONE))
+    if facts.reduces(op.name) and set(bound) == {name for name, given in operands.items() if given}:
+        return ()
     if not operands or not facts.keeps_shape(op.name) or any(map(_may_be_tensor, _given(m, op, bound))):
         return None
     shape: Shape | None = ()
@@ -89,6 +91,13 @@ def repeats_nothing(shape: Shape | None, sizes: Sequence[int | None]) -> bool:
     return 0 in sizes or all(stays)
 
 
+def repeats_elements(m: Trace, bound: Bindings) -> bool:
+    """Whether the strides that are given surely take elements several times: a stride of 0 for more than one."""
+    size, stride = (numbers(m, bound.get(name, NONE)) for name in ("size", "stride"))
+    known = size is not None and stride is not None and len(size) == len(stride) and 0 not in size
+    return known and any(step == 0 and count > 1 for count, step in zip(size or (), stride or (), strict=True))
+
+
 def is_one_element(tensor: Tensor) -> bool:
     """Whether a tensor surely has one element."""
     return tensor.dims == 0 or (tensor.shape is not None and set(tensor.shape) <= {1})
@@ -128,6 +137,8 @@ def numbers(m: Trace, value: Value) -> Shape | None:
 
 def fulfils(condition: Condition, tensor: Tensor, first: Tensor) -> bool:
     """Whether a condition on the shape of a tensor surely holds. An unknown shape is taken for no ``batch``."""
+    if condition.values == (SCALAR,):
+        return condition.holds(SCALAR if tensor.shape == () or tensor.dims == 0 else None)
     if tensor.shape is None or first.shape is None:
         return condition.negated and condition.values == ("batch",)
     return condition.holds(relation(tensor.shape, first.shape))

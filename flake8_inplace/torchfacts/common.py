@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from .execution import Run
 from .learning import Rule, Trial, learn
-from .notation import Op, Out, Save
+from .notation import SCALAR, SHAPE, Condition, Op, Out, Save
 
 SURE = 0.65  # of the runs that no option explains: the others have unusual values, such as tensors of size 1
 
 
 def measured_saves(op: Op, runs: Sequence[Run]) -> tuple[Save, ...]:
     """What the runs saved, which inputs required grad then, and on which options it hangs."""
+    scalars = [r for r in runs if r.scalar and (r.changed or "").endswith(SHAPE)]
     runs = usual(runs)
     saves: dict[tuple[str, Rule | None], list[str]] = {}
     for slot in sorted({slot for r in runs for slot in r.saved}):
@@ -24,13 +25,22 @@ def measured_saves(op: Op, runs: Sequence[Run]) -> tuple[Save, ...]:
                 if r.requires == p.name and could_save(r, slot)
             ]
             if any(trial.outcome for trial in trials):
-                rules: Sequence[Rule | None] = learn(trials, SURE).rules
+                single = [r for r in scalars if r.requires == p.name and could_save(r, slot)]
+                rules: list[Rule | None] = [but_scalars(rule, slot, single) for rule in learn(trials, SURE).rules]
                 for rule in rules or [None]:
                     saves.setdefault((slot, rule), []).append(p.name)
     return tuple(
         Save(slot, tuple(needs), rule == (), rule or ())
         for (slot, rule), needs in sorted(saves.items(), key=lambda item: (item[0][0], item[0][1] is None))
     )
+
+
+def but_scalars(rule: Rule, slot: str, scalars: Sequence[Run]) -> Rule:
+    """Return a rule with the condition that a call isn't on one number, if no such call saves what the rule says."""
+    those = [r for r in scalars if holds(rule, r)]
+    if not those or any(slot in r.saved for r in those):
+        return rule
+    return (*rule, Condition(str(those[0].changed), (SCALAR,), True))
 
 
 def usual(runs: Sequence[Run]) -> list[Run]:
@@ -58,7 +68,12 @@ def agree(op: Op, runs: Sequence[Run]) -> bool:
 
 def made(save: Save, run: Run) -> bool:
     """Whether a row says that a run makes a save."""
-    return all(condition.holds(run.options.get(condition.option)) for condition in save.when)
+    return holds(save.when, run)
+
+
+def holds(rule: Rule, run: Run) -> bool:
+    """Whether all conditions of a rule hold for a run."""
+    return all(condition.holds(run.options.get(condition.option)) for condition in rule)
 
 
 def form(run: Run) -> tuple[frozenset[str], int]:
@@ -106,3 +121,9 @@ def keeps_shape(runs: Sequence[Run]) -> bool:
     shapes = {r.shape for r in runs if not r.empty}
     telling = any(shape and (len(shape) == 1 or shape[-1] != shape[-2]) for shape in shapes)
     return None not in shapes and len(shapes) > 1 and telling
+
+
+def reduces(runs: Sequence[Run]) -> bool:
+    """Whether all runs on nothing but tensors return one number, also those on batches of matrices."""
+    plain = [r for r in runs if not r.options]
+    return any(r.dims > 2 for r in plain) and all(r.single for r in plain)

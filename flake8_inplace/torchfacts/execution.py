@@ -19,7 +19,7 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 from . import handwritten
 from .learning import simple
-from .notation import DOUBLE, DTYPE, FITS, SHAPE, Op, Out, Param
+from .notation import DOUBLE, DTYPE, FITS, SCALAR, SHAPE, Op, Out, Param
 from .ops import torch_version
 from .sizes import holds_sizes, relation
 from .variations import fitted, has_shape, variations
@@ -32,14 +32,20 @@ class Run:
     requires: str | None
     present: frozenset[str]  # parameters that held a tensor
     empty: bool  # some tensor had no elements
-    scalar: bool  # no tensor had a dimension
+    dims: int  # the most dimensions that a tensor had
     saved: frozenset[str]
     written: frozenset[str]
     outs: tuple[Out, ...]  # of this run: differentiable says whether it did require grad
     shape: tuple[int, ...] | None  # of the result, if the arguments are broadcast to it
+    single: bool = False  # it returns one number
     options: dict[str, Any] = field(default_factory=dict)  # what was given besides tensors; a tensor as "tensor"
     base: int = 0  # the number of the call among those of its overload
     changed: str | None = None  # the option in which it differs from that call
+
+    @property
+    def scalar(self) -> bool:
+        """Whether no tensor had a dimension."""
+        return not self.dims
 
 
 @dataclass
@@ -165,6 +171,7 @@ def options_of(op: Op, bound: dict[str, Any]) -> dict[str, Any]:
     tensors = [p for p in op.params if p.kind == "tensor" and isinstance(bound.get(p.name), torch.Tensor)]
     first = bound[tensors[0].name].shape if tensors else ()
     shapes = {p.name + SHAPE: relation(bound[p.name].shape, first) for p in tensors[1:] if has_shape(p)}
+    shapes |= {p.name + SHAPE: SCALAR for p in tensors[:1] if has_shape(p) and not first}
     options |= {option: shape for option, shape in shapes.items() if shape is not None}
     options |= {p.name + DTYPE: DOUBLE for p in tensors if has_shape(p) and bound[p.name].dtype is torch.float64}
     _, length, whole = handwritten.PADDED.get(op.name, ("", "", ""))
@@ -309,11 +316,12 @@ def execute(
         requires,
         frozenset(held),
         any(t.numel() == 0 for t in copies.values()),
-        not any(t.dim() for t in copies.values()),
+        max((t.dim() for t in copies.values()), default=0),
         frozenset(slots[place] for place in places if place in slots and slots[place] not in partly),
         frozenset(written),
         tuple(classify(output, held) for output in outputs),
         kept_shape(outputs, list(copies.values())),
+        len(outputs) == 1 and isinstance(outputs[0], torch.Tensor) and not outputs[0].dim(),
     )
 
 

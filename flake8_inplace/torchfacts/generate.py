@@ -35,7 +35,7 @@ from typing import Any
 import torch
 
 from . import handwritten, layer_recipes, refusals, refused
-from .common import keeps_shape, measured_outs, measured_saves
+from .common import keeps_shape, measured_outs, measured_saves, reduces
 from .execution import Overload, Run, measure
 from .layers import constructor, module_overloads, module_variants, parameter_words
 from .notation import FITS, Condition, Op, Out, Param, Save, format_op, parse_condition, parse_op, parse_save
@@ -70,17 +70,20 @@ def build(verbose: bool = False) -> dict[Path, dict[str, Any]]:
     }
     release = {"format": FORMAT, "torch": torch.__version__.partition("+")[0], "devices": ["cpu"]}
     older = facts_table()["older"]  # measured with other releases, by `versions`
-    words = {**method_words(table), "shape_keeping": " ".join(sorted(shape_keeping(overloads)))}
+    runs = runs_by_operator(overloads)
+    words = method_words(table)
+    for word, holds in (("reducing", reduces), ("shape_keeping", keeps_shape)):
+        words[word] = " ".join(sorted(name for name, seen in runs.items() if holds(seen)))
     facts = {"rows": list(rows), "names": names, "older": older, "modules": module_facts(), **words}
     return {TABLE: release | facts, refusals.TABLE: release | observations.words()}
 
 
-def shape_keeping(overloads: dict[str, list[Overload]]) -> set[str]:
-    """The operators whose result has the shape that their operands are broadcast to, in every run."""
+def runs_by_operator(overloads: dict[str, list[Overload]]) -> dict[str, list[Run]]:
+    """The runs of all overloads of each operator."""
     runs: dict[str, list[Run]] = {}
     for overload in (overload for group in overloads.values() for overload in group):
         runs.setdefault(overload.op.name, []).extend(overload.runs)
-    return {name for name, seen in runs.items() if keeps_shape(seen)}
+    return runs
 
 
 def measured(names: Collection[str]) -> Iterator[tuple[str, str]]:

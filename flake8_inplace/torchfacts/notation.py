@@ -27,7 +27,10 @@ MORE = "+"
 
 
 SHAPE = ".shape"
-"""In a condition, behind the name of a tensor: see `sizes.relation`."""
+"""In a condition, behind the name of a tensor: see `sizes.relation`. That of the first tensor may be `SCALAR`."""
+
+
+SCALAR = "scalar"
 
 
 DTYPE = ".dtype"
@@ -229,10 +232,14 @@ def as_function(op: Op) -> Op:
     def name(word: str) -> str:
         return "input" if word == "self" else word
 
+    def named(save: Save) -> Save:
+        when = tuple(replace(c, option=name(c.about) + c.option.removeprefix(c.about)) for c in save.when)
+        return replace(save, slot=name(save.slot), needs=tuple(map(name, save.needs)), when=when)
+
     return replace(
         op,
         params=tuple(replace(p, name=name(p.name)) for p in op.params),
-        saves=tuple(replace(s, slot=name(s.slot), needs=tuple(map(name, s.needs))) for s in op.saves),
+        saves=tuple(map(named, op.saves)),
         writes=tuple(map(name, op.writes)),
         unseen=tuple(map(name, op.unseen)),
         outs=tuple(replace(o, of=name(o.of)) if o.of else o for o in op.outs),

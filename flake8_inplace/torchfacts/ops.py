@@ -235,5 +235,11 @@ def keeps_shape(op: str) -> bool:
 
 
 @cache
+def reduces(op: str) -> bool:
+    """Whether an operator that is given nothing but tensors makes one number of them."""
+    return op in _words("reducing")
+
+
+@cache
 def _words(key: str) -> frozenset[str]:
     return frozenset(str(table()[key]).split())

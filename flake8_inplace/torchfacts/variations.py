@@ -70,7 +70,10 @@ def reshaped(p: Param, given: torch.Tensor, first: torch.Tensor | None) -> Itera
 
     An optional tensor is broadcast to the shape of the first one; or if it was, it gets this shape itself.
     """
-    if first is None or not given.dim() or given.layout != torch.strided:
+    if not given.dim() or not given.numel() or given.layout != torch.strided:
+        return
+    if first is None:
+        yield given.flatten()[:1].reshape(()).clone()
         return
     if not p.optional:
         if given.dim() == 2 and first.dim() <= 2:
