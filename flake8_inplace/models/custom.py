@@ -104,16 +104,20 @@ def _saves(m: Trace, cls: Class, context: Object, result: Value, given: Sequence
     backward = lineage.member(cls, "backward")
     if not isinstance(backward, Function):
         return saves
+    for name, tensor in _attributes(m, context, backward):
+        saves.append(operators.keep(m, cls.name, f"ctx.{name}", tensor.storage, site))
     for index, write in m.work.backwards.get(backward, ()):
         if index < len(saves):
             again = m.state[SECOND_BACKWARD]
             m.state.set(again, saves[index], (*again.get(saves[index], ()), write))
-    read = frozenset(wording.mentioned(m.text.body(backward)[0]))
-    for name, value in m.state.get(context).items.items():
-        if name not in ("saved_tensors", "dirty") and name in read:
-            for tensor in holdings.tensors_in(m, value):
-                saves.append(operators.keep(m, cls.name, f"ctx.{name}", tensor.storage, site))
     return saves
+
+
+def _attributes(m: Trace, context: Object, backward: Function) -> list[tuple[str, Tensor]]:
+    """The tensors on attributes of ``ctx`` that the backward reads, each with the name of the attribute."""
+    read = frozenset(wording.mentioned(m.text.body(backward)[0])) - {"saved_tensors", "dirty"}
+    named = [(name, value) for name, value in m.state.get(context).items.items() if name in read]
+    return [(name, tensor) for name, value in named for tensor in holdings.tensors_in(m, value)]
 
 
 def _tensors(m: Trace, value: Value) -> list[Tensor]:
@@ -143,6 +147,7 @@ def _differentiate(m: Trace, cls: Class, context: Object, args: list[Value], res
     m.backward.readonly |= {tensor.storage: "saved" for tensor in holdings.tensors_in(m, result)}
     m.backward.readonly |= {tensor.storage: "grad_output" for tensor in grads}
     saved = [tensor.storage for tensor in _kept(m, context, "saved_tensors")]
+    saved += [tensor.storage for _, tensor in _attributes(m, context, backward)]
     m.backward.saved = {storage: [] for storage in saved}
     place = m.backward.place = Site(backward.piece, backward.node, backward.node)
     returned = m.see(m.run(backward, [context, *grads], {}, place))
