@@ -12,6 +12,7 @@ import libcst as cst
 
 from .finding import Finding, Place, Related, Words, said
 from .hazards.saved import AGAIN, RENORM, TO_A_CLONE, UPDATES, VALUE_FIRST
+from .heap.values import CHECKPOINT
 from .rule import Rule
 from .torchfacts import ops as facts
 
@@ -77,7 +78,7 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
         return (*_subject(write, site, files, room), *calling, f" {happens} (", origin, end)
 
     at = place_of(saved.place) if not origin.path else None
-    advice = AGAIN if _of_next(hazard) else rule.advice or form.advice
+    advice = AGAIN if _of_next(hazard) else _advice(hazard, rule, form)
     if form.kind == "augmented" and hazard.write.part:
         advice = TO_A_CLONE
     remedy = (RENORM,) if hazard.write.form == "renorm" else _remedy(advice, form.part, write)
@@ -87,6 +88,11 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
         remedy = _dropping(remedy, hazard.write.module, write, site, files)
     needed = conditions_of(hazard.needs, site, files)
     return Finding(rule.code, place_of(site), _fitting(headline), at, remedy, needed)
+
+
+def _advice(hazard: Hazard, rule: Rule, form: Rule) -> str:
+    """Return what a rule advises; in a checkpoint, where there are no hooks that could copy, what the form advises."""
+    return form.advice if hazard.saved.hooked == CHECKPOINT else rule.advice or form.advice
 
 
 def _fitting(headline: Callable[[int], Words]) -> Words:

@@ -163,7 +163,9 @@ RULES = (
     ),
 )
 LEAF_KINDS = ("leaf", "leaf view")
-TRIGGERS = Triggers(frozenset({"requires_grad_", "requires_grad=", "as_strided_"}), frozenset({"vmap", "inference_mode"}))
+TRIGGERS = Triggers(
+    frozenset({"requires_grad_", "requires_grad=", "as_strided_"}), frozenset({"vmap", "inference_mode"})
+)
 
 
 @events.requires_grad.listen

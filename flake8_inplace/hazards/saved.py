@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..heap.autograd import Write, compatible, graph, routes
 from ..heap.state import Declared
-from ..heap.values import Grad, Node, Saved, Storage, Tensor, Value
+from ..heap.values import CHECKPOINT, Grad, Node, Saved, Storage, Tensor, Value
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
@@ -192,7 +192,7 @@ def _overwrite(m: Trace, storage: Storage, form: str, site: Site) -> None:
         made: Write | None = None
         for saved in saves:
             if compatible(saved.guard, guard):
-                made = made or Write(form, site, guard, tuple(m.stack.calls), m.stack.module, m.stack.part)
+                made = made or Write(form, site, guard, tuple(m.stack.calls), m.stack.module, m.stack.part, m.clock)
                 m.state.set(pending, saved, (*pending.get(saved, ()), made))
 
 
@@ -258,6 +258,15 @@ def second_backward(m: Trace, values: Sequence[Value]) -> None:
         for saved in node.saves:
             if saved in again:
                 m.state.set(pending, saved, (*pending.get(saved, ()), *again[saved]))
+
+
+@events.stop_early.listen
+def stop_early(m: Trace, time: int) -> None:
+    """Forget the writes since ``time`` to what is saved in checkpoints: the second run stops there."""
+    pending = m.state[PENDING]
+    for saved, writes in list(pending.items()):
+        if saved.hooked == CHECKPOINT and any(write.time >= time for write in writes):
+            m.state.set(pending, saved, tuple(write for write in writes if write.time < time))
 
 
 @events.free_graph.listen

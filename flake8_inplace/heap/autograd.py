@@ -17,7 +17,7 @@ class Write:
     """An in-place write to a storage: its form ("op_", "inplace", "augmented", ...), place, guard and call stack.
 
     ``module`` is the call that made the nn.Module which writes, if one does. ``part``: an augmented
-    assignment to a part of a tensor.
+    assignment to a part of a tensor. ``time``: when.
     """
 
     form: str
@@ -26,6 +26,7 @@ class Write:
     calls: tuple[Site, ...] = ()
     module: Site | None = None
     part: bool = False
+    time: int = 0
 
 
 def graph(*nodes: Node | None) -> Iterator[Node]:

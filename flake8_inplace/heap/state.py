@@ -158,7 +158,7 @@ class State:
       - "grad": autograd records operators. If absent, it does.
       - "inference": inference mode.
       - "expecting": the program may expect an error here.
-      - "packing": what saved-tensor hooks do with a saved tensor, "share" or "copy".
+      - "packing": what saved-tensor hooks do with a saved tensor, "share", "copy" or "checkpoint".
       - "backward": gradients have been computed.
       - "autocast": the `Autocast` that is on, or True if one may be on.
 

@@ -315,6 +315,8 @@ Value = Const | Tuple | Ref | Slice | Unknown | Object | List | Dict | Tensor | 
 Guard = frozenset[tuple[Unknown, bool]]
 ALWAYS: Final[Guard] = frozenset()
 NONE: Final = Const(None)
+CHECKPOINT: Final = "checkpoint"
+"""Said of what is saved in a checkpoint that is not reentrant: saved-tensor hooks drop it, and it is computed again."""
 ITEMS: Final = "[]"
 """The attribute with the list or dictionary of an object that is a container."""
 
@@ -349,7 +351,8 @@ class Saved:
 
     - ``slot``: which operand, by its name, "result", or "made" in a custom function.
     - ``place``, ``guard``, ``calls``: where, on which paths, and by which calls.
-    - ``hooked``: saved-tensor hooks hold it, so autograd doesn't check its version.
+    - ``hooked``: "share" if saved-tensor hooks hold it, "checkpoint" if a checkpoint computes it again; else "".
+      Autograd checks the version of neither.
     - ``possible``: unknown code may or may not save it.
     - ``needs``: the operands for whose gradient it is saved, if all are known.
     - ``device``: the one device that saves it, if others don't.
@@ -362,7 +365,7 @@ class Saved:
     place: Site
     guard: Guard
     calls: tuple[Site, ...] = ()
-    hooked: bool = False
+    hooked: str = ""
     possible: bool = False
     needs: frozenset[Cell] = frozenset()
     device: str = ""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..heap.values import NONE, Cell, Const, Grad, List, Node, Ref, Tensor, Tuple, Value, View, constant
 from ..program.site import Site
-from ..trace import holdings
+from ..trace import events, holdings
 from ..trace.callables import Bound, GradMode, Packing
 from ..trace.frames import Function
 from ..trace.trace import Trace
@@ -129,13 +131,14 @@ def register_hook(m: Trace, tensor: Tensor, args: list[Value], site: Site) -> No
     The gradient of a leaf reaches nobody after its hooks, so only a tensor that has a ``grad_fn`` matters.
     """
     if args and m.grad(tensor) is Grad.YES and m.cell(tensor).node is not None:
-        backpropagate(m, args[0], [], site)
+        backpropagate(m, args[0], [], site, (tensor,))
 
 
-def backpropagate(m: Trace, hook: Value, before: list[Value], site: Site) -> None:
-    """Call a hook of the backward pass, for the one thing that it must not do: overwrite the gradient it is given.
+def backpropagate(m: Trace, hook: Value, before: list[Value], site: Site, hooked: Sequence[Tensor] = ()) -> None:
+    """Call a hook of the backward pass, for what it must not overwrite.
 
-    What it does besides happens at another time, and leaves no trace here.
+    That is the gradient which it is given, and what the nodes before the hooked tensors saved: they run after it. What
+    it does besides happens at another time, and leaves no trace here.
     """
     if m.backward.readonly:
         return
@@ -143,5 +146,7 @@ def backpropagate(m: Trace, hook: Value, before: list[Value], site: Site) -> Non
     m.state.set(m.state.modes, "grad", False)
     m.backward.readonly, m.backward.place = {grad.storage: "grad_output"}, site
     m.call(hook, [*before, Tuple((grad,)) if before else grad], {}, site)
+    if hooked:
+        events.reach(m, hooked)
     m.backward.readonly = {}
     m.state.rollback(mark)

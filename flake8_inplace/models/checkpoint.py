@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..heap.autograd import graph
-from ..heap.values import NONE, CellState, Const, Node, Object, Saved, Tensor, Value, constant
+from ..heap.values import CHECKPOINT, NONE, CellState, Const, Node, Object, Saved, Tensor, Value, constant
 from ..program.site import Site
 from ..trace import events, holdings
 from ..trace.callables import Bound
@@ -30,7 +30,10 @@ def _checkpoint(call: Call) -> Value | None:
     reentrant = constant(call.kwargs.get("use_reentrant", Const(True)))
     one = call.name.endswith(".checkpoint")
     saved = [_save(call, each) for each in _inputs(call) if reentrant is False or m.grad(each)] if one else []
-    result = m.call(function, call.args[1:], kwargs, call.site)
+    if one and reentrant is False:
+        result = _run_until_last_save(call, function, kwargs)
+    else:
+        result = m.call(function, call.args[1:], kwargs, call.site)
     nodes = [*graph(*m.history(result))]
     if not m.grad_mode or (nodes and reentrant is False and not any(_saves(m, node, call.site) for node in nodes)):
         return result  # it does not run again
@@ -43,6 +46,21 @@ def _checkpoint(call: Call) -> Value | None:
     if one:
         saved += [_save(call, each) for each in _inputs(call) if each.storage not in storages]
         _keep_inputs_only(call, saved, result)
+    return result
+
+
+def _run_until_last_save(call: Call, function: Value, kwargs: dict[str, Value]) -> Value:
+    """Call a function of which all that is saved is computed again, until the last save.
+
+    A write after that is not repeated. One before it is, and nothing compares versions.
+    """
+    m, before = call.m, call.m.state.modes.get("packing")
+    m.state.set(m.state.modes, "packing", CHECKPOINT)
+    m.state.set(m.state.modes, "last save", m.tick())
+    result = m.call(function, call.args[1:], kwargs, call.site)
+    m.state.set(m.state.modes, "packing", before)
+    if constant(call.kwargs.get("early_stop", Const(True))) is True:
+        events.stop_early(m, m.state.modes["last save"])
     return result
 
 

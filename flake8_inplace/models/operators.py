@@ -9,6 +9,7 @@ from typing import Final
 from ..heap.autograd import phi
 from ..heap.values import (
     ALWAYS,
+    CHECKPOINT,
     NONE,
     Bindings,
     Cell,
@@ -382,7 +383,10 @@ def keep(
     """Autograd keeps a tensor for the backward pass, where one of ``needs`` requires grad."""
     packing = m.state.modes.get("packing")
     guard, calls = m.state.guard(), tuple(m.stack.calls)
-    saved = Saved(op, slot, storage, site, guard, calls, packing == "share", possible, needs, device, asking)
+    hooked = packing if packing in ("share", CHECKPOINT) else ""
+    saved = Saved(op, slot, storage, site, guard, calls, hooked, possible, needs, device, asking)
+    if packing == CHECKPOINT:
+        m.state.set(m.state.modes, "last save", m.tick())
     held = m.state.get(storage)
     if packing != "copy" and len(held) < SAVES:
         m.state.put(storage, held | {saved})

@@ -150,6 +150,8 @@ step: Event[[Object, Site]] = Event()
 """An optimizer of PyTorch is about to step: optimizer, place."""
 checkpoint: Event[[Sequence[Tensor], int]] = Event()
 """A checkpointed function runs again in backward: the buffers and inputs that it sees then, when it was called."""
+stop_early: Event[[int]] = Event()
+"""A checkpointed function has run. Its second run in the backward stops at the last save, which was at this time."""
 dataset: Event[[Function, Value, Site]] = Event()
 """The program creates a dataset: its ``__getitem__``, the instance, the place."""
 method: Event[[Object, Attributes, int]] = Event()
