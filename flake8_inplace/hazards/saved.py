@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..heap.autograd import Write, compatible, graph, routes
-from ..heap.state import Declared
+from ..heap.state import Declared, each_once
 from ..heap.values import CHECKPOINT, Grad, Node, Saved, Storage, Tensor, Value
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
 from ..torchfacts import arrays
 from ..trace import events, needs
-from ..trace.backward import SECOND_BACKWARD, all_writes
+from ..trace.backward import SECOND_BACKWARD
 from ..trace.log import UNCOUNTED
 from ..trace.reports import Hazard
 from ..trace.trace import GRAD_TESTS, Trace
@@ -160,7 +160,7 @@ RENORM = "look the embedding up first, or use a `clone()` of the weight"
 """The advice if an embedding with ``max_norm`` overwrites its weight. The rule is that of an in-place method."""
 
 
-PENDING: Declared[Saved, tuple[Write, ...]] = Declared(all_writes)
+PENDING: Declared[Saved, tuple[Write, ...]] = Declared(each_once)
 """The writes that made a saved tensor stale. They become hazards when a backward may reach its node."""
 
 
@@ -185,6 +185,8 @@ def _overwrite(m: Trace, storage: Storage, form: str, site: Site) -> None:
     if storage in m.backward.saved:
         m.backward.saved[storage].append(Write(form, site, m.state.guard(), tuple(m.stack.calls)))
         return
+    if m.backward.readonly and form in ("data", "numpy"):
+        return  # a hook that puts back what was there
     saves = live(m, storage)
     if saves:
         guard = m.state.guard()

@@ -136,6 +136,11 @@ def union(options: Options[frozenset[V]]) -> frozenset[V]:
     return frozenset[V]().union(*(value for _, value in options))
 
 
+def each_once(options: Options[tuple[V, ...]]) -> tuple[V, ...]:
+    """Join tuples: all their elements, each once."""
+    return tuple(dict.fromkeys(element for _, elements in options for element in elements))
+
+
 def in_order(options: Options[tuple[V, ...]]) -> tuple[V, ...]:
     """Join logs: all their events, each once, in the order of their ``time``."""
     every = dict.fromkeys(event for _, events in options for event in events)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..heap.autograd import graph
+from ..heap.state import Declared, each_once
 from ..heap.values import NONE, Cell, Const, Grad, List, Node, Ref, Tensor, Tuple, Value, View, constant
 from ..program.site import Site
 from ..trace import events, holdings
@@ -125,20 +127,36 @@ def _unknown(call: Call) -> Value:
     return tensors.unknown_call(call.m, *call.values)
 
 
+HOOKS: Declared[Node, tuple[tuple[Value, Tensor, Site], ...]] = Declared(each_once)
+"""The hooks of the tensors that a node computed, each with its tensor, and where it was registered."""
+
+
 def register_hook(m: Trace, tensor: Tensor, args: list[Value], site: Site) -> None:
     """``tensor.register_hook(hook)``: the hook runs in the backward pass.
 
     The gradient of a leaf reaches nobody after its hooks, so only a tensor that has a ``grad_fn`` matters.
     """
-    if args and m.grad(tensor) is Grad.YES and m.cell(tensor).node is not None:
-        backpropagate(m, args[0], [], site, (tensor,))
+    node = m.cell(tensor).node
+    if args and m.grad(tensor) is Grad.YES and node is not None:
+        backpropagate(m, args[0], [], site)
+        hooks = m.state[HOOKS]
+        m.state.set(hooks, node, (*hooks.get(node, ()), (args[0], tensor, site)))
 
 
-def backpropagate(m: Trace, hook: Value, before: list[Value], site: Site, hooked: Sequence[Tensor] = ()) -> None:
+@events.reach.listen
+def run_hooks(m: Trace, values: Sequence[Value]) -> None:
+    """Run the hooks of a backward from these values, with the variables as they are now."""
+    hooks = m.state[HOOKS]
+    for node in graph(*m.history(*values)) if hooks else ():
+        for hook, tensor, site in hooks.get(node, ()):
+            backpropagate(m, hook, [], site, tensor)
+
+
+def backpropagate(m: Trace, hook: Value, before: list[Value], site: Site, hooked: Tensor | None = None) -> None:
     """Call a hook of the backward pass, for what it must not overwrite.
 
-    That is the gradient which it is given, and what the nodes before the hooked tensors saved: they run after it. What
-    it does besides happens at another time, and leaves no trace here.
+    That is the gradient which it is given, and what the nodes up to the hooked tensor saved: they run after it. What it
+    does besides happens at another time, and leaves no trace here.
     """
     if m.backward.readonly:
         return
@@ -146,7 +164,7 @@ def backpropagate(m: Trace, hook: Value, before: list[Value], site: Site, hooked
     m.state.set(m.state.modes, "grad", False)
     m.backward.readonly, m.backward.place = {grad.storage: "grad_output"}, site
     m.call(hook, [*before, Tuple((grad,)) if before else grad], {}, site)
-    if hooked:
-        events.reach(m, hooked)
+    if hooked is not None:
+        events.reach(m, (hooked,))
     m.backward.readonly = {}
     m.state.rollback(mark)

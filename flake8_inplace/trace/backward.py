@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ..heap.autograd import Write
-from ..heap.join import Options
-from ..heap.state import Declared
+from ..heap.state import Declared, each_once
 from ..heap.values import Saved, Storage
 from ..program.site import Site
 
@@ -20,10 +19,5 @@ class BackwardRun:
     place: Site | None = None  # its definition, or where the hook is registered
 
 
-def all_writes(options: Options[tuple[Write, ...]]) -> tuple[Write, ...]:
-    """Join the writes of several paths: all of them, each once."""
-    return tuple(dict.fromkeys(write for _, writes in options for write in writes))
-
-
-SECOND_BACKWARD: Declared[Saved, tuple[Write, ...]] = Declared(all_writes)
+SECOND_BACKWARD: Declared[Saved, tuple[Write, ...]] = Declared(each_once)
 """The writes of a custom backward to tensors that its forward saved: a hazard if a second backward follows."""
