@@ -12,7 +12,6 @@ import libcst as cst
 
 from .finding import Finding, Place, Related, Words, said
 from .hazards.saved import AGAIN, RENORM, TO_A_CLONE, UPDATES, VALUE_FIRST
-from .heap.values import CHECKPOINT
 from .rule import Rule
 from .torchfacts import ops as facts
 
@@ -92,7 +91,7 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
 
 def _advice(hazard: Hazard, rule: Rule, form: Rule) -> str:
     """Return what a rule advises; in a checkpoint, where there are no hooks that could copy, what the form advises."""
-    return form.advice if hazard.saved.hooked == CHECKPOINT else rule.advice or form.advice
+    return form.advice if hazard.saved.recomputed else rule.advice or form.advice
 
 
 def _fitting(headline: Callable[[int], Words]) -> Words:

@@ -232,6 +232,8 @@ LAWS = {
     "RESCALED": Law(agreed),
     "READ": Law(times),
     "MARKED": Law(agreed),
+    "RESTRIDED": Law(agreed),
+    "HOOKS": Law(log(EVENTS), unordered),
     "UPDATES": Law(log(EVENTS)),
     "SNAPSHOTS": Law(agreed),
     "STALE_SNAPSHOTS": Law(agreed),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..heap.autograd import Write, compatible, graph, routes
 from ..heap.state import Declared, each_once
-from ..heap.values import CHECKPOINT, Grad, Node, Saved, Storage, Tensor, Value
+from ..heap.values import Grad, Node, Saved, Storage, Tensor, Value
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
@@ -267,7 +267,7 @@ def stop_early(m: Trace, time: int) -> None:
     """Forget the writes since ``time`` to what is saved in checkpoints: the second run stops there."""
     pending = m.state[PENDING]
     for saved, writes in list(pending.items()):
-        if saved.hooked == CHECKPOINT and any(write.time >= time for write in writes):
+        if saved.recomputed and any(write.time >= time for write in writes):
             m.state.set(pending, saved, tuple(write for write in writes if write.time < time))
 
 

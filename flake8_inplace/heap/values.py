@@ -371,6 +371,11 @@ class Saved:
     device: str = ""
     asking: tuple[Tensor, ...] = ()
 
+    @property
+    def recomputed(self) -> bool:
+        """Whether a checkpoint computes it again in the backward."""
+        return self.hooked == CHECKPOINT
+
 
 @sealed(frozen=True, slots=True, eq=False)
 class Node:
