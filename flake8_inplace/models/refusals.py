@@ -87,7 +87,8 @@ def _is_spread(value: Tensor) -> bool:
 
 def spoils(m: Trace, op: facts.Op, tensor: Tensor, bound: Bindings, grad: Grad) -> str:
     """What goes wrong after a write to expanded memory that PyTorch lets through; an empty string if nothing does."""
-    differentiable = m.grad_mode and Grad.YES in (m.grad(tensor), grad)
+    view = tensor.view is View.EXPANDED  # not where ``as_strided_`` has changed the tensor itself
+    differentiable = view and m.grad_mode and Grad.YES in (m.grad(tensor), grad)
     if differentiable and measured.backward_refuses_expanded(op.name):
         return "expand"
     return "expanded" if _spoils_rows(m, op, tensor, bound) else ""

@@ -134,6 +134,11 @@ RECIPES: dict[str, Callable[[], list[Call]]] = {
     "torch.clip": lambda: [call(f(3), 0.2, 0.5), call(f(3), f(3), f(3)), call(f(3), min=0.0), call(f(3), max=f(3))],
     "torch.clip_": lambda: [call(f(3), 0.2, 0.5), call(f(3), f(3), f(3)), call(f(3), min=0.0), call(f(3), max=f(3))],
     "torch.linalg.cond": lambda: [call(f(3, 3)), call(f(3, 3), 2), call(f(3, 3), "fro")],
+    "torch.linalg.tensorsolve": lambda: [
+        *(call(f(2, 2, 2, 2), f(2, 2), dims=dims) for dims in ((0, 2), (1, 3), None, (0, 1), (-2, -1))),
+        call(f(4, 2, 2), f(2, 2), dims=(0,)),
+        call(f(2, 2, 4), f(2, 2), dims=(-1,)),
+    ],
     "torch.linalg.matrix_norm": lambda: [call(f(3, 3)), call(f(3, 3), "fro"), call(f(3, 3), 2), call(f(3, 3), "nuc")],
     "torch.linalg.norm": lambda: [
         call(f(3)),
