@@ -24,6 +24,7 @@ from ..heap.values import (
 from ..program.site import Site
 from ..torchfacts import modules
 from ..torchfacts import ops as facts
+from ..torchfacts.kinds import CONVOLUTIONS
 from ..torchfacts.notation import Param
 from ..torchfacts.refusals import negative_options
 from ..trace import events
@@ -174,7 +175,7 @@ def _lenient(op: facts.Op) -> facts.Op:
 def _options(op: facts.Op) -> list[str]:
     """The options that saves and refusals of a module depend on, by what they are in the module: ``init.p``."""
     conditions = [condition for save in op.saves for condition in save.when]
-    padding = shapes.PADDING if op.name in shapes.CONVOLUTIONS else ()
+    padding = shapes.PADDING if op.name in CONVOLUTIONS else ()
     return [*(condition.option for condition in (*conditions, *op.identity)), *negative_options(op.name), *padding]
 
 

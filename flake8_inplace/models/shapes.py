@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..heap.values import NONE, Bindings, Const, List, Tensor, Tuple, Unknown, Value, constant
+from ..torchfacts import kinds
 from ..torchfacts import ops as facts
 from ..torchfacts.notation import SCALAR, Condition
 from ..torchfacts.sizes import holds_sizes, relation
@@ -13,7 +14,6 @@ from ..trace.trace import Trace
 Shape = tuple[int, ...]
 _SIZED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn", "randint"})
 _WRITTEN_OUT = frozenset({"tensor", "as_tensor"})
-CONVOLUTIONS = frozenset(f"{conv}{n}d" for n in (1, 2, 3) for conv in ("conv", "Conv"))
 PADDING = ("init.padding", "init.kernel_size", "init.dilation")
 """The options of a layer that say how `pads_unevenly`."""
 MOST = 10_000
@@ -114,7 +114,7 @@ def is_as_large(m: Trace, tensor: Tensor, sizes: Value, dims: Value) -> bool:
 def pads_unevenly(m: Trace, op: facts.Op, slot: str, operands: dict[str, list[Tensor]], bound: Bindings) -> bool:
     """Whether a convolution saves a copy of its input: ``padding="same"`` pads it on one side, for an even kernel."""
     init = "init." * op.name.startswith("C")
-    if op.name not in CONVOLUTIONS or slot != "input" or bound.get(f"{init}padding") != Const("same"):
+    if op.name not in kinds.CONVOLUTIONS or slot != "input" or bound.get(f"{init}padding") != Const("same"):
         return False
     weight = next((tensor.shape for tensor in operands.get("weight", ())), None)
     kernel = weight[2:] if weight is not None else numbers(m, bound.get("init.kernel_size", NONE))

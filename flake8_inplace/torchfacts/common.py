@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .execution import Run
+from .kinds import CONVOLUTIONS
 from .learning import Rule, Trial, learn
 from .notation import SCALAR, SHAPE, Condition, Op, Out, Save
 
@@ -15,7 +16,7 @@ SURE = 0.65  # of the runs that no option explains: the others have unusual valu
 def measured_saves(op: Op, runs: Sequence[Run]) -> tuple[Save, ...]:
     """What the runs saved, which inputs required grad then, and on which options it hangs."""
     scalars = [r for r in runs if r.scalar and (r.changed or "").endswith(SHAPE)]
-    runs = usual(runs)
+    runs = usual(op, runs)
     saves: dict[tuple[str, Rule | None], list[str]] = {}
     for slot in sorted({slot for r in runs for slot in r.saved}):
         for p in op.params:
@@ -43,8 +44,10 @@ def but_scalars(rule: Rule, slot: str, scalars: Sequence[Run]) -> Rule:
     return (*rule, Condition(str(those[0].changed), (SCALAR,), True))
 
 
-def usual(runs: Sequence[Run]) -> list[Run]:
+def usual(op: Op, runs: Sequence[Run]) -> list[Run]:
     """The runs that tell something of what is saved: those of the usual form, on tensors that have dimensions."""
+    if op.name in CONVOLUTIONS:
+        runs = [r for r in runs if r.options.get("padding") != "same"]
     runs = [r for r in runs if not r.empty and not r.scalar] or runs
     found = Counter(form(r) for r in runs if r.changed is None).most_common(1)
     return [r for r in runs if found and form(r) == found[0][0]]
@@ -52,7 +55,7 @@ def usual(runs: Sequence[Run]) -> list[Run]:
 
 def agree(op: Op, runs: Sequence[Run]) -> bool:
     """Whether the runs save what a row says: for each slot and need, as many of them as make a save sure."""
-    runs = usual(runs)
+    runs = usual(op, runs)
     slots = {save.slot for save in op.saves} | {slot for r in runs for slot in r.saved}
     for slot in slots:
         for p in op.params:

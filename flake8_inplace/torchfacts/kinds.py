@@ -42,6 +42,8 @@ DIFFERENCES = frozenset(
     "sub rsub dist mse_loss l1_loss smooth_l1_loss huber_loss kl_div cosine_similarity pairwise_distance".split()
 )
 """Operators whose result is the same for every tensor and itself."""
+CONVOLUTIONS = frozenset(f"{conv}{n}d" for n in (1, 2, 3) for conv in ("conv", "Conv"))
+"""Those of which ``padding="same"`` may save a copy of the input: the analysis computes when."""
 ELEMENTWISE = frozenset(
     "clone add sub mul div pow neg abs square sqrt rsqrt reciprocal exp log sigmoid tanh relu".split()
 )
