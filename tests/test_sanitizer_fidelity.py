@@ -206,7 +206,7 @@ def test_hook_of_a_tensor_is_watched() -> None:
         x = torch.rand(3, requires_grad=True)
         y = x.exp()
         z = y * 2
-        z.register_hook(lambda grad: grad + 0 * y.detach().add_(1))
+        z.register_hook(lambda grad: grad + 0 * y.detach().add_(1))  # noqa: TIP107
         z.sum().backward()
     assert "y.detach().add_(1)" in str(raised.value)
 
