@@ -125,7 +125,8 @@ RECIPES: dict[str, Recipe] = {
     "Tensor.prelu": lambda: [call(f(2, 3, 4), f(3))],
     "torch.polygamma": lambda: [call(1, f(3))],
     "torch.segment_reduce": lambda: [
-        call(f(6), kind, lengths=torch.tensor([2, 4])) for kind in ("sum", "mean", "max", "min", "prod")
+        *(call(f(6), kind, lengths=torch.tensor([2, 4])) for kind in ("sum", "mean", "max", "min", "prod")),
+        *(call(f(6), kind, offsets=torch.tensor([0, 2, 6])) for kind in ("sum", "max")),
     ],
     "torch.unsafe_split_with_sizes": lambda: [call(f(4, 3), [1, 3])],
     "Tensor.unsafe_split_with_sizes": lambda: [call(f(4, 3), [1, 3])],
