@@ -32,7 +32,6 @@ KNOWN_MISSED = {
     "meta_registry": "a metaclass that registers classes is not called",
     "subclasses_list": "nothing looks for the classes that `__subclasses__` returns",
     "target_config": "the name of a module comes from a string of another file than the call of import_module",
-    "vars_table": "`vars(module)` is not followed",
 }
 """Projects with a hazard that is not reported, and why."""
 

@@ -9,11 +9,11 @@ from ..heap.values import NONE, Dict, Object, Tensor, Unknown, Value, constant
 from ..models import calls, classes, iteration, methods, records
 from ..program.site import Site
 from ..trace import events
-from ..trace.callables import Method, Super
+from ..trace.callables import Method, Namespace, Super
 from ..trace.frames import Frame
 from ..trace.log import STORED, WRITES
 from ..trace.trace import Trace
-from . import reveal
+from . import modules, reveal
 from .dispatch import evaluate, evaluates, site_of
 from .literals import use_operand
 from .names import attribute, lookup, quietly, read_variable
@@ -89,6 +89,9 @@ def _special_call(m: Trace, node: cst.Call, name: str, frame: Frame) -> Value | 
         value = evaluate(m, node.args[0].value, frame)
         m.reports.reveals.append((site_of(node, frame), reveal.describe(m, value)))
         return NONE
+    if name == "vars" and len(node.args) == 1:
+        owner = m.see(evaluate(m, node.args[0].value, frame))
+        return modules.contents(m, owner) if isinstance(owner, Namespace) else None
     if name in ("getattr", "setattr") and len(node.args) >= 2:
         owner = m.see(evaluate(m, node.args[0].value, frame))
         attr = constant(evaluate(m, node.args[1].value, frame))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..heap.join import choose
-from ..heap.values import ALWAYS, Ref, Unknown, Value
+from ..heap.values import ALWAYS, Dict, Ref, Unknown, Value
+from ..program.exports import Exports
 from ..program.imports import Definition, External, Import, Result
 from ..program.pieces import Piece
 from ..program.roots import RESERVED, Module
@@ -16,6 +17,8 @@ from ..trace.trace import Trace
 
 CANDIDATES = 3
 """The most definitions of one name, in branches of its module, that are followed."""
+NAMES = 64
+"""The most names of a module that ``vars(module)`` is read with."""
 
 
 def imported(m: Trace, module: str, name: str | None, path: str) -> Value | None:
@@ -35,6 +38,15 @@ def member(m: Trace, namespace: Namespace, name: str) -> Value:
         return Ref(full)
     found = _value(m, others.project.look_up(namespace.module, name))
     return found if found is not None else Ref(full)
+
+
+def contents(m: Trace, namespace: Namespace) -> Value:
+    """Return all that a module binds, as ``vars(module)`` and ``module.__dict__`` do."""
+    others, path = m.text.others, namespace.module.path
+    bound = others.project.exports(path) if others is not None and path is not None else None
+    if not isinstance(bound, Exports) or len(bound.names) > NAMES:
+        return Unknown()
+    return Dict({name: member(m, namespace, name) for name in bound.names}, open=True)
 
 
 def found(m: Trace, name: str, path: str) -> Value | None:

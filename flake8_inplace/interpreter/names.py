@@ -153,7 +153,7 @@ def attribute(m: Trace, value: Value, name: str, site: Site) -> Value:
     if isinstance(value, Object):
         return classes.attribute(m, value, name, site)
     if isinstance(value, Namespace):
-        return modules.member(m, value, name)
+        return modules.contents(m, value) if name == "__dict__" else modules.member(m, value, name)
     if isinstance(value, Super):
         return classes.super_attribute(m, value, name, site)
     if isinstance(value, (Class, Function)) and name == "__name__":

@@ -372,9 +372,11 @@ def _reads(tree: ast.Module) -> _Reads:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             attributes.add(node.attr)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr":
-            module, *names = node.args
-            if isinstance(module, ast.Name) and not all(isinstance(name, ast.Constant) for name in names[:1]):
+            if node.attr == "__dict__" and isinstance(node.value, ast.Name):
+                computed.add(node.value.id)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "vars"):
+            module, name = (*node.args, None, None)[:2]
+            if isinstance(module, ast.Name) and not isinstance(name, ast.Constant):
                 computed.add(module.id)
     return _Reads(frozenset(attributes), frozenset(computed))
 
