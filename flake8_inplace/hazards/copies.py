@@ -28,10 +28,10 @@ def on_copied(m: Trace, source: Value, copy: Value, explicit: bool) -> None:
     if not explicit and any(m.see(value) is source for value in given):
         return
     now, held, had = m.tick(), _tensors(m, copy), _tensors(m, source)
-    complete = not isinstance(copy, List) or held == had
-    for tensor in held:
+    complete, shared = not isinstance(copy, List) or held == had, set(had)
+    for tensor in [each for each in held if each in shared]:
         state = m.cell(tensor)
-        if tensor in had and (state.grad is not Grad.YES or not state.leaf):
+        if state.grad is not Grad.YES or not state.leaf:
             m.state.set(m.state[COPIED], (copy, tensor), now)
             if complete:
                 m.state.set(m.state[ORIGINALS], (source, tensor), now)
