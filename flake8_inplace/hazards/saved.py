@@ -13,7 +13,7 @@ from ..rule import Rule
 from ..torchfacts import arrays
 from ..trace import events, needs
 from ..trace.backward import SECOND_BACKWARD
-from ..trace.log import UNCOUNTED
+from ..trace.log import over_memory
 from ..trace.reports import Hazard
 from ..trace.trace import GRAD_TESTS, Trace
 
@@ -172,9 +172,7 @@ def write(m: Trace, storage: Storage, form: str, site: Site) -> None:
     """
     if m.stack.stepping is not None:
         form, site = "step", m.stack.stepping
-    memory = storage.memory
-    others = [other for _, other in sorted(m.state[UNCOUNTED].get(memory, ()), key=lambda made: made[0])]
-    for each in dict.fromkeys((storage, memory, *others)):
+    for each in over_memory(m, storage):
         _overwrite(m, each, form if each is storage else "data", site)
 
 

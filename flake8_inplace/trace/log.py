@@ -153,10 +153,14 @@ def since(m: Trace, tensor: Tensor, time: int, until: int = 0) -> list[Overwrite
 
 def since_anyhow(m: Trace, tensor: Tensor, time: int) -> list[Overwrite]:
     """Return the writes to the memory of a tensor after ``time``, those that its version counter misses too."""
-    memory = tensor.storage.memory
-    others = [storage for _, storage in sorted(m.state[UNCOUNTED].get(memory, ()), key=lambda made: made[0])]
-    every = dict.fromkeys((tensor.storage, memory, *others))
+    every = over_memory(m, tensor.storage)
     return [event for storage in every for event in since(m, Tensor(storage), time)]
+
+
+def over_memory(m: Trace, storage: Storage) -> list[Storage]:
+    """Return a storage, and the others over the same memory: those of ``x`` and of every ``x.data``."""
+    others = sorted(m.state[UNCOUNTED].get(storage.memory, ()), key=lambda made: made[0])
+    return list(dict.fromkeys((storage, storage.memory, *(other for _, other in others))))
 
 
 def fills(tensor: Tensor, written: Written) -> bool:
