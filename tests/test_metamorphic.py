@@ -474,6 +474,8 @@ REASONS: dict[str, list[str]] = {
         "split: programs/refusals: views: made in inference mode, base written after",
         "split: flow/generators: The body of a loop runs where the generator yields",
         "split: flow/stale: What a function was handed is not memory of its own",
+        "split: programs/training: the data of a weight before it is filled",
+        "split: programs/training: the weights before they are pruned",
     ],
     "what a function does that shows a write to be meant is not seen from where it is called": [
         "split: flow/stale: A read of elements that the write left alone, and of others",
@@ -510,6 +512,7 @@ REASONS: dict[str, list[str]] = {
         "name_parts: programs/refusals: derivative: mvlgamma_",
         "name_parts: programs/array_arguments: images that a transform normalises in memory",
         "name_parts: flow/stale: A caller who asks for it",
+        "name_parts: programs/structures: the elements of a copied list are added to, by their index",
     ],
     "what proves that an argument is a tensor stands in the function itself, on the way of every run": [
         "wrap: flow/evidence: Its use further down",
