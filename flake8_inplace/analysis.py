@@ -56,6 +56,11 @@ class Program:
         self._extra = extra
         self._known: dict[str, tuple[Stamp, _Read]] = {}
 
+    @property
+    def size(self) -> int:
+        """How many files were read from their entry points."""
+        return len(self._known)
+
     def analyze(self, source: str, tree: ast.Module | None, path: str) -> Result:
         """Analyse a file of the project: what it shows of itself, and what the files that import it show of it."""
         project = self.modules.project

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 ERA = 25
 """After how many files what the analysis keeps of them is taken out of garbage collection."""
+KEPT = 2000
+"""After how many files a process forgets what it knows of them, about 27 KiB for each."""
 _files = count()
 REPORTED = ("all", "certain")
 """The values of the option `inplace-report`."""
@@ -322,8 +324,16 @@ def _question(text: str, path: str, found: Sequence[Finding] = ()) -> str:
 
 
 def program(settings: Settings) -> Program:
-    """The program that the files of this process are parts of."""
-    return _program(settings, ops.taken(), os.getcwd())
+    """The program that the files of this process are parts of. After `KEPT` files it forgets what it knows of them."""
+    arguments = settings, ops.taken(), os.getcwd()
+    found = _program(*arguments)
+    if found.size <= KEPT or found.modules.project.is_unsaved():
+        return found
+    del found
+    _program.cache_clear()
+    gc.unfreeze()
+    gc.collect()
+    return _program(*arguments)
 
 
 @cache

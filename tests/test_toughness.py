@@ -250,6 +250,20 @@ assert gc.get_freeze_count() > before + 1000
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
+def test_a_long_run_forgets_what_it_has_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file is still told what the files that it imports do."""
+    monkeypatch.setattr(checker, "KEPT", 2)
+    settings, lines = checker.Checker.settings, []
+    for number in range(6):
+        (tmp_path / f"p{number}").mkdir()
+        (tmp_path / f"p{number}" / "own.py").write_text("def double(x):\n    return x.mul_(2)\n")
+        user = tmp_path / f"p{number}" / "user.py"
+        user.write_text("import torch\nfrom own import double\ndef f(w):\n    return double(torch.exp(w))\n")
+        lines.append([finding.line for finding in findings(user.read_text(), None, str(user))])
+        assert checker.program(settings).size <= 2
+    assert lines == [[4]] * 6
+
+
 @pytest.mark.parametrize("enabled", [True, False])
 def test_the_collector_is_left_as_it_was(enabled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also after an error; while a file is read it pauses."""
