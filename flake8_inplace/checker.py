@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ERA = 25
 """After how many files what the analysis keeps of them is taken out of garbage collection."""
 KEPT = 2000
-"""After how many files a process forgets what it knows of them, about 27 KiB for each."""
+"""After how many files a process forgets what it knows of them, so that a long run takes no more and more memory."""
 _files = count()
 REPORTED = ("all", "certain")
 """The values of the option `inplace-report`."""

@@ -213,16 +213,13 @@ class Form:
 
     def of_lambda(self, call: cst.Call) -> Iterator[Fix]:
         """``lambda grad: grad.mul_(2)``, which returns what it has written."""
-        if overwritten(call) is None:
-            return
-        links, base = chain(self.module, call)
+        links, base = chain(self.module, call) if overwritten(call) is not None else ([call], call)
         around, edits = self.module.parents[links[-1]], out_of_place_links(self.module, links)
-        if not isinstance(around, cst.Lambda) or around.body is not links[-1] or not isinstance(base, cst.Name):
-            return
-        given = any(param.name.value == base.value for param in around.params.params)
-        reads = any(part.deep_equals(base) for link in links for argument in link.args for part in walk(argument))
-        if given and edits and self.heard_by(base) and not (self.cuts or reads):
-            yield Fix("use the out-of-place method", False, tuple(edits))
+        if isinstance(around, cst.Lambda) and around.body is links[-1] and edits and isinstance(base, cst.Name):
+            own = any(param.name.value == base.value for param in around.params.params)
+            reads = any(part.deep_equals(base) for link in links for each in link.args for part in walk(each))
+            if own and self.heard_by(base) and not (self.cuts or reads):
+                yield Fix("use the out-of-place method", False, tuple(edits))
 
     def reassigned(
         self,

@@ -27,7 +27,7 @@ from ..heap.values import (
 from ..torchfacts import kinds
 from ..trace import events
 from ..trace.frames import Frame
-from ..trace.log import RETURNED, WRITES, Overwrite, array_backing, direct_tensors, fills, since, since_anyhow, whole
+from ..trace.log import RETURNED, WRITES, Overwrite, array_backing, direct_tensors, fills, since, since_in_memory, whole
 from ..trace.trace import Trace
 from .intent import attribute_written, is_told_apart, writes_through
 from .overlap import written_region
@@ -45,7 +45,8 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
         for event in _since(m, tensor, taken):
             here = event.frames[-1] is frame
             known = here or _in_call(m, event, frame) or is_emptied(m, event, frame)
-            if not compatible(event.guard, guard) or event.form == "out" or not known or (here and event.name == name):
+            own = here and event.name == name  # the value that is read was written by the same variable
+            if not compatible(event.guard, guard) or event.form == "out" or not known or own:
                 continue
             if writes_through(frame.line, name):
                 return
@@ -60,7 +61,7 @@ def _since(m: Trace, tensor: Tensor, taken: int) -> list[Overwrite]:
     """The writes to a tensor since then; to ``x.data`` or ``x.detach()`` also those by another ``x.data``."""
     if not tensor.time:
         return since(m, tensor, taken)
-    return [event for event in since_anyhow(m, tensor, taken) if not _is_alias_of(event.tensor, tensor)]
+    return [event for event in since_in_memory(m, tensor, taken) if not _is_alias_of(event.tensor, tensor)]
 
 
 def _is_alias_of(tensor: Tensor, base: Tensor) -> bool:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from ..heap.regions import base_of
 from ..heap.values import (
     NONE,
-    UNCERTAIN,
     Array,
     Choice,
     Grad,
@@ -59,14 +58,11 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
 
 
 def _keeps_values(m: Trace, tensor: Tensor, written: Written) -> bool:
-    """Return whether a tensor is given its own values: ``x.copy_(x.data)``."""
+    """Return whether a tensor is given its own values: ``x.copy_(x.data)``, ``x.copy_(x.to(device))``."""
     if written.op.removeprefix("_foreach_") != "copy_" or tensor.view is not View.NONE:
         return False
-    memory = tensor.storage.memory
     given = [source for value in written.values for source in tensors_in(m, value)]
-    return any(
-        each.storage.memory is memory and each.view is View.NONE and each.origin not in UNCERTAIN for each in given
-    )
+    return any(each.storage.memory is tensor.storage.memory and each.view is View.NONE for each in given)
 
 
 @events.accumulate.listen

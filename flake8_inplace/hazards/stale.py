@@ -7,7 +7,7 @@ is overwritten later, and then read through the holder, the read is stale.
 from __future__ import annotations
 
 from ..heap.autograd import compatible
-from ..heap.regions import base_of, is_base, plain, same_tensor, share
+from ..heap.regions import is_base, plain, same_tensor, share
 from ..heap.state import Declared, latest
 from ..heap.values import (
     ALWAYS,
@@ -135,8 +135,6 @@ def _read_name(
                 m.state.set(m.state[USED], event, m.tick())
             if _is_filled_through(reader, value, event) or is_window(reader, event, name, frame):
                 continue
-            if _is_copied_from(m, value, event):
-                continue
             if index and untouched(m, value, index, event):
                 continue
             wrote = whole(value, event) or (event.name != name and is_part(m, value, event, frame))
@@ -145,27 +143,12 @@ def _read_name(
             if event.name and (wrote or needs) and not is_meant(m, event, name, frame):
                 m.refuse("read", event.site, guard=event.guard, needs=needs)
         elif frame in event.frames and m.stack.frames[-1] is frame:
-            if any(_is_made_from(each, event) for each in index):
-                continue
             if was_given(m, value, event) or (not index and _has_part(m, value, event)):
                 m.refuse("argument", event.site, guard=event.guard, needs=_to_be_given(value, event))
             elif _is_detached(m, value, event, frame) or (
                 name in frame.times and _overlaps(value, event) and again(m, event, bound)
             ):
                 m.refuse("read", event.site, guard=event.guard)
-
-
-def _is_copied_from(m: Trace, value: Tensor, event: Overwrite) -> bool:
-    """Whether ``out.copy_(x)`` was written with a value: if ``x`` is ``out``, nothing changes."""
-    given = [tensor for new in event.written.values for tensor in direct_tensors(m, new)]
-    return event.written.op == "copy_" and any(each.storage is value.storage for each in given)
-
-
-def _is_made_from(index: Value, event: Overwrite) -> bool:
-    """Whether an index was computed from what was written: ``best = scores.topk(k)[1]``, ``scores[best]``."""
-    made = base_of(index).made if isinstance(index, Tensor) else None
-    operands = made.values if made is not None and made.time > event.time else ()
-    return any(isinstance(each, Tensor) and each.storage is event.tensor.storage for each in operands)
 
 
 def _is_filled_through(reader: Value, value: Tensor, event: Overwrite) -> bool:

@@ -131,7 +131,7 @@ def _of_type(inside: list[cst.BaseExpression]) -> str:
 
 
 TENSORS = frozenset({"tensor", "parameter"})
-_TYPED = FRAMEWORKS | {"numpy", "jaxtyping", "typing", "builtins", "pathlib"}
+_TYPED = FRAMEWORKS | {"numpy", "jaxtyping", "typing", "collections", "builtins", "pathlib"}
 """Packages whose types have the names below."""
 _WHOLE = frozenset("bool int long short uint8 int8 int16 int32 int64".split())
 _HOLDING = {

@@ -94,7 +94,7 @@ def operator(m: Trace, name: str, left: Value, right: Value, site: Site) -> Valu
         made = _of_tensors(m, name, left, right, site)
     if made is not None:
         return made
-    if isinstance(left, Const) and isinstance(right, Const) and not _begins(name, left.value, right.value):
+    if isinstance(left, Const) and isinstance(right, Const) and not _asks_infinity(name, left.value, right.value):
         return _of_constants(name, left.value, right.value)
     if name in _COMPARE:
         return _compare(m, name, left, right)
@@ -159,8 +159,8 @@ def _repeated(m: Trace, left: List, right: Value) -> List:
     return bounded(items * (times if known else 2), not known)
 
 
-def _begins(name: str, left: object, right: object) -> bool:
-    """Whether a comparison is one with infinity: a test of the best score so far, which no later score need pass."""
+def _asks_infinity(name: str, left: object, right: object) -> bool:
+    """Whether a comparison is one with infinity, as in a test of the best score so far: a later score may not pass."""
     return name in ("lt", "le", "gt", "ge") and any(abs(one) == math.inf for one in (left, right) if type(one) is float)
 
 

@@ -151,7 +151,7 @@ def since(m: Trace, tensor: Tensor, time: int, until: int = 0) -> list[Overwrite
     return [event for event in found if event.time >= max(filled)] if filled else found
 
 
-def since_anyhow(m: Trace, tensor: Tensor, time: int) -> list[Overwrite]:
+def since_in_memory(m: Trace, tensor: Tensor, time: int) -> list[Overwrite]:
     """Return the writes to the memory of a tensor after ``time``, those that its version counter misses too."""
     every = over_memory(m, tensor.storage)
     return [event for storage in every for event in since(m, Tensor(storage), time)]
