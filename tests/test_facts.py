@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from flake8_inplace.models import dtypes
 from flake8_inplace.torchfacts import modules, notation, ops, sizes
 
 torch = pytest.importorskip("torch", reason="the facts are compared with an installed PyTorch")
@@ -297,6 +298,30 @@ def overload(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> notation
 
 # Their samples hold the arguments in an order of op_db's own.
 OTHER_ORDER = (".embedding", ".embedding_bag", ".ctc_loss")
+
+
+@on_the_pinned_torch
+def test_integers_of_integers(samples: Any) -> None:
+    """What `dtypes.EXACT` says: without a fraction among the operands, there is none in the result."""
+    seen = set()
+    for info in samples.op_db:
+        name = info.name.rpartition(".")[2]
+        if name in dtypes.EXACT and torch.int64 in info.dtypes:
+            for sample in info.sample_inputs("cpu", torch.int64):
+                if not fractions((sample.args, sample.kwargs)):
+                    seen.add(name)
+                    assert not fractions(info(sample.input, *sample.args, **sample.kwargs)), info.name
+    assert seen == dtypes.EXACT
+
+
+def fractions(value: Any) -> bool:
+    """Whether there is a number with a fraction, or a type of such, at any depth."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return any(map(fractions, value))
+    dtype = getattr(value, "dtype", value)
+    return isinstance(value, float) or (isinstance(dtype, torch.dtype) and dtype.is_floating_point)
 
 
 @on_the_pinned_torch

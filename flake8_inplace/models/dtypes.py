@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ..heap.values import NONE, Bindings, Const, DType, List, Ref, Tensor, Tuple, Unknown, Value
 from ..torchfacts import autocast
 from ..torchfacts import ops as facts
@@ -20,12 +18,17 @@ _CONVERSIONS = {"half": DType.LOWER, "bfloat16": DType.LOWER, "float": DType.UNK
 _WHOLE = frozenset({"randint", "randperm"})
 _TYPED_BY = {"tensor": "data", "as_tensor": "data", "full": "fill_value"}
 """The argument whose type is the type of the result, if no other is asked for."""
-_EXACT = frozenset(
-    "add sub mul neg abs clamp clamp_min clamp_max maximum minimum max min sum cumsum cat stack clone floor_divide "
-    "remainder gather index_select take masked_select roll flip repeat repeat_interleave unique sort diff where "
-    "masked_fill scatter scatter_add index_add".split()
+EXACT = frozenset(
+    "add sub mul neg abs square clamp clamp_min clamp_max maximum minimum max min amax amin fmax fmin median sum prod "
+    "cumsum cumprod cummax cummin diff floor_divide remainder fmod matmul mm bmm mv dot outer kron cat stack hstack "
+    "vstack dstack column_stack block_diag cartesian_prod clone gather index_select take take_along_dim masked_select "
+    "roll flip fliplr flipud rot90 repeat tile repeat_interleave pad unique unique_consecutive sort msort topk "
+    "kthvalue where masked_fill scatter scatter_add scatter_reduce index_add index_copy index_fill index_put diag "
+    "diag_embed tril triu".split()
 )
 """Operators that compute integers of integers."""
+_PROMOTE = ("input", "other", "min", "max")
+"""Operands that make the result a fraction if they are one, also as numbers. ``value`` of ``masked_fill`` does not."""
 _OTHER = SELECTING | {"target", "weight", "bias", "running_mean", "running_var"}
 """Operands that the type of a result does not depend on."""
 
@@ -71,22 +74,28 @@ def of_result(m: Trace, op: facts.Op, integral: bool, operands: dict[str, list[T
 def _common(m: Trace, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bindings) -> DType:
     """The type that all operands have in common, where the operator keeps it."""
     counted = [p.name for p in op.params if p.kind != "other" and p.name not in _OTHER and p.name[:5] != "self."]
-    if any(isinstance(m.see(bound.get(name, NONE)), Unknown) for name in counted):
+    if any(isinstance(seen, Unknown) for name in counted for seen in _parts(m, bound.get(name, NONE))):
         return DType.UNKNOWN
     types = {tensor.dtype for name in counted for tensor in operands.get(name, ())}
     if types == {DType.INTEGRAL}:
         exact = op.name.endswith("_like") or op.name.startswith("new_")
-        return DType.INTEGRAL if exact or (op.name in _EXACT and _integers(m, bound.values())) else DType.UNKNOWN
+        return DType.INTEGRAL if exact or (op.name in EXACT and _integers(m, bound)) else DType.UNKNOWN
     floats = types - {DType.INTEGRAL}
     return next(iter(floats)) if len(floats) == 1 else DType.UNKNOWN
 
 
-def _integers(m: Trace, values: Iterable[Value]) -> bool:
-    """Whether no number among these is one with a fraction, as far as they are known."""
-    return all(
-        isinstance(seen, (Const, Tensor)) and type(getattr(seen, "value", 0)) is not float
-        for seen in map(m.see, values)
-    )
+def _parts(m: Trace, value: Value) -> list[Value]:
+    """A value, or what is in a list or tuple."""
+    value = m.see(value)
+    if isinstance(value, (Tuple, List)):
+        return [m.see(item) for item in (value.items if isinstance(value, Tuple) else m.state.get(value).items)]
+    return [value]
+
+
+def _integers(m: Trace, bound: Bindings) -> bool:
+    """Whether no operand is a number with a fraction, or may be one."""
+    seen = [m.see(bound[name]) for name in _PROMOTE if name in bound]
+    return all(isinstance(value, (Const, Tensor)) and type(getattr(value, "value", 0)) is not float for value in seen)
 
 
 def _whole(m: Trace, value: Value) -> bool:
@@ -94,5 +103,5 @@ def _whole(m: Trace, value: Value) -> bool:
     value = m.see(value)
     if isinstance(value, Const):
         return type(value.value) in (int, bool)
-    items = value.items if isinstance(value, Tuple) else m.state.get(value).items if isinstance(value, List) else ()
+    items = _parts(m, value) if isinstance(value, (Tuple, List)) else []
     return bool(items) and all(_whole(m, item) for item in items)
