@@ -140,7 +140,7 @@ def _judge_sources(m: Trace, base: Tensor, index: tuple[Value, ...], value: Valu
         if region is None or (inside and _same(m, index, region.index)):
             continue
         for event in _overwrites(m, region, read):
-            if any(_swaps(m, base, index, v) or (inside and _uses(v, part)) for v in event.written.values):
+            if _swapped(m, base, index, event) or (inside and any(_uses(v, part) for v in event.written.values)):
                 m.refuse("read", event.site, guard=event.guard)
 
 
@@ -175,15 +175,19 @@ def _same(m: Trace, one: tuple[Value, ...], other: tuple[Value, ...]) -> bool:
     return relation(one, other, m.symbols)[0] is Relation.SAME
 
 
-def _swaps(m: Trace, base: Tensor, index: tuple[Value, ...], written: Value, depth: int = DEPTH) -> bool:
-    """Whether what was written is the part that is assigned to now, or was overwritten with that in its turn."""
-    region = written.region if isinstance(written, Tensor) else None
-    if region is None or depth == 0:
-        return False
-    if same_tensor(base, region.base) and _same(m, index, region.index):
-        return True
-    later = [v for event in _overwrites(m, region, m.clock) for v in event.written.values]
-    return any(_swaps(m, base, index, v, depth - 1) for v in later)
+def _swapped(m: Trace, base: Tensor, index: tuple[Value, ...], event: Overwrite, depth: int = DEPTH) -> bool:
+    """Whether a write put the part there that is assigned to now, or one that this one came to in its turn.
+
+    It put nothing there if it added something: ``old += step; new = old`` is no exchange.
+    """
+    values = event.written.values if event.written.op.removesuffix("_") not in ELEMENTWISE else ()
+    for region in (value.region for value in values if isinstance(value, Tensor)):
+        if region is not None and depth:
+            if same_tensor(base, region.base) and _same(m, index, region.index):
+                return True
+            if any(_swapped(m, base, index, later, depth - 1) for later in _overwrites(m, region, m.clock)):
+                return True
+    return False
 
 
 def _uses(value: Value, part: Tensor) -> bool:
