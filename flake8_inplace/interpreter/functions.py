@@ -124,7 +124,7 @@ def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Val
     before = function.node in m.work.reached
     if not m.budget.other_calls:
         m.work.cut.discard(function.node)
-    if function.name != "forward" or (complete and not _only_infers(m, function, args)):
+    if complete or function.name != "forward":
         m.work.reached.add(function.node)
         m.work.mentioned |= piece.mentions if function.text is not None else frozenset()
     unused = m.stack.is_statement(site) or m.stack.thrown is function.node
@@ -166,17 +166,6 @@ def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Val
         m.stack.functions.pop()
         m.stack.calls.pop()
         m.stack.frames.pop()
-
-
-def _only_infers(m: Trace, function: Function, args: list[Value]) -> bool:
-    """Return whether a module is called as for inference: under ``no_grad``, or after ``eval()``.
-
-    Who trains it calls it otherwise.
-    """
-    receiver = args[0] if args and function.grad is None else None
-    if not isinstance(receiver, Object) or not lineage.is_module(receiver.cls):
-        return False
-    return not m.grad_mode or constant(m.state.get(receiver).items.get("training", NONE)) is False
 
 
 def _run_body(m: Trace, body: cst.BaseSuite, frame: Frame) -> Value | None:
