@@ -96,10 +96,6 @@ def test_every_program_is_a_test() -> None:
 #: ``list(parameters())``, an array that is meant to be another; records that are handed back, shallow copies, integers;
 #: arrays that a method hands out, and two keys of a dictionary.
 NO_FORM = {
-    # the module overwrites its own input, which a caller that trains it may go on with
-    "first: identity shortcut",
-    "fourth: identity shortcut overwritten",
-    "second: optional downsample",
     "eleventh: checkpointed function that scales a picture in a dictionary",
     "eleventh: records over one buffer that a file refills",
     "eleventh: teacher that is a shallow copy of the student, by a function that makes it",
