@@ -119,6 +119,9 @@ def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
         if type(value) is Tensor:
             operands[param.name] = [value]
             continue
+        if position == 0 and param.kind == "tensors" and isinstance(value, (List, Tuple)):
+            for element in unknowns(m, value):  # ``torch.stack`` and its like take nothing but tensors
+                m.promote(element)
         operands[param.name] = list(tensors_in(m, value))
         if isinstance(value, List):
             for tensor in operands[param.name]:
