@@ -306,8 +306,8 @@ def _register_hook(call: Call, instance: Object) -> Value | None:
         hooks = List()
         classes.set_attribute(m, instance, f"hooks.{kind}", hooks, call.site)
     containers.append(m, hooks, hook)
-    if kind == "full_backward":
-        autograd.backpropagate(m, hook, [instance, Tuple((Tensor(),))], call.site)
+    if kind in autograd.OF_MODULES:
+        autograd.backpropagate(m, autograd.hook_of_module(kind, instance, hook, (), call.site))
     return Object(HANDLE, {"hooks": hooks})
 
 
