@@ -51,6 +51,7 @@ from . import (
     numpy,
     operators,
     overloads,
+    parametrizations,
     patterns,
     stdlib,
     strings,
@@ -63,7 +64,7 @@ from .registry import Call, call_model, call_package, package
 
 FUNCTIONS = (
     *(amp, autograd, builtins, checkpoint, distributions, generic, handed, higher, iterators),
-    *(nn, numpy, patterns, stdlib, transforms, typed),
+    *(nn, numpy, parametrizations, patterns, stdlib, transforms, typed),
 )
 """The modules that register models of functions and classes; those of methods are imported where they are called."""
 _ASKING = (Ref("builtins.enumerate"), Ref("builtins.iter"), Ref("builtins.next"))

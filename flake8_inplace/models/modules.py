@@ -169,16 +169,6 @@ def _vector_to_parameters(call: Call) -> Value | None:
     return None
 
 
-@model("torch.nn.utils.parametrize.register_parametrization")
-def _register_parametrization(call: Call) -> Value | None:
-    if len(call.args) < 3:
-        return None
-    if isinstance(module := call.seen(0), Object):
-        attribute = f"parametrizations.{constant(call.args[1])}"
-        classes.set_attribute(call.m, module, attribute, call.args[2], call.site)
-    return call.args[0]
-
-
 # -- the state of a module
 
 
