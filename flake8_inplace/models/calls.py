@@ -44,6 +44,7 @@ from . import (
     instances,
     iterators,
     lazy,
+    linalg,
     lineage,
     lists,
     methods,
@@ -63,7 +64,7 @@ from . import (
 from .registry import Call, call_model, call_package, package
 
 FUNCTIONS = (
-    *(amp, autograd, builtins, checkpoint, distributions, generic, handed, higher, iterators),
+    *(amp, autograd, builtins, checkpoint, distributions, generic, handed, higher, iterators, linalg),
     *(nn, numpy, parametrizations, patterns, stdlib, transforms, typed),
 )
 """The modules that register models of functions and classes; those of methods are imported where they are called."""
