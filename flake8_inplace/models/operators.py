@@ -51,7 +51,7 @@ from .refusals import (
     unbatched,
 )
 from .results import make_result
-from .tensors import data
+from .tensors import data, use
 
 _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 """Operators over a list that save an element for the gradients of the others."""
@@ -135,6 +135,8 @@ def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
         for tensor in operands[name]:
             hold_whole_numbers(m, tensor)
     grads = {name: max(map(m.grad, tensors), default=Grad.NO) for name, tensors in operands.items()}
+    if m.backward.used is not None:
+        use(m, *(tensor for name, found in operands.items() if name not in op.writes for tensor in found))
     recording = m.grad_mode and (not op.outs or any(out.differentiable for out in op.outs))
     for value in unknown if recording else ():
         grads[_ANY] = max(grads.get(_ANY, Grad.NO), m.grad(value))
