@@ -89,8 +89,7 @@ def _parameter(call: Call) -> Value:
 
 @model("torch.autograd.backward")
 def _backward(call: Call) -> Value:
-    tensors.backward(call.m, call.args, call.kwargs)
-    gradients.accumulate(call.m, call.args, call.site)
+    gradients.backward(call.m, call.args, call.kwargs, call.site)
     return NONE
 
 
@@ -98,7 +97,7 @@ def _backward(call: Call) -> Value:
 def _grad(call: Call) -> Value:
     outputs = call.args[:1]
     tensors.backward(call.m, outputs, call.kwargs)
-    again = constant(call.kwargs.get("create_graph", NONE)) is True
+    again = gradients.again(call.kwargs)
     grad, node = (Grad.YES, Node("grad", (), call.m.history(*outputs))) if again else (Grad.NO, None)
     return List([tensors.fresh(grad, node, not again), tensors.fresh(grad, node, not again)], open=True)
 

@@ -73,7 +73,7 @@ def _index_node(m: Trace, tensor: Tensor, values: list[Value], index: Value, sit
     grad = max([m.grad(tensor), *(m.grad(m.see(v)) for v in values)]) if m.grad_mode else Grad.NO
     if grad:
         saves = _keep_indices(m, index, grad, site)
-        node = Node("index", saves, m.history(tensor, *values), leaves=None if values else leaves(m, [tensor]))
+        node = Node("index", saves, m.history(tensor, *values), leaves=(*leaves(m, [tensor]), *[None] * bool(values)))
         m.state.put(result.cell, CellState(grad, node, False))
     return result
 

@@ -256,7 +256,7 @@ def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], ref
     nodes = [*(m.cell(tensor).node for tensor in call.given), *(value.node for value in call.unknown)]
     parents = tuple(dict.fromkeys(node for node in nodes if node is not None))
     guard = m.state.guard() if m.alike is not None else ALWAYS
-    node = Node(op.name, tuple(saves), parents, guard, None if call.unknown else leaves(m, call.given))
+    node = Node(op.name, tuple(saves), parents, guard, (*leaves(m, call.given), *[None] * bool(call.unknown)))
     for tensor in _returned(call) if not refused else ():
         if tensor.dtype is not DType.INTEGRAL:
             m.state.put(tensor.cell, CellState(max(m.cell(tensor).grad, call.grad), node, False))
@@ -268,16 +268,10 @@ def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], ref
                     tensor.cell.initial = CellState(call.grad, phi((tensor.cell.initial.node, node)), False)
 
 
-def leaves(m: Trace, operands: Iterable[Tensor]) -> tuple[Cell, ...] | None:
-    """Return the leaves among operands, or None if the history of one is unknown."""
-    found: list[Cell] = []
-    for tensor in operands:
-        state = m.cell(tensor)
-        if state.grad and state.node is None:
-            if not state.leaf:
-                return None
-            found.append(tensor.cell)
-    return tuple(found)
+def leaves(m: Trace, operands: Iterable[Tensor]) -> tuple[Cell | None, ...]:
+    """Return the leaves among operands, and None for one whose history is unknown."""
+    states = [(tensor.cell, m.cell(tensor)) for tensor in operands]
+    return tuple([cell if state.leaf else None for cell, state in states if state.grad and state.node is None])
 
 
 def _returned(call: _Call) -> list[Tensor]:
