@@ -30,9 +30,10 @@ Where = tuple[str, Place]
 def findings(
     hazards: Iterable[Hazard], refusals: Iterable[Refusal] = (), files: Files = ALONE
 ) -> dict[str, list[Finding]]:
-    """One finding for every overwriting place, by the file that it stands in; the nearest save speaks for it.
+    """One finding for every overwriting place, by the file that it stands in.
 
-    What is only possible gives way to what is sure; a ban stands beside both.
+    Of several saves, one that backward misses speaks for it, and of those the nearest. What is only possible gives way
+    to what is sure; a ban stands beside both.
     """
     sure: list[Hazard] = []
     possible: list[Hazard] = []
@@ -55,7 +56,7 @@ def _one_each(hazards: list[Hazard], refusals: list[Refusal], files: Files) -> d
     loud = {hazard.write.place.expression for hazard in hazards}
     loud |= {refusal.write.expression for refusal in refusals if not _BY_KIND[refusal.kind].silent}
     written = loud | {refusal.write.expression for refusal in refusals}
-    best: dict[Where, tuple[tuple[bool, int, str], Finding]] = {}
+    best: dict[Where, tuple[tuple[bool, bool, int, str], Finding]] = {}
     ways: dict[Where, set[tuple[str, ...]]] = {}
     for hazard in _told_once(hazards, _hazard_stands, files):
         if continues(hazard.write.place, loud):
@@ -66,7 +67,7 @@ def _one_each(hazards: list[Hazard], refusals: list[Refusal], files: Files) -> d
         path, finding = told
         saved = finding.saved_at or finding.place
         distance = abs(finding.line - saved.line) * 1000 + abs(finding.column - saved.column)
-        rank = (finding.code == _BY_KIND["callee"].code, distance, finding.message)
+        rank = (_goes_unnoticed(hazard), finding.code == _BY_KIND["callee"].code, distance, finding.message)
         where = (path, finding.place)
         ways.setdefault(where, set()).add(finding.conditions)
         if where not in best or rank < best[where][0]:
@@ -78,8 +79,14 @@ def _one_each(hazards: list[Hazard], refusals: list[Refusal], files: Files) -> d
         where = (told[0], told[1].place)
         ways.setdefault(where, set()).add(told[1].conditions)
         if not _BY_KIND[refusal.kind].silent or where not in best:
-            best[where] = ((False, 0, ""), told[1])
+            best[where] = ((False, False, 0, ""), told[1])
     return {where: _with_least(finding, ways[where]) for where, (_, finding) in best.items()}
+
+
+def _goes_unnoticed(hazard: Hazard) -> bool:
+    """Whether a backward computes with the overwritten values, and doesn't raise."""
+    saved = hazard.saved
+    return hazard.write.form in ("data", "numpy", "fused") or bool(saved.hooked) or saved.slot.startswith("ctx.")
 
 
 def _with_least(finding: Finding, ways: set[tuple[str, ...]]) -> Finding:

@@ -232,6 +232,7 @@ LAWS = {
     "RESCALED": Law(agreed),
     "READ": Law(times),
     "MARKED": Law(agreed),
+    "MADE": Law(agreed),
     "RESTRIDED": Law(agreed),
     "HOOKS": Law(log(EVENTS), unordered),
     "UPDATES": Law(log(EVENTS)),

@@ -81,6 +81,9 @@ def backpropagated(function: object, may_be_constant: bool) -> torch.Tensor:
 
 @pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel")
 @pytest.mark.filterwarnings("ignore:Use of index_fill_ on expanded")
+@pytest.mark.filterwarnings("ignore:.torch.nn.utils.weight_norm. is deprecated:FutureWarning")
+@pytest.mark.filterwarnings("ignore:Using backward.. with create_graph=True")
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # torch.compile asks for it
 @pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")  # forward mode uses it
 @pytest.mark.parametrize("program", programs(), ids=lambda program: f"{program.file}: {program.heading}")
 def test_the_linter_agrees_with_torch(program: Program, request: pytest.FixtureRequest) -> None:

@@ -178,7 +178,8 @@ def write(m: Trace, storage: Storage, form: str, site: Site) -> None:
 
 def _overwrite(m: Trace, storage: Storage, form: str, site: Site) -> None:
     if storage in m.backward.readonly:
-        m.refuse(m.backward.readonly[storage], site, other=m.backward.place)
+        if misuse := m.backward.misused(storage):
+            m.refuse(misuse, site, other=m.backward.place)
         return
     if storage in m.backward.saved:
         m.backward.saved[storage].append(Write(form, site, m.state.guard(), tuple(m.stack.calls)))

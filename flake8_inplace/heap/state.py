@@ -166,6 +166,7 @@ class State:
       - "packing": what saved-tensor hooks do with a saved tensor, "share", "copy" or "checkpoint".
       - "backward": gradients have been computed.
       - "autocast": the `Autocast` that is on, or True if one may be on.
+      - "caching": the time at which `parametrize.cached()` was entered.
 
     Other modules add tables of their own with `Declared`.
     """

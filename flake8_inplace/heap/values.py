@@ -381,14 +381,14 @@ class Saved:
 class Node:
     """A node of the autograd graph (a ``grad_fn``): what it saved, its parents, and the guard under which it exists.
 
-    ``leaves``: the leaves among its operands, or None if it may have any.
+    ``leaves``: the leaves among its operands. None is among them if there may be others.
     """
 
     op: str
     saves: tuple[Saved, ...]
     parents: tuple[Node, ...]
     guard: Guard = ALWAYS
-    leaves: tuple[Cell, ...] | None = None
+    leaves: tuple[Cell | None, ...] = (None,)
 
 
 TENSOR = Ref("torch.Tensor")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..heap.autograd import graph
 from ..heap.state import Declared, each_once
-from ..heap.values import NONE, Cell, Const, Grad, List, Node, Ref, Tensor, Tuple, Value, View, constant
+from ..heap.values import NONE, Cell, Const, Grad, List, Node, Object, Ref, Tensor, Tuple, Value, View, constant
 from ..program.site import Site
 from ..trace import events, holdings
 from ..trace.callables import Bound, GradMode, Packing
@@ -88,8 +89,7 @@ def _parameter(call: Call) -> Value:
 
 @model("torch.autograd.backward")
 def _backward(call: Call) -> Value:
-    tensors.backward(call.m, call.args, call.kwargs)
-    gradients.accumulate(call.m, call.args, call.site)
+    gradients.backward(call.m, call.args, call.kwargs, call.site)
     return NONE
 
 
@@ -97,7 +97,7 @@ def _backward(call: Call) -> Value:
 def _grad(call: Call) -> Value:
     outputs = call.args[:1]
     tensors.backward(call.m, outputs, call.kwargs)
-    again = constant(call.kwargs.get("create_graph", NONE)) is True
+    again = gradients.again(call.kwargs)
     grad, node = (Grad.YES, Node("grad", (), call.m.history(*outputs))) if again else (Grad.NO, None)
     return List([tensors.fresh(grad, node, not again), tensors.fresh(grad, node, not again)], open=True)
 
@@ -127,8 +127,17 @@ def _unknown(call: Call) -> Value:
     return tensors.unknown_call(call.m, *call.values)
 
 
-HOOKS: Declared[Node, tuple[tuple[Value, Tensor, Site], ...]] = Declared(each_once)
-"""The hooks of the tensors that a node computed, each with its tensor, and where it was registered."""
+class Hook(NamedTuple):
+    """A hook of the backward pass, and what it is called with before the gradient."""
+
+    function: Value
+    before: tuple[Value, ...]
+    after: tuple[Value, ...]  # the nodes of these tensors run after it
+    site: Site
+
+
+HOOKS: Declared[Node, tuple[Hook, ...]] = Declared(each_once)
+"""The hooks that run once a node has computed its gradients: those of tensors, and of modules."""
 
 
 def register_hook(m: Trace, tensor: Tensor, args: list[Value], site: Site) -> None:
@@ -136,11 +145,26 @@ def register_hook(m: Trace, tensor: Tensor, args: list[Value], site: Site) -> No
 
     The gradient of a leaf reaches nobody after its hooks, so only a tensor that has a ``grad_fn`` matters.
     """
-    node = m.cell(tensor).node
-    if args and m.grad(tensor) is Grad.YES and node is not None:
-        backpropagate(m, args[0], [], site)
-        hooks = m.state[HOOKS]
-        m.state.set(hooks, node, (*hooks.get(node, ()), (args[0], tensor, site)))
+    if args and m.grad(tensor) is Grad.YES and m.cell(tensor).node is not None:
+        backpropagate(m, Hook(args[0], (), (), site))
+        watch(m, tensor, Hook(args[0], (), (tensor,), site))
+
+
+OF_MODULES = ("full_backward", "full_backward_pre")
+"""Hooks of the backward pass of a module: after it, with the gradients of its inputs too, and before it."""
+
+
+def hook_of_module(kind: str, module: Object, hook: Value, after: Sequence[Value], site: Site) -> Hook:
+    grad_input = (Tuple((Tensor(),)),) if kind == "full_backward" else ()
+    return Hook(hook, (module, *grad_input), tuple(after), site)
+
+
+def watch(m: Trace, value: Value, hook: Hook) -> None:
+    """Let a hook run in each backward through the tensors of a value."""
+    hooks = m.state[HOOKS]
+    for node in [m.cell(tensor).node for tensor in holdings.tensors_in(m, value) if m.grad(tensor) is Grad.YES]:
+        if node is not None:
+            m.state.set(hooks, node, (*hooks.get(node, ()), hook))
 
 
 @events.reach.listen
@@ -148,23 +172,23 @@ def run_hooks(m: Trace, values: Sequence[Value]) -> None:
     """Run the hooks of a backward from these values, with the variables as they are now."""
     hooks = m.state[HOOKS]
     for node in graph(*m.history(*values)) if hooks else ():
-        for hook, tensor, site in hooks.get(node, ()):
-            backpropagate(m, hook, [], site, tensor)
+        for hook in hooks.get(node, ()):
+            backpropagate(m, hook)
 
 
-def backpropagate(m: Trace, hook: Value, before: list[Value], site: Site, hooked: Tensor | None = None) -> None:
+def backpropagate(m: Trace, hook: Hook) -> None:
     """Call a hook of the backward pass, for what it must not overwrite.
 
-    That is the gradient which it is given, and what the nodes up to the hooked tensor saved: they run after it. What it
-    does besides happens at another time, and leaves no trace here.
+    That is the gradient which it is given, and what was saved by nodes that run after it. What it does besides happens
+    at another time, and leaves no trace here.
     """
     if m.backward.readonly:
         return
     mark, grad = m.state.mark(), Tensor()
     m.state.set(m.state.modes, "grad", False)
-    m.backward.readonly, m.backward.place = {grad.storage: "grad_output"}, site
-    m.call(hook, [*before, Tuple((grad,)) if before else grad], {}, site)
-    if hooked is not None:
-        events.reach(m, (hooked,))
+    m.backward.readonly, m.backward.place = {grad.storage: "grad_output"}, hook.site
+    m.call(hook.function, [*hook.before, Tuple((grad,)) if hook.before else grad], {}, hook.site)
+    if hook.after:
+        events.reach(m, hook.after)
     m.backward.readonly = {}
     m.state.rollback(mark)

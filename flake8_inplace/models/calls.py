@@ -44,6 +44,7 @@ from . import (
     instances,
     iterators,
     lazy,
+    linalg,
     lineage,
     lists,
     methods,
@@ -51,6 +52,7 @@ from . import (
     numpy,
     operators,
     overloads,
+    parametrizations,
     patterns,
     stdlib,
     strings,
@@ -62,8 +64,8 @@ from . import (
 from .registry import Call, call_model, call_package, package
 
 FUNCTIONS = (
-    *(amp, autograd, builtins, checkpoint, distributions, generic, handed, higher, iterators),
-    *(nn, numpy, patterns, stdlib, transforms, typed),
+    *(amp, autograd, builtins, checkpoint, distributions, generic, handed, higher, iterators, linalg),
+    *(nn, numpy, parametrizations, patterns, stdlib, transforms, typed),
 )
 """The modules that register models of functions and classes; those of methods are imported where they are called."""
 _ASKING = (Ref("builtins.enumerate"), Ref("builtins.iter"), Ref("builtins.next"))

@@ -10,6 +10,7 @@ from ..trace import events, holdings
 from ..trace.callables import Bound, Method, Super
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
+from . import parametrizations
 from .distributions import is_distribution
 from .lineage import (
     DICTIONARIES,
@@ -98,6 +99,9 @@ def attribute(m: Trace, instance: Object, name: str, site: Site) -> Value:
         found: Value = contents[name]
         events.read_attribute(m, instance, name, m.see(found))
         return found
+    made = parametrizations.made(m, contents, name, site)
+    if made is not None:
+        return made
     if f"init.{name}" in contents and instance.cls != STRANGER:
         return contents[f"init.{name}"]
     found_member = member(instance.cls, name)

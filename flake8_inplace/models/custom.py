@@ -16,6 +16,7 @@ from ..heap.values import (
     Ref,
     Saved,
     Source,
+    Storage,
     Tensor,
     Tuple,
     Unknown,
@@ -60,7 +61,7 @@ def apply(m: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value], sit
     results of the forward.
     """
     forward, context, begin = lineage.member(cls, "forward"), Object(CONTEXT), m.tick()
-    enabled = m.grad_mode
+    enabled, outer, m.backward.used = m.grad_mode, m.backward.used, set()
     m.state.set(m.state.modes, "grad", False)
     if isinstance(forward, Function):
         setup = lineage.member(cls, "setup_context")
@@ -69,10 +70,11 @@ def apply(m: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value], sit
             m.run(setup, [context, Tuple(tuple(args)), result], {}, site)
     else:
         result = tensors.unknown_call(m, *args)
+    used, m.backward.used = m.backward.used, None if outer is None else outer | m.backward.used
     events.hand_over(m, (context,))  # the backward reads what is kept on it
     events.announce(m, _kept(m, context, "dirty"), begin)
     _judge_marks(m, context, result, enabled)
-    _differentiate(m, cls, context, args, result, begin)
+    _differentiate(m, cls, context, args, result, begin, used)
     m.state.set(m.state.modes, "grad", enabled)
     grad = max((holdings.reach(m, a) for a in args), default=Grad.NO) if enabled else Grad.NO
     if not grad:
@@ -132,8 +134,12 @@ def _kept(m: Trace, context: Object, name: str) -> list[Tensor]:
     return list(holdings.tensors_in(m, m.state.get(context).items.get(name, NONE)))
 
 
-def _differentiate(m: Trace, cls: Class, context: Object, args: list[Value], result: Value, begin: int) -> None:
+def _differentiate(
+    m: Trace, cls: Class, context: Object, args: list[Value], result: Value, begin: int, used: set[Storage]
+) -> None:
     """Read the backward, once for every function object, and leave no trace of it in the state.
+
+    ``used`` is what the forward computed with.
 
     What it saved for itself alone it may overwrite, as long as no second backward comes: that is remembered.
     """
@@ -143,16 +149,20 @@ def _differentiate(m: Trace, cls: Class, context: Object, args: list[Value], res
     mark = m.state.mark()
     grads = [Tensor() for _ in (*backward.node.params.posonly_params, *backward.node.params.params)][1:]
     inputs = [_tensors(m, value) for value in args]
-    m.backward.readonly = {tensor.storage: "saved" for found in inputs for tensor in found}
-    m.backward.readonly |= {tensor.storage: "saved" for tensor in holdings.tensors_in(m, result)}
+    results = {tensor.storage for tensor in holdings.tensors_in(m, result)}
+    given = {tensor.storage for found in inputs for tensor in found}
+    known = {tensor.storage for value in args for tensor in holdings.tensors_in(m, value)}
+    m.backward.records = {each for each in known - used - results if not m.state.get(each)}
+    m.backward.readonly = dict.fromkeys(given | results, "saved")
     m.backward.readonly |= {tensor.storage: "grad_output" for tensor in grads}
     saved = [tensor.storage for tensor in _kept(m, context, "saved_tensors")]
     saved += [tensor.storage for _, tensor in _attributes(m, context, backward)]
     m.backward.saved = {storage: [] for storage in saved}
     place = m.backward.place = Site(backward.piece, backward.node, backward.node)
+    outer, m.backward.used = m.backward.used, set()
     returned = m.see(m.run(backward, [context, *grads], {}, place))
     m.work.backwards[backward] = [(i, write) for i, storage in enumerate(saved) for write in m.backward.saved[storage]]
-    m.backward.readonly, m.backward.saved = {}, {}
+    m.backward.readonly, m.backward.saved, m.backward.records, m.backward.used = {}, {}, set(), outer
     m.state.rollback(mark)
     found = returned.items if isinstance(returned, Tuple) else (returned,)
     events.differentiate(m, inputs, found, _kept(m, context, "dirty"), begin)

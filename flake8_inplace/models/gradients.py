@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 from ..heap.autograd import graph
 from ..heap.state import Declared, latest
-from ..heap.values import NONE, Cell, Tensor, Value, View
+from ..heap.values import NONE, Bindings, Cell, Grad, Node, Tensor, Value, View, constant
 from ..program.site import Site
 from ..trace import events, holdings
 from ..trace.log import GRADIENTS
 from ..trace.trace import Trace
+from . import tensors
 from .registry import Call, model
 
 READ: Declared[Cell, int] = Declared(latest)
@@ -52,7 +53,7 @@ def assign(m: Trace, tensor: Tensor, value: Value) -> None:
 def forget(m: Trace, cells: Iterable[Cell]) -> None:
     """``zero_grad()``: who has read a gradient keeps it, and the next backward makes another one, which nobody read."""
     for cell in list(cells):
-        if m.state[READ].get(cell):
+        if m.state[READ].get(cell) or (cell, _SLOT) in m.state.store:
             m.state.set(m.state.store, (cell, _SLOT), Tensor())
             m.state.set(m.state[READ], cell, 0)
 
@@ -81,12 +82,32 @@ def _clip(call: Call) -> None:
         unscale(call.m, call.args[0], call.site)
 
 
-def accumulate(m: Trace, outputs: Iterable[Value], site: Site) -> None:
-    """A backward from ``outputs`` adds to the gradients that are there, of the leaves that it reaches."""
+def backward(m: Trace, outputs: list[Value], kwargs: Bindings, site: Site) -> None:
+    """A backward from ``outputs`` adds to the gradients of the leaves that it reaches."""
+    tensors.backward(m, outputs, kwargs)
+    if again(kwargs):
+        _compute(m, m.history(*outputs))
+    else:
+        _accumulate(m, outputs, site)
+
+
+def again(kwargs: Bindings) -> bool:
+    """Whether a backward makes gradients that can be differentiated."""
+    return constant(kwargs.get("create_graph", NONE)) is True
+
+
+def _compute(m: Trace, history: tuple[Node, ...]) -> None:
+    """With ``create_graph``, gradients of leaves are new tensors, which have a history: nothing is added in place."""
+    for cell in dict.fromkeys(cell for node in graph(*history) for cell in node.leaves):
+        if cell is not None:
+            made = tensors.fresh(Grad.YES, Node("grad", (), history), False)
+            m.state.set(m.state.store, (cell, _SLOT), made)
+
+
+def _accumulate(m: Trace, outputs: Iterable[Value], site: Site) -> None:
     read = [cell for cell, time in m.state[READ].items() if time]
     nodes = list(graph(*m.history(*outputs))) if read else []
-    known = {cell for node in nodes for cell in node.leaves or ()}
-    anywhere = not nodes or any(node.leaves is None for node in nodes)
+    known = {cell for node in nodes for cell in node.leaves}
     for cell in read:
-        if (anywhere or cell in known) and isinstance(found := _current(m, cell), Tensor):
+        if (not nodes or not known.isdisjoint((cell, None))) and isinstance(found := _current(m, cell), Tensor):
             events.accumulate(m, found, "add_", site)

@@ -31,7 +31,7 @@ from ..trace.trace import Trace
 from .operators import hold_whole_numbers, keep, leaves, write
 from .parts import lead_of_part, tail_of_part, take
 from .refusals import is_expanded, shares_memory, unbatched
-from .tensors import fresh, view
+from .tensors import fresh, use, view
 
 
 def is_advanced(m: Trace, index: Value) -> bool:
@@ -50,6 +50,7 @@ def is_advanced(m: Trace, index: Value) -> bool:
 
 def subscript(m: Trace, tensor: Tensor, index: Value, site: Site) -> Value:
     """``x[index]``: a view, or a copy where the index is a tensor or a list."""
+    use(m, index)
     if not is_advanced(m, index):
         part = view(m, tensor)
         if tensor.dims is not None and isinstance(index, (Const, Unknown, Tensor)) and index != Const(...):
@@ -64,6 +65,7 @@ def subscript(m: Trace, tensor: Tensor, index: Value, site: Site) -> Value:
 
 def _index_node(m: Trace, tensor: Tensor, values: list[Value], index: Value, site: Site) -> Tensor:
     """The copy that advanced indexing makes; the index tensors themselves are saved."""
+    use(m, tensor)
     for one in tensors_in(m, index):
         hold_whole_numbers(m, one)
     result = fresh()
@@ -71,7 +73,7 @@ def _index_node(m: Trace, tensor: Tensor, values: list[Value], index: Value, sit
     grad = max([m.grad(tensor), *(m.grad(m.see(v)) for v in values)]) if m.grad_mode else Grad.NO
     if grad:
         saves = _keep_indices(m, index, grad, site)
-        node = Node("index", saves, m.history(tensor, *values), leaves=None if values else leaves(m, [tensor]))
+        node = Node("index", saves, m.history(tensor, *values), leaves=(*leaves(m, [tensor]), *[None] * bool(values)))
         m.state.put(result.cell, CellState(grad, node, False))
     return result
 
@@ -88,6 +90,7 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
     if isinstance(constant(index), str):
         return  # a dictionary that was taken for a tensor
     value = m.see(value)
+    use(m, index, value)
     copies = is_advanced(m, index)
     whole = copies or index == Const(...) or (isinstance(index, Slice) and index.lower == index.upper == NONE)
     if inside := _sources_inside(m, tensor, index, value, copies):

@@ -12,7 +12,7 @@ from ..trace import events
 from ..trace.callables import Super
 from ..trace.frames import Function
 from ..trace.trace import Trace
-from . import classes, iteration, lineage, modules, nn, tensors
+from . import autograd, classes, iteration, lineage, modules, nn, tensors
 from .registry import Call
 from .unknowns import unknown_module
 
@@ -28,16 +28,23 @@ def call_object(call: Call, instance: Object) -> Value:
         changed = m.see(m.call(hook, [instance, Tuple(tuple(args))], {}, call.site))
         if changed != NONE:
             args = list(changed.items) if isinstance(changed, Tuple) else [changed]
-    after = _hooks(m, contents, "hooks.full_backward")
-    watched = bool(after or _hooks(m, contents, "hooks.full_backward_pre")) and m.grad_mode
-    if after and watched:
-        args = [tensors.hooked(m, arg) for arg in args]
+    after, before = (_hooks(m, contents, f"hooks.{kind}") if m.grad_mode else [] for kind in autograd.OF_MODULES)
+    if after:
+        given, args = args, [tensors.hooked(m, arg) for arg in args]
+        for hook in after:
+            watched = autograd.hook_of_module("full_backward", instance, hook, given, call.site)
+            autograd.watch(m, Tuple(tuple(args)), watched)
     result = _without_hooks(Call(m, call.name, args, call.kwargs, call.site), instance)
     for hook in _hooks(m, contents, "hooks.forward"):
         changed = m.see(m.call(hook, [instance, Tuple(tuple(args)), result], {}, call.site))
         if changed != NONE:
             result = changed
-    return tensors.hooked(m, result) if watched else result
+    if not after and not before:
+        return result
+    seen = tensors.hooked(m, result)
+    for hook in before:
+        autograd.watch(m, seen, autograd.hook_of_module("full_backward_pre", instance, hook, [result], call.site))
+    return seen
 
 
 def _hooks(m: Trace, contents: Mapping[Hashable, Value], kind: str) -> list[Value]:

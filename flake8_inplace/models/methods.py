@@ -12,7 +12,7 @@ from ..trace.holdings import depth_of
 from ..trace.trace import Trace
 from . import arrays, gradients, registry
 from .overloads import apply
-from .tensors import SAME_METADATA, VIEWS, backward, data, require_grad, unknown_call
+from .tensors import SAME_METADATA, VIEWS, data, require_grad, unknown_call
 
 TENSOR = "torch.Tensor"
 
@@ -51,8 +51,7 @@ def method(m: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: Bindi
 
 @registry.method(TENSOR, "backward")
 def _backward(call: registry.Call, tensor: Tensor) -> Value:
-    backward(call.m, [tensor], call.kwargs)
-    gradients.accumulate(call.m, [tensor], call.site)
+    gradients.backward(call.m, [tensor], call.kwargs, call.site)
     return NONE
 
 

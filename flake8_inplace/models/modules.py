@@ -169,16 +169,6 @@ def _vector_to_parameters(call: Call) -> Value | None:
     return None
 
 
-@model("torch.nn.utils.parametrize.register_parametrization")
-def _register_parametrization(call: Call) -> Value | None:
-    if len(call.args) < 3:
-        return None
-    if isinstance(module := call.seen(0), Object):
-        attribute = f"parametrizations.{constant(call.args[1])}"
-        classes.set_attribute(call.m, module, attribute, call.args[2], call.site)
-    return call.args[0]
-
-
 # -- the state of a module
 
 
@@ -306,8 +296,8 @@ def _register_hook(call: Call, instance: Object) -> Value | None:
         hooks = List()
         classes.set_attribute(m, instance, f"hooks.{kind}", hooks, call.site)
     containers.append(m, hooks, hook)
-    if kind == "full_backward":
-        autograd.backpropagate(m, hook, [instance, Tuple((Tensor(),))], call.site)
+    if kind in autograd.OF_MODULES:
+        autograd.backpropagate(m, autograd.hook_of_module(kind, instance, hook, (), call.site))
     return Object(HANDLE, {"hooks": hooks})
 
 

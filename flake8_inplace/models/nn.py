@@ -31,7 +31,7 @@ from ..trace import events
 from ..trace.frames import Function
 from ..trace.log import Written
 from ..trace.trace import Trace
-from . import overloads, shapes, tensors
+from . import overloads, parametrizations, shapes, tensors
 from .lineage import DICTS, LISTS, MODULE, OPTIMIZERS, PACKED, is_module, lineage, member
 from .optim import optimizer
 from .records import as_list, as_tuple, dictionary, entries, packed, replaced
@@ -41,8 +41,6 @@ PARALLEL = frozenset(
     "torch.nn.DataParallel torch.nn.parallel.DataParallel torch.nn.parallel.DistributedDataParallel "
     "torch.nn.parallel.distributed.DistributedDataParallel".split()
 )
-_WEIGHT = "weight_norm spectral_norm remove_weight_norm remove_spectral_norm".split()
-_WEIGHT += ["parametrizations.weight_norm", "parametrizations.spectral_norm", "parametrizations.orthogonal"]
 
 
 def build(m: Trace, name: str, args: list[Value], kwargs: dict[str, Value]) -> Object | None:
@@ -84,12 +82,6 @@ def _layer(name: str, fact: modules.ModuleFact, args: list[Value], kwargs: dict[
 @model(*PARALLEL)
 def _parallel(call: Call) -> Value | None:
     return Object(Ref(call.name), {"module": call.args[0]}) if call.args else None
-
-
-@model(*[f"torch.nn.utils.{name}" for name in _WEIGHT])
-def _reparametrize(call: Call) -> Value | None:
-    """Functions that change how a module makes its weight, and return the module."""
-    return call.args[0] if call.args else None
 
 
 @model("torch.nn.utils.rnn.pack_sequence", "torch.nn.utils.rnn.pack_padded_sequence")
@@ -180,7 +172,6 @@ def _options(op: facts.Op) -> list[str]:
 
 
 def _own(m: Trace, contents: Mapping[Hashable, Value], name: str, site: Site) -> Value:
-    """A parameter of a module as its forward uses it: what its parametrization makes of it."""
-    value = contents.get(name, NONE)
-    made_by = m.see(contents.get(f"parametrizations.{name}", NONE))
-    return call(m, made_by, [value], {}, site) if isinstance(made_by, Object) else value
+    """A parameter of a module as its forward uses it: what its parametrizations make of it."""
+    made = parametrizations.made(m, contents, name, site)
+    return contents.get(name, NONE) if made is None else made

@@ -51,7 +51,7 @@ from .refusals import (
     unbatched,
 )
 from .results import make_result
-from .tensors import data
+from .tensors import data, use
 
 _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 """Operators over a list that save an element for the gradients of the others."""
@@ -119,6 +119,9 @@ def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
         if type(value) is Tensor:
             operands[param.name] = [value]
             continue
+        if position == 0 and param.kind == "tensors" and isinstance(value, (List, Tuple)):
+            for element in unknowns(m, value):  # ``torch.stack`` and its like take nothing but tensors
+                m.promote(element)
         operands[param.name] = list(tensors_in(m, value))
         if isinstance(value, List):
             for tensor in operands[param.name]:
@@ -132,6 +135,8 @@ def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
         for tensor in operands[name]:
             hold_whole_numbers(m, tensor)
     grads = {name: max(map(m.grad, tensors), default=Grad.NO) for name, tensors in operands.items()}
+    if m.backward.used is not None:
+        use(m, *(tensor for name, found in operands.items() if name not in op.writes for tensor in found))
     recording = m.grad_mode and (not op.outs or any(out.differentiable for out in op.outs))
     for value in unknown if recording else ():
         grads[_ANY] = max(grads.get(_ANY, Grad.NO), m.grad(value))
@@ -251,7 +256,7 @@ def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], ref
     nodes = [*(m.cell(tensor).node for tensor in call.given), *(value.node for value in call.unknown)]
     parents = tuple(dict.fromkeys(node for node in nodes if node is not None))
     guard = m.state.guard() if m.alike is not None else ALWAYS
-    node = Node(op.name, tuple(saves), parents, guard, None if call.unknown else leaves(m, call.given))
+    node = Node(op.name, tuple(saves), parents, guard, (*leaves(m, call.given), *[None] * bool(call.unknown)))
     for tensor in _returned(call) if not refused else ():
         if tensor.dtype is not DType.INTEGRAL:
             m.state.put(tensor.cell, CellState(max(m.cell(tensor).grad, call.grad), node, False))
@@ -263,16 +268,10 @@ def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], ref
                     tensor.cell.initial = CellState(call.grad, phi((tensor.cell.initial.node, node)), False)
 
 
-def leaves(m: Trace, operands: Iterable[Tensor]) -> tuple[Cell, ...] | None:
-    """Return the leaves among operands, or None if the history of one is unknown."""
-    found: list[Cell] = []
-    for tensor in operands:
-        state = m.cell(tensor)
-        if state.grad and state.node is None:
-            if not state.leaf:
-                return None
-            found.append(tensor.cell)
-    return tuple(found)
+def leaves(m: Trace, operands: Iterable[Tensor]) -> tuple[Cell | None, ...]:
+    """Return the leaves among operands, and None for one whose history is unknown."""
+    states = [(tensor.cell, m.cell(tensor)) for tensor in operands]
+    return tuple([cell if state.leaf else None for cell, state in states if state.grad and state.node is None])
 
 
 def _returned(call: _Call) -> list[Tensor]:

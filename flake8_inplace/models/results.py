@@ -141,9 +141,10 @@ def _view_or_copy(m: Trace, op: facts.Op, out: Out, base: Tensor, bound: Binding
     """The result of ``reshape``, ``to`` and their like: a copy where that is sure."""
     wanted = DType.INTEGRAL if out.integral else dtypes.asked(m, op, bound)
     dtype = base.dtype if wanted is None else wanted
+    sized = shapes.of_view(m, op, base, bound, _sizes(m, bound)) if op.name == "reshape" else None
     if (op.name in _COPYING_STRIDED and not base.contiguous) or conversions.copies(m, op, base, wanted, bound):
         copy = fresh()
-        copy.dtype = dtype
+        copy.dtype, copy.shape = dtype, sized
         return copy
     if conversions.changes_nothing(m, op, base, bound):
         return base
@@ -154,9 +155,9 @@ def _view_or_copy(m: Trace, op: facts.Op, out: Out, base: Tensor, bound: Binding
     same.origin = Source.MAYBE_CAST if op.name in ("to", "type", "type_as", "float") else Source.MAYBE_ALIAS
     if base.view is View.NONE and conversions.may_change_nothing(m, op, base, bound):
         same.origin = Source.MAYBE_SAME
-    same.dims, same.shape = (base.dims, base.shape) if op.name not in _COPYING_STRIDED else (None, None)
-    sized = _lead(m, None, bound) if op.name == "reshape" else base.lead
-    same.lead = sized if sized is Dimension.SIZE_ONE else Dimension.UNKNOWN
+    same.dims, same.shape = (base.dims, base.shape) if op.name not in _COPYING_STRIDED else (None, sized)
+    lead = _lead(m, None, bound) if op.name == "reshape" else base.lead
+    same.lead = lead if lead is Dimension.SIZE_ONE else Dimension.UNKNOWN
     return same
 
 

@@ -39,7 +39,9 @@ def of_result(
 
 
 def of_view(m: Trace, op: facts.Op, base: Tensor, bound: Bindings, sizes: tuple[Value, ...]) -> Shape | None:
-    """The shape of a view with one more dimension, or an expanded one. ``sizes`` are those that it is given."""
+    """The shape of a view in other sizes, with one more dimension, or expanded. It is given ``sizes``."""
+    if op.name in ("view", "reshape"):
+        return constants(sizes) if sizes else None
     if base.shape is None:
         return None
     if op.name == "unsqueeze":

@@ -25,7 +25,7 @@ from ..heap.values import (
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace import events
-from ..trace.holdings import reach
+from ..trace.holdings import reach, tensors_in
 from ..trace.log import UNCOUNTED
 from ..trace.trace import BATCHED, GRAD_TESTS, Trace
 
@@ -107,10 +107,17 @@ def hooked(m: Trace, value: Value) -> Value:
 def unknown_call(m: Trace, *values: Value, grad: Grad = Grad.NO) -> Unknown:
     """The result of code that this file does not show: whatever it is, it may depend on all that went in."""
     events.hand_over(m, values)
+    use(m, *values)
     nodes = m.history(*values)
     for value in values:
         grad = max(grad, reach(m, value))
     return Unknown(grad, Node("call", (), nodes) if nodes else None)
+
+
+def use(m: Trace, *values: Value) -> None:
+    """Note that the custom function that is being read computes with these values."""
+    if m.backward.used is not None:
+        m.backward.used |= {tensor.storage for value in values for tensor in tensors_in(m, value)}
 
 
 def backward(m: Trace, outputs: list[Value], kwargs: Bindings) -> None:

@@ -55,8 +55,7 @@ def unknown_method(call: Call, receiver: Unknown) -> Value:
     """Call a method of something unknown, which may prove it to be a tensor."""
     m, name = call.m, call.name
     if name == "backward":
-        tensors.backward(m, [receiver], call.kwargs)
-        gradients.accumulate(m, [receiver], call.site)
+        gradients.backward(m, [receiver], call.kwargs, call.site)
         return NONE
     if name in facts.tensor_only_methods() or (receiver.likely and name in facts.tensor_methods()):
         if call.args and isinstance(constant(m.see(call.args[0])), str):

@@ -260,6 +260,8 @@ def _keyword(r: _Reading, node: ast.keyword) -> None:
     if not isinstance(node.value, ast.Constant) or node.value.value:
         r.writes = r.writes or node.arg == "out"
         r.makes = r.makes or node.arg in ("inplace", "max_norm")
+        if node.arg == "requires_grad":  # who makes a leaf computes gradients
+            r.mentions.add(node.arg)
 
 
 def _call(r: _Reading, node: ast.Call) -> None:

@@ -253,8 +253,10 @@ ON_DEVICE: dict[str, str] = {
     "lstm_cell": _on_cuda("result1 b_ih b_hh", _CALLED),
     "GRUCell": f"{_on_cuda('hx', _CELL, 'self.weight_hh')} {_on_cuda('self.bias_ih self.bias_hh', _CELL)}",
     "gru_cell": f"{_on_cuda('hx', _CALLED, 'w_hh')} {_on_cuda('b_ih b_hh', _CALLED)}",
-    "rms_norm": "input<weight@cuda weight<weight@cuda",
-    "RMSNorm": "x<self.weight@cuda self.weight<self.weight@cuda",
+    "rms_norm": " ".join(
+        f"{slot}<weight@cuda~input.dtype!=double&weight.dtype!=double" for slot in ("input", "weight")
+    ),
+    "RMSNorm": "x<self.weight@cuda~x.dtype!=double self.weight<self.weight@cuda~x.dtype!=double",
     "scaled_dot_product_attention": " ".join(
         (
             *(f"{slot}<query,key,value@cuda~dropout_p!=0,null" for slot in ("key", "query", "result")),

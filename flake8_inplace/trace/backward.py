@@ -17,6 +17,16 @@ class BackwardRun:
     readonly: dict[Storage, str] = field(default_factory=dict)  # storages it must not write to, with the misuse
     saved: dict[Storage, list[Write]] = field(default_factory=dict)  # storages it may overwrite once, with the writes
     place: Site | None = None  # its definition, or where the hook is registered
+    records: set[Storage] = field(default_factory=set)  # inputs that its forward does not compute with
+    used: set[Storage] | None = None  # what the forward or backward being read computes with
+
+    def misused(self, storage: Storage) -> str:
+        """Return the misuse that a write to a storage is, or an empty string.
+
+        An input with which neither forward nor backward computes is there to be written to: it counts, or keeps a norm.
+        """
+        record = storage in self.records and self.used is not None and storage not in self.used
+        return "" if record else self.readonly.get(storage, "")
 
 
 SECOND_BACKWARD: Declared[Saved, tuple[Write, ...]] = Declared(each_once)

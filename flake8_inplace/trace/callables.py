@@ -111,6 +111,11 @@ class Autocast(Callable_):
     casts: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Caching(Callable_):
+    """``parametrize.cached()``: a context manager in which each parametrization runs once."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Packing(Callable_):
     """``saved_tensors_hooks``: a context manager that packs the tensors saved in it, without autograd's version check.
