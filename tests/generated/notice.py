@@ -328,16 +328,18 @@ def main() -> None:
     parser.add_argument("rooms", nargs="*", default=["heap", "hazards"])
     parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--start", type=int, default=0, help="number of the first change: continues a run")
     parser.add_argument("--also", nargs="*", default=ALSO, help="tests that run if no program notices a change")
     args = parser.parse_args()
     every = places(args.rooms)
-    chosen = random.Random(args.seed).sample(every, min(args.count, len(every)))
+    random.Random(args.seed).shuffle(every)
+    chosen = every[args.start : args.start + args.count]
     found = checks()
     through = coverage(found)
     gc.collect()
     print(f"{len(every)} places, {len(chosen)} taken; {len(found)} programs", flush=True)
     survivors, started = 0, time.perf_counter()
-    for number, place in enumerate(chosen, 1):
+    for number, place in enumerate(chosen, args.start + 1):
         name, line, what, code, path = changed(place)
         relevant = [found[i] for i in through.get((path, code.co_firstlineno), ())]
         who = noticed(place, relevant, [str(TESTS / each) for each in args.also])
