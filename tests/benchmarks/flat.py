@@ -190,6 +190,14 @@ def step(w: torch.nn.Parameter, x: torch.Tensor):
     return act(h)
 """
 ACT = "import torch\n\n\ndef act(x):\n    y = torch.exp(x)\n    x += 1\n    return y\n"
+LINK = """\
+import torch
+from net{0:04} import act{0}
+
+
+def act{1}(x):
+    return act{0}(torch.exp(x)) + 1
+"""
 REGISTERED = HEAD + "from .base import REGISTRY\n\n\n@REGISTRY.register\n" + CLASS
 REGISTRY = """\
 class Registry(dict):
@@ -215,7 +223,7 @@ PROJECTS: dict[str, Callable[[int], tuple[str, str]]] = {
     "no imports": lambda n: (f"net{n:04}.py", HEAD + (CLASS + FUNCTION).replace("@", str(n))),
     "no torch": lambda n: (f"plain{n:04}.py", "import os\n\n\n" + PRIVATE.replace("@", str(n))),
     "one base": lambda n: (f"net{n:04}.py", USER.format("base import act\n")) if n else ("base.py", ACT),
-    "chain": lambda n: (f"net{n:04}.py", USER.format(f"net{n - 1:04} import act\n")) if n else ("net0000.py", ACT),
+    "chain": lambda n: (f"net{n:04}.py", LINK.format(n - 1, n) if n else ACT.replace("act", "act0")),
     "packages": grouped,
     "registry": lambda n: (
         (f"all/net{n:04}.py", REGISTERED.replace("Block@", f"Block{n}")) if n else ("all/base.py", REGISTRY)
