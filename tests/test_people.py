@@ -84,6 +84,12 @@ def test_the_other_place_of_a_discarded_result() -> None:
     assert "(tensor made on line 3)" in found.message
 
 
+def test_the_other_place_of_a_discarded_result_is_looked_for_in_its_own_function() -> None:
+    text = "import torch\n\ndef f(w):\n    w.grad.clamp(0, 1)\n\ndef g(v):\n    w = torch.ones(3)\n    f(v)\n\ng(torch.ones(2))\n"
+    [found] = analyze(text).findings
+    assert [other.place.line for other in found.related] == [10]
+
+
 def test_the_other_place_of_a_default_is_where_it_is_defined() -> None:
     text = "import torch\n\n\ndef add(x: torch.Tensor, total=torch.zeros(3)):\n    total += x\n    return total\n\n\n"
     [found] = analyze(f"{text}add(torch.ones(3))\n").findings

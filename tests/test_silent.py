@@ -94,7 +94,7 @@ def test_every_program_is_a_test() -> None:
 
 #: Programs with a finding that no form is known for: writes that a checkpoint repeats, containers of the caller,
 #: ``list(parameters())``, an array that is meant to be another; records that are handed back, shallow copies, integers;
-#: arrays that a method hands out, and two keys of a dictionary.
+#: arrays that a method hands out, two keys of a dictionary, and a mixture of a tensor with itself.
 NO_FORM = {
     "eleventh: checkpointed function that scales a picture in a dictionary",
     "eleventh: records over one buffer that a file refills",
@@ -116,6 +116,7 @@ NO_FORM = {
     "fifteenth: features normalised in a loss before their norms are penalised",
     "fifteenth: tensors over the counts of tokens, one for each batch",
     "ninth_state: parameters that lie in a vector",
+    "noticed: signal blended with its reverse by a factor that is a tensor",
     "ninth_state: slow weights of lookahead",
     "ninth_state: tied head is initialised after the padding row",
     "tenth: array over scores, sorted backwards for thresholds",

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import libcst as cst
+
 from ..analysis import analyze
 from ..finding import Edit, Finding, Fix, Place
 from ..hazards.saved import UPDATES
@@ -27,7 +29,8 @@ from .kept import kept
 from .listed import as_list
 from .parts import parts
 from .repeated import repeated
-from .syntax import Module, moved
+from .statements import statement_around
+from .syntax import Module, moved, viewed_root, written_at
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -127,7 +130,9 @@ class Repair:
             yield from copies.fixes(safe=False)
             for statement, target in usual.statements():
                 yield from usual.clone_first(target, statement)
-        yield from usual.fixes()
+        mixed = form == "read" and _is_read_by_itself(self._module, usual, finding)
+        if not mixed:
+            yield from usual.fixes()
         yield from iteration(usual)
         yield from as_list(usual)
         yield from parts(usual)
@@ -146,7 +151,7 @@ class Repair:
             yield from bound.given()
         if form == "argument" and usual.fact is not None:
             yield from bound.entered(usual.fact.kinds)
-        if form == "read":
+        if form == "read" and not mixed:
             usual.strict = False
             yield from usual.fixes()
 
@@ -163,3 +168,17 @@ class Repair:
         except SyntaxError:
             return None
         return after.findings if after.problem == self._problem else None
+
+
+def _is_read_by_itself(module: Module, form: Form, finding: Finding) -> bool:
+    """Whether the read is a later write to the same variable: ``x *= a``, then ``x += b * x.flip(0)``.
+
+    If the first write made a new tensor, the second one would read that: the values would still be wrong.
+    """
+    places, writes = {other.place for other in finding.related}, list(form.statements())
+    for reader in (*module.of(cst.AugAssign), *module.of(cst.Call)):
+        target = written_at(reader) if module.start(reader) in places else None
+        statement = reader if isinstance(reader, cst.AugAssign) else statement_around(module, reader)
+        if target is not None and all(statement is not one for one, _ in writes):
+            return any(viewed_root(target).deep_equals(viewed_root(written)) for _, written in writes)
+    return False

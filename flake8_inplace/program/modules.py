@@ -78,6 +78,7 @@ class Modules:
         self._trees: OrderedDict[Piece, int] = OrderedDict()  # pieces that were read, and their sizes
         self._indices: dict[str, Index] = {}
         self._uses: dict[str, set[str]] = {}  # the files that a file imports from
+        self._users: dict[str, tuple[str, ...]] = {}  # the files that import from a file
         self._importing: dict[str, frozenset[str]] = {}  # the files of a project that import a framework
 
     def forget(self, path: str) -> None:
@@ -90,6 +91,7 @@ class Modules:
         self._rows.pop(path, None)
         self._kept -= self._scans.pop(path, (0, None))[0]
         self._uses.clear()
+        self._users.clear()
         self._importing.clear()
         self._indices.clear()
 
@@ -141,11 +143,13 @@ class Modules:
                 found[importer] = None
         return list(found)
 
-    def _direct(self, index: Index, path: str) -> Iterator[str]:
-        word = self.project.module_of(path).rpartition(".")[2]
-        for importer in index.with_word(word):
-            if path in self._used_by(index, importer):
-                yield importer
+    def _direct(self, index: Index, path: str) -> tuple[str, ...]:
+        """The files that import from a file."""
+        if path not in self._users:
+            word = self.project.module_of(path).rpartition(".")[2]
+            found = (importer for importer in index.with_word(word) if path in self._used_by(index, importer))
+            self._users[path] = tuple(found)
+        return self._users[path]
 
     def _used_by(self, index: Index, importer: str) -> set[str]:
         """The files that a file imports from."""

@@ -1,29 +1,35 @@
-"""Whether the time for a line stays the same while files grow.
+"""Whether the time for a line stays the same while files grow, and the time for a file while projects do.
 
     python tests/benchmarks/flat.py                       # every variant, 1,000 to 50,000 lines
+    python tests/benchmarks/flat.py --files               # every kind of project, 100 to 3,000 files
     python tests/benchmarks/flat.py loops --profile 10000 # where the time goes in one of them
 
-Prints microseconds of processor time a line, the ratio of the largest to the smallest of them, and the most memory of
-any of these files. Each is analysed in a process of its own, twice, and the better time counts; `-` stands for one that
-takes more than `--limit` seconds, Python's own parsing included, or 4 GiB.
+Prints microseconds of processor time a line, or milliseconds a file, the ratio of the largest to the smallest of them,
+and the most memory of any of these files or projects. Each is analysed in a process of its own, twice, and the better
+time counts; `-` stands for one that takes more than `--limit` seconds (ten times that for a project), Python's own
+parsing included, or 4 GiB.
 """
 
 import argparse
 import ast
 import cProfile
 import json
+import os
 import pstats
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from flake8_inplace.analysis import analyze
-from flake8_inplace.checker import uncollected
+from flake8_inplace.checker import Checker, uncollected
 
 MEMORY = 4 << 30
 SIZES = (1000, 2000, 5000, 10_000, 20_000, 50_000)
+FILES = (100, 300, 1000, 3000)
 HEAD = "import torch\nimport torch.nn.functional as F\n\n\n"
 
 
@@ -175,6 +181,86 @@ VARIANTS: dict[str, Callable[[int], str]] = {
     "text": lambda lines: repeated("    line @ of a text\n", lines, FUNCTION + 'TEXT = """\n', '"""\n'),
 }
 
+USER = """\
+import torch
+from {}
+
+def step(w: torch.nn.Parameter, x: torch.Tensor):
+    h = torch.sigmoid(w * x)
+    return act(h)
+"""
+ACT = "import torch\n\n\ndef act(x):\n    y = torch.exp(x)\n    x += 1\n    return y\n"
+LINK = """\
+import torch
+from net{0:04} import act{0}
+
+
+def act{1}(x):
+    return act{0}(torch.exp(x)) + 1
+"""
+REGISTERED = HEAD + "from .base import REGISTRY\n\n\n@REGISTRY.register\n" + CLASS
+REGISTRY = """\
+class Registry(dict):
+    def register(self, cls):
+        self[cls.__name__] = cls
+        return cls
+
+
+REGISTRY = Registry()
+"""
+
+
+def grouped(number: int) -> tuple[str, str]:
+    """Packages of ten files: layers, and nine that use them and those of the first package."""
+    folder, place = f"p{number // 10:03}", number % 10
+    if not place:
+        return f"{folder}/layers.py", ACT
+    return f"{folder}/net{place}.py", USER.format(f"{'p000' if place == 9 else ''}.layers import act\n")
+
+
+#: Kinds of projects: the name and the text of file number N of one.
+PROJECTS: dict[str, Callable[[int], tuple[str, str]]] = {
+    "no imports": lambda n: (f"net{n:04}.py", HEAD + (CLASS + FUNCTION).replace("@", str(n))),
+    "no torch": lambda n: (f"plain{n:04}.py", "import os\n\n\n" + PRIVATE.replace("@", str(n))),
+    "one base": lambda n: (f"net{n:04}.py", USER.format("base import act\n")) if n else ("base.py", ACT),
+    "chain": lambda n: (f"net{n:04}.py", LINK.format(n - 1, n) if n else ACT.replace("act", "act0")),
+    "packages": grouped,
+    "registry": lambda n: (
+        (f"all/net{n:04}.py", REGISTERED.replace("Block@", f"Block{n}")) if n else ("all/base.py", REGISTRY)
+    ),
+}
+
+
+def one_project(kind: str, files: int, limit: int) -> dict[str, float]:
+    """Seconds that the linter takes for all files of a project, and megabytes."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        os.chdir(folder)
+        texts = {folder / "main.py": HEAD}
+        for number in range(files):
+            path, text = PROJECTS[kind](number)
+            (folder / path).parent.mkdir(exist_ok=True)
+            texts[folder / path] = text
+        for path, text in texts.items():
+            path.write_text(text)
+        lint(VARIANTS["functions"](100), "")  # the facts are read once
+        start = time.process_time()
+        for path, text in texts.items():
+            lint(text, str(path))
+        return {"seconds": time.process_time() - start, "megabytes": megabytes(), "number": files}
+
+
+def lint(text: str, path: str) -> None:
+    """Do with one file what flake8 has the plugin do."""
+    list(Checker(ast.parse(text), text.splitlines(keepends=True), path).run())
+
+
+def megabytes() -> float:
+    """The most memory that this process took."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
 
 def one(variant: str, lines: int, limit: int) -> dict[str, float]:
     """Seconds of the analysis of one file, without the time that Python takes to parse it, and megabytes."""
@@ -187,44 +273,57 @@ def one(variant: str, lines: int, limit: int) -> dict[str, float]:
     with uncollected():  # as in every run of the linter
         analyze(source, tree)
     seconds = time.process_time() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
-    return {"seconds": seconds, "megabytes": peak, "lines": source.count("\n")}
+    return {"seconds": seconds, "megabytes": megabytes(), "number": source.count("\n")}
 
 
-def measured(variant: str, lines: int, limit: int) -> dict[str, float] | None:
+def measured(*arguments: str) -> dict[str, float] | None:
     """The better of two runs; None where one takes too long or too much memory."""
-    command = [sys.executable, __file__, variant, "--one", str(lines), "--limit", str(limit)]
+    command = [sys.executable, __file__, *arguments]
     runs = [subprocess.run(command, capture_output=True, check=False) for _ in range(2)]
     found = [json.loads(run.stdout) for run in runs if not run.returncode]
     return min(found, key=lambda row: row["seconds"]) if len(found) == len(runs) else None
 
 
-def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Whether the time for a line stays the same while files grow.")
-    parser.add_argument("variants", nargs="*", metavar="VARIANT", help=", ".join(VARIANTS))
-    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="LINES")
-    parser.add_argument("--limit", type=int, default=60, help="seconds of processor time that a file may take")
-    parser.add_argument("--profile", type=int, metavar="LINES", help="profile files of this length instead")
-    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
-    options = parser.parse_args(arguments)
-    variants = options.variants or list(VARIANTS)
-    if options.one:
-        print(json.dumps(one(variants[0], options.one, options.limit)))
-        return
-    if options.profile:
-        for variant in variants:
-            profile = cProfile.Profile()
-            profile.runcall(analyze, VARIANTS[variant](options.profile))
-            pstats.Stats(profile).sort_stats("tottime").print_stats(20)
-        return
-    print(f"{'microseconds a line':20}", *(f"{size:>8}" for size in options.sizes), "   ratio     MiB")
+def table(head: str, unit: float, variants: list[str], sizes: list[int], option: str, limit: int) -> None:
+    """Print what a line or a file costs in each variant and size."""
+    print(f"{head:20}", *(f"{size:>8}" for size in sizes), "   ratio     MiB")
     for variant in variants:
-        found = [measured(variant, size, options.limit) for size in options.sizes]
-        costs = [1e6 * row["seconds"] / row["lines"] for row in found if row]
-        cells = [f"{1e6 * row['seconds'] / row['lines']:8.1f}" if row else f"{'-':>8}" for row in found]
+        found = [measured(variant, option, str(size), f"--limit={limit}") for size in sizes]
+        costs = [row["seconds"] / row["number"] / unit for row in found if row]
+        cells = [f"{row['seconds'] / row['number'] / unit:8.1f}" if row else f"{'-':>8}" for row in found]
         ratio = f"{max(costs) / min(costs):8.2f}" if all(found) else f"{'-':>8}"
         peak = max((row["megabytes"] for row in found if row), default=0)
         print(f"{variant:20}", *cells, ratio, f"{peak:7.0f}", flush=True)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Whether the time for a line stays the same while files grow.")
+    parser.add_argument("variants", nargs="*", metavar="VARIANT", help=", ".join([*VARIANTS, *PROJECTS]))
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="LINES")
+    parser.add_argument("--files", type=int, nargs="*", metavar="FILES", help="measure projects of so many files")
+    parser.add_argument("--limit", type=int, default=60, help="seconds of processor time that a file may take")
+    parser.add_argument("--profile", type=int, metavar="SIZE", help="profile files, or projects, of this size instead")
+    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--one-project", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    projects = options.files is not None or options.one_project
+    variants = options.variants or list(PROJECTS if projects else VARIANTS)
+    if options.one:
+        print(json.dumps(one(variants[0], options.one, options.limit)))
+    elif options.one_project:
+        print(json.dumps(one_project(variants[0], options.one_project, options.limit)))
+    elif options.profile:
+        for variant in variants:
+            profile = cProfile.Profile()
+            if projects:
+                profile.runcall(one_project, variant, options.profile, options.limit)
+            else:
+                profile.runcall(analyze, VARIANTS[variant](options.profile))
+            pstats.Stats(profile).sort_stats("tottime").print_stats(20)
+    elif projects:
+        table("milliseconds a file", 1e-3, variants, options.files or FILES, "--one-project", 10 * options.limit)
+    else:
+        table("microseconds a line", 1e-6, variants, options.sizes, "--one", options.limit)
 
 
 if __name__ == "__main__":

@@ -20,13 +20,14 @@ import tokenize
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from types import FrameType
 
-from flake8_inplace.analysis import analyze
+from flake8_inplace.analysis import Result, analyze
 from flake8_inplace.files import split_lines
 
 from .minimise import minimise
@@ -95,6 +96,11 @@ def program_of(paths: list[Path], seed: int, number: int, statements: int = 40) 
 
 def judge(source: str) -> tuple[str, str]:
     """What the analysis makes of a program: "found", "nothing", "unreadable" or "failed", and why."""
+    return judged(partial(analyze, source, extra=EXTRA), source)
+
+
+def judged(run: Callable[[], Result], source: str) -> tuple[str, str]:
+    """What `run` makes of a text: see `judge`."""
 
     def too_long(number: int, frame: FrameType | None) -> None:
         raise TimeoutError
@@ -102,7 +108,7 @@ def judge(source: str) -> tuple[str, str]:
     signal.signal(signal.SIGPROF, too_long)
     signal.setitimer(signal.ITIMER_PROF, LIMIT)
     try:
-        result = analyze(source, extra=EXTRA)
+        result = run()
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = (
