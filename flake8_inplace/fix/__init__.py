@@ -27,6 +27,7 @@ from .kept import kept
 from .listed import as_list
 from .parts import parts
 from .repeated import repeated
+from .statements import writing_statements
 from .syntax import Module, moved
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -125,7 +126,7 @@ class Repair:
         copies = Copies(self._module, finding, self._after, self._facts.layers)
         if form in RAISING and usual.unseen():
             yield from copies.fixes(safe=False)
-            for statement, target in usual.statements():
+            for statement, target in writing_statements(self._module, finding.place):
                 yield from usual.clone_first(target, statement)
         yield from usual.fixes()
         yield from iteration(usual)
