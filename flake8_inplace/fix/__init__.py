@@ -29,7 +29,7 @@ from .kept import kept
 from .listed import as_list
 from .parts import parts
 from .repeated import repeated
-from .statements import statement_around
+from .statements import statement_around, writing_statements
 from .syntax import Module, moved, viewed_root, written_at
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -128,9 +128,9 @@ class Repair:
         copies = Copies(self._module, finding, self._after, self._facts.layers)
         if form in RAISING and usual.unseen():
             yield from copies.fixes(safe=False)
-            for statement, target in usual.statements():
+            for statement, target in writing_statements(self._module, finding.place):
                 yield from usual.clone_first(target, statement)
-        mixed = form == "read" and _is_read_by_itself(self._module, usual, finding)
+        mixed = form == "read" and _is_read_by_itself(self._module, finding)
         if not mixed:
             yield from usual.fixes()
         yield from iteration(usual)
@@ -170,12 +170,12 @@ class Repair:
         return after.findings if after.problem == self._problem else None
 
 
-def _is_read_by_itself(module: Module, form: Form, finding: Finding) -> bool:
+def _is_read_by_itself(module: Module, finding: Finding) -> bool:
     """Whether the read is a later write to the same variable: ``x *= a``, then ``x += b * x.flip(0)``.
 
     If the first write made a new tensor, the second one would read that: the values would still be wrong.
     """
-    places, writes = {other.place for other in finding.related}, list(form.statements())
+    places, writes = {other.place for other in finding.related}, list(writing_statements(module, finding.place))
     for reader in (*module.of(cst.AugAssign), *module.of(cst.Call)):
         target = written_at(reader) if module.start(reader) in places else None
         statement = reader if isinstance(reader, cst.AugAssign) else statement_around(module, reader)

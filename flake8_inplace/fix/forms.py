@@ -25,7 +25,10 @@ from .statements import (
     out_of_place_links,
     rebinds,
     statement_around,
+    steps,
     without,
+    writers,
+    writing_statements,
     written_value,
 )
 from .syntax import (
@@ -87,29 +90,12 @@ class Form:
 
     def alone(self) -> bool:
         """Whether nobody else holds what is written: then it does not matter who was meant to see the write."""
-        targets = [target for _, target in self.statements()]
+        targets = [target for _, target in writing_statements(self.module, self.finding.place)]
         return bool(targets) and all(self.private(viewed_root(target)) for target in targets)
 
     def unseen(self) -> bool:
         """Whether the write is spelled past autograd, by ``detach()`` or ``.data``: out of place it has a gradient."""
-        return any(detours(target) for _, target in self.written())
-
-    def written(self) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression]]:
-        """The nodes that write at the place of the finding, each with what it writes to."""
-        module, place = self.module, self.finding.place
-        nodes = [node for node in module.of(cst.AugAssign) if module.start(node.operator) == place]
-        yield from ((node, node.target) for node in nodes)
-        yield from ((node, node) for node in module.of(cst.Subscript) if module.start(node.lbracket) == place)
-        for call in module.of(cst.Call):
-            if module.start(name_of(call)) == place and (target := overwritten(call)) is not None:
-                yield call, target
-
-    def statements(self) -> Iterator[tuple[cst.BaseSmallStatement, cst.BaseExpression]]:
-        """The same, with the statements that they stand in."""
-        for node, target in self.written():
-            statement = node if isinstance(node, cst.AugAssign) else statement_around(self.module, node)
-            if statement is not None:
-                yield statement, target
+        return any(detours(target) for _, target in writers(self.module, self.finding.place))
 
     def heard(self) -> bool:
         """Whether nobody who called for the write reads the tensor by another way: by a name, attribute or element."""
@@ -138,7 +124,8 @@ class Form:
         path = self.module.code(root)
         if self.initialises(target):
             yield from self.under_no_grad(root, statement)
-        if self.can_rebind(root, statement):
+        steps_down = detour and isinstance(statement.operator, cst.FloorDivideAssign)  # it has no derivative
+        if not steps_down and self.can_rebind(root, statement):
             safe = not detour and self.private(root) and self.keeps_type(statement.operator)
             new = f"{path} = {path} {operator} {value}"
             flows = _FLOWS if detour else ""
@@ -194,7 +181,7 @@ class Form:
         if not any(link.args for link in links) or self.initialises(base):
             yield from self.under_no_grad(root_of(base), statement)
         reads = any(part.deep_equals(root) for link in links[1:] for argument in link.args for part in walk(argument))
-        if edits and not (self.cuts or reads):
+        if edits and not (self.cuts or reads or (detour and steps(links))):
             promotes = any(
                 last_name(link.func)[:-1] in PROMOTING and not self.keeps_type(name_of(link)) for link in links
             )

@@ -12,7 +12,7 @@ import libcst as cst
 from ..finding import Edit, Fix
 from .forms import Form
 from .scope import Scope, scope_around
-from .statements import statement_around
+from .statements import statement_around, writers
 from .syntax import dotted, last_name, layers_of
 
 _TAKE_ANY = frozenset({"cat", "stack", "concat", "hstack", "vstack", "len", "zip", "enumerate", "list", "tuple", "sum"})
@@ -21,7 +21,7 @@ _TAKE_ANY = frozenset({"cat", "stack", "concat", "hstack", "vstack", "len", "zip
 
 def as_list(form: Form) -> Iterator[Fix]:
     """The forms for an element of a list, with the tuple of views made one."""
-    for _, target in form.written() if form.form == "views" else ():
+    for _, target in writers(form.module, form.finding.place) if form.form == "views" else ():
         slots = layers_of(target) if target is not None else []
         names = [slot.value for slot in slots if isinstance(slot, cst.Subscript) and isinstance(slot.value, cst.Name)]
         for name in names:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
-from ..finding import Edit
+from ..finding import Edit, Place
 from ..torchfacts import ops
+from ..torchfacts.kinds import STEPPING, plain
 from .syntax import (
     Module,
     dotted,
@@ -15,6 +16,7 @@ from .syntax import (
     is_import,
     is_method,
     last_name,
+    name_of,
     overwritten,
     source_of,
 )
@@ -30,6 +32,24 @@ PROMOTING = frozenset(
     "hypot lerp addmm addmv addr baddbmm maximum minimum clamp clip clamp_max clamp_min copysign ldexp nextafter "
     "igamma igammac xlogy heaviside arctan2 gcd lcm bitwise_and bitwise_or bitwise_xor".split()
 )
+
+
+def writers(module: Module, place: Place) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression]]:
+    """The nodes that write at a place, each with what it writes to."""
+    nodes = [node for node in module.of(cst.AugAssign) if module.start(node.operator) == place]
+    yield from ((node, node.target) for node in nodes)
+    yield from ((node, node) for node in module.of(cst.Subscript) if module.start(node.lbracket) == place)
+    for call in module.of(cst.Call):
+        if module.start(name_of(call)) == place and (target := overwritten(call)) is not None:
+            yield call, target
+
+
+def writing_statements(module: Module, place: Place) -> Iterator[tuple[cst.BaseSmallStatement, cst.BaseExpression]]:
+    """The same, with the statements that they stand in."""
+    for node, target in writers(module, place):
+        statement = node if isinstance(node, cst.AugAssign) else statement_around(module, node)
+        if statement is not None:
+            yield statement, target
 
 
 def statement_around(module: Module, node: cst.CSTNode) -> cst.BaseSmallStatement | None:
@@ -105,6 +125,11 @@ def _out_of_place(module: Module, link: cst.Call) -> Edit | None:
         bare in ops.tensor_methods() if is_method(link) else bool(functions_called(dotted(link.func).removesuffix("_")))
     )
     return module.replaced(name, bare) if known and last_name(link.func).endswith("_") else None
+
+
+def steps(links: Iterable[cst.Call]) -> bool:
+    """Whether a link rounds: a new tensor would have the gradient zero, which nobody means who rounds past autograd."""
+    return any(plain(last_name(link.func).removesuffix("_")) in STEPPING for link in links)
 
 
 def without(module: Module, call: cst.Call, argument: cst.Arg) -> Edit:

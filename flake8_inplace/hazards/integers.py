@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..heap.values import DType, Grad, Ref, Source, Tensor
 from ..program.site import Site
 from ..rule import Rule
+from ..torchfacts.kinds import STEPPING
 from ..trace import events
 from ..trace.log import Written
 from ..trace.trace import Trace
@@ -24,9 +25,6 @@ RULES = (
         at_run_time=False,
     ),
 )
-
-
-_ROUNDING = frozenset({"round", "floor", "ceil", "trunc", "sign"})
 
 
 @events.overwrite.listen
@@ -50,7 +48,7 @@ def _is_rounded(m: Trace, tensor: Tensor) -> bool:
     whole = tensor.region.base if tensor.region is not None else tensor
     if whole.made is not None and whole.made.op == "index" and isinstance(base := m.see(whole.made.values[0]), Tensor):
         return _is_rounded(m, base)
-    return whole.made is not None and whole.made.op in _ROUNDING
+    return whole.made is not None and whole.made.op in STEPPING
 
 
 def _typed_by_values(tensor: Tensor) -> bool:

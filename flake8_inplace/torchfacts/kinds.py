@@ -35,6 +35,8 @@ _ALIASES = {
 _PLAIN = _ALIASES | {f"{alias}_": f"{name}_" for alias, name in _ALIASES.items()}
 
 ADDING = frozenset({"add", "sub"})
+STEPPING = frozenset({"round", "floor", "ceil", "trunc", "sign", "sgn"})
+"""Operators whose derivative is zero wherever they have one."""
 SCALING = frozenset({"mul", "div"})
 EQUATING = frozenset({"eq", "ne", "equal", "allclose", "isclose", "array_equal"})
 """Operators that ask whether two tensors are equal."""
