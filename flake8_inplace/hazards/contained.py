@@ -55,7 +55,7 @@ from .stale import is_part, overlaps, read_part_of, takes_what_was_written, was_
 
 APPENDED: Declared[tuple[object, Storage], int] = Declared(latest)
 """When a list first got a tensor that it may still have, by the list and the memory."""
-PARTS: Declared[tuple[object, Tensor], int] = Declared(latest)
+APPENDED_VIEWS: Declared[tuple[object, Tensor], int] = Declared(latest)
 """When a list got a view, by the list and the view."""
 KEYED: Declared[tuple[Dict, Hashable], int] = Declared(latest)
 """When a dictionary got the tensor that it has under a key."""
@@ -104,7 +104,7 @@ def on_append(m: Trace, container: List, value: Value) -> None:
             if (container, part.storage) not in m.state[APPENDED]:
                 m.state.set(m.state[APPENDED], (container, part.storage), m.tick())
             if part.region is not None:
-                m.state.set(m.state[PARTS], (container, part), m.tick())
+                m.state.set(m.state[APPENDED_VIEWS], (container, part), m.tick())
 
 
 @events.method.listen
@@ -127,7 +127,7 @@ def on_method(m: Trace, instance: Object, had: Attributes, begin: int) -> None:
 
 def _is_refilled(m: Trace, container: List, element: Value, event: Overwrite, time: int) -> bool:
     """Whether an element is a part of a buffer that a function uses again: ``self.pad[:n]``, of another length."""
-    if not isinstance(element, Tensor) or not 0 < m.state[PARTS].get((container, element), 0) < event.time:
+    if not isinstance(element, Tensor) or not 0 < m.state[APPENDED_VIEWS].get((container, element), 0) < event.time:
         return False
     return overlaps(element, event) and again(m, event, time)
 
