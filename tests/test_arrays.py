@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import io
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -76,6 +77,7 @@ CALLS = {
     "at": "{a}, (0, 0), 7.0",
     "bincount": "[0, 1, 1]",
     "load": "file({a})",
+    "memmap": "tempfile.TemporaryFile(), float, 'w+', 0, (3, 4)",
     "loadtxt": "['1 2', '3 4']",
     "genfromtxt": "['1 2', '3 4']",
     "fromiter": "[1.0, 2.0], float",
@@ -105,7 +107,7 @@ def file(a: Any) -> io.BytesIO:
 
 
 def evaluate(text: str, a: Any) -> tuple[Any, ...]:
-    return tuple(eval(f"[{text.format(a='a')}]", {"np": np, "a": a, "file": file}))
+    return tuple(eval(f"[{text.format(a='a')}]", {"np": np, "a": a, "file": file, "tempfile": tempfile}))
 
 
 def function(name: str) -> Callable[..., Any]:

@@ -244,6 +244,7 @@ LAWS = {
     "CALLED": Law(times),
     "TWINS": Law(agreed),
     "APPENDED": Law(times),
+    "APPENDED_VIEWS": Law(times),
     "KEYED": Law(times),
     "PAIRED": Law(agreed),
     "TABLED": Law(times),

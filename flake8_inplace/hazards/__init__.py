@@ -23,6 +23,7 @@ from . import (
     overlap,
     refused,
     replay,
+    restored,
     saved,
     snapshots,
     stale,
@@ -34,7 +35,7 @@ from . import (
 )
 
 # Imported for their listeners: reads, and the log of writes.
-_ = contained, copies, first_reads, merged, origins, tables, targets, tied, vectors
+_ = contained, copies, first_reads, merged, origins, restored, tables, targets, tied, vectors
 CHECKERS = (
     saved,
     refused,

@@ -51,10 +51,12 @@ from .arguments import is_in_copy
 from .first_reads import is_emptied
 from .overlap import written_region
 from .snapshots import Update, may_be_copy, updates_of
-from .stale import is_part, read_part_of, takes_what_was_written, was_given
+from .stale import is_part, overlaps, read_part_of, takes_what_was_written, was_given
 
 APPENDED: Declared[tuple[object, Storage], int] = Declared(latest)
 """When a list first got a tensor that it may still have, by the list and the memory."""
+APPENDED_VIEWS: Declared[tuple[object, Tensor], int] = Declared(latest)
+"""When a list got a view, by the list and the view."""
 KEYED: Declared[tuple[Dict, Hashable], int] = Declared(latest)
 """When a dictionary got the tensor that it has under a key."""
 PAIRED: Declared[Tensor, tuple[Dict, int, Site | None] | None] = Declared(same_or_none)
@@ -87,16 +89,22 @@ def on_append(m: Trace, container: List, value: Value) -> None:
         part = array_backing(m.see(item))
         time = _held_since(m, container, part, item) if isinstance(part, Tensor) else 0
         if isinstance(part, Tensor) and time:
-            writes = [event for event in since(m, part, time) if _changes(part, event)]
-            others = (_entries(m, m.see(other)) for other in m.state.get(container).items) if writes else ()
-            if any(_is_same(m, other.get(key, NONE), part) for other in others):
-                for event in writes:
+            writes = since(m, part, time)
+            others = m.state.get(container).items if writes else ()
+            held = [array_backing(m.see(_entries(m, m.see(other)).get(key, NONE))) for other in others]
+            same = any(_is_same(m, other, part) for other in held)
+            for event in writes:
+                refilled = (_is_refilled(m, container, other, event, time) for other in held)
+                if (same and _changes(part, event)) or any(refilled):
                     m.refuse("read", event.site, guard=event.guard)
         _judge_snapshots(m, container, key, part)
         _judge_gradients(m, container, key, part)
         on_store(m, container, part)
-        if isinstance(part, Tensor) and (container, part.storage) not in m.state[APPENDED]:
-            m.state.set(m.state[APPENDED], (container, part.storage), m.tick())
+        if isinstance(part, Tensor):
+            if (container, part.storage) not in m.state[APPENDED]:
+                m.state.set(m.state[APPENDED], (container, part.storage), m.tick())
+            if part.region is not None:
+                m.state.set(m.state[APPENDED_VIEWS], (container, part), m.tick())
 
 
 @events.method.listen
@@ -115,6 +123,13 @@ def on_method(m: Trace, instance: Object, had: Attributes, begin: int) -> None:
             for event in since(m, part, begin):
                 if _changes(part, event):
                     m.refuse("read", event.site, guard=event.guard)
+
+
+def _is_refilled(m: Trace, container: List, element: Value, event: Overwrite, time: int) -> bool:
+    """Whether an element is a part of a buffer that a function uses again: ``self.pad[:n]``, of another length."""
+    if not isinstance(element, Tensor) or not 0 < m.state[APPENDED_VIEWS].get((container, element), 0) < event.time:
+        return False
+    return overlaps(element, event) and again(m, event, time)
 
 
 def _changes(part: Tensor, event: Overwrite) -> bool:
@@ -295,12 +310,18 @@ def _judge_element(m: Trace, container: List | Dict, value: Tensor, event: Overw
     taken_out = m.state[RETURNED].get((Change.OTHER, event)) is not None and bool(time or container.time)
     if own and is_in_copy(m, event, inner.given):
         return
-    if (time and was_given(m, value, event)) or taken_out:
+    if ((time or _is_in_another(m, container, value, event)) and was_given(m, value, event)) or taken_out:
         m.refuse("argument", event.site, guard=event.guard)
     elif own:
         return  # what a write to the elements of a list is for: ``torch._foreach_add_(totals, values)``
     elif known and time and (_same_part(m, value, event, time) or _as_it_was(m, value, event, time)):
         m.refuse("read", event.site, guard=event.guard)
+
+
+def _is_in_another(m: Trace, container: List | Dict, value: Tensor, event: Overwrite) -> bool:
+    """Whether a list got a tensor after a write, for a new one: ``private = [add_noise(g) for g in clipped]``."""
+    times = m.state[APPENDED].items() if m.state[APPENDED] else ()
+    return any(key[1] is value.storage and key[0] is not container and time > event.time for key, time in times)
 
 
 def _as_it_was(m: Trace, value: Tensor, event: Overwrite, time: int) -> bool:

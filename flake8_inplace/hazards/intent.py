@@ -94,6 +94,13 @@ def is_window(reader: Value, event: Overwrite, name: str, frame: Frame) -> bool:
     return begun and isinstance(reader, Array) is not event.written.array
 
 
+def assigned_from(frame: Frame) -> list[str]:
+    """Return the variables on the right of the assignment that a function is running, if it is one."""
+    from ..program.wording import sources
+
+    return sorted(sources(frame.line).intersection(frame.vars))
+
+
 def attribute_written(site: Site) -> str:
     """Return the attribute in the text of a write, such as ``h`` in ``self.h[0] = 0``, or an empty string."""
     from ..program.wording import written_attribute

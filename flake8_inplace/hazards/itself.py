@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..heap.regions import same_tensor, unshaped
-from ..heap.values import NONE, UNCERTAIN, Grad, Object, Tensor, View
+from ..heap.values import NONE, UNCERTAIN, Grad, Object, Origin, Source, Tensor, View
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
-from ..torchfacts.kinds import ADDING, DIFFERENCES, EQUATING
+from ..torchfacts.kinds import ADDING, DIFFERENCES, EQUATING, NOISE
 from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import ATTRIBUTE_WRITERS, RETURNED, WRITES, Overwrite, direct_tensors, since
@@ -95,9 +95,10 @@ def _behind(m: Trace, one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
 
     If the memory was overwritten between the two calls, they have different values, and are returned themselves.
     """
-    left, right = one.made, other.made
     if one.storage.memory is other.storage.memory:
         return one, other
+    new, old = one, other
+    left, right = _function_of(m, new), _function_of(m, old)
     while left is not None and right is not None and left.op == right.op:
         begin, end = sorted((left.time, right.time))
         inside = [[each for value in made.values for each in direct_tensors(m, value)] for made in (left, right)]
@@ -107,8 +108,16 @@ def _behind(m: Trace, one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
         if new.storage.memory is old.storage.memory:
             changed = [change for each in (new, old) for change in _changes(m, each, begin, end)]
             return (one, other) if changed else (new, old)
-        left, right = new.made, old.made
+        left, right = _function_of(m, new), _function_of(m, old)
     return one, other
+
+
+def _function_of(m: Trace, tensor: Tensor) -> Origin | None:
+    """Return the call whose operands give a tensor its values; None for a buffer, or what was overwritten since."""
+    made = tensor.made
+    if made is None or tensor.origin is Source.BLANK or made.op in NOISE or since(m, tensor, made.time):
+        return None
+    return made
 
 
 def _spans(taken: _Taken, trained: bool, senseless: bool) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..heap.state import Declared, same_or_none
-from ..heap.values import Dict, List, Object, Storage, Tensor, Value
+from ..heap.values import NONE, Dict, List, Object, Storage, Tensor, Value
 from ..program.site import Site
 from ..torchfacts.kinds import ADDING
 from ..trace import events, holdings
@@ -26,18 +26,26 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
     """Note the parameters that a function overwrote by their states, which it was given in a list, for its result."""
     if not used or not m.state[WRITES] or not m.state[SNAPSHOTS]:
         return
-    for tensor in [found for arg in args for found in _states(m, m.see(arg))]:
-        for event in since(m, tensor, born):
-            if event.written.op.removesuffix("_") in ADDING and _of_another(m, tensor, event):
+    given = {item for arg in args for item in _dictionaries(m, m.see(arg))}
+    entries = [m.see(entry) for item in given for entry in m.state.get(item).items.values()]
+    held = {entry for entry in entries if isinstance(entry, Tensor)}
+    for tensor, taken in list(m.state[SNAPSHOTS].items()) if given else ():
+        for event in since(m, tensor, born) if taken is not None else ():
+            through = m.see(event.frames[-1].vars.get(event.name, NONE))  # whose entry may be another one by now
+            if (tensor in held or through in given) and _is_sum(m, tensor, event):
                 m.state.set(m.state[MERGED], tensor.storage, event)
 
 
-def _states(m: Trace, value: Value) -> Iterator[Tensor]:
-    """Yield the tensors of the dictionaries in a list that are in the state of a module."""
+def _dictionaries(m: Trace, value: Value) -> Iterator[Dict]:
+    """Yield the dictionaries in a list."""
     for item in map(m.see, m.state.get(value).items) if isinstance(value, List) else ():
-        for entry in map(m.see, m.state.get(item).items.values()) if isinstance(item, Dict) else ():
-            if isinstance(entry, Tensor) and m.state[SNAPSHOTS].get(entry) is not None:
-                yield entry
+        if isinstance(item, Dict):
+            yield item
+
+
+def _is_sum(m: Trace, tensor: Tensor, event: Overwrite) -> bool:
+    """Whether a write added the state of another module to a tensor."""
+    return event.written.op.removesuffix("_") in ADDING and _of_another(m, tensor, event)
 
 
 def _of_another(m: Trace, tensor: Tensor, event: Overwrite) -> bool:

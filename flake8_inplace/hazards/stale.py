@@ -146,7 +146,7 @@ def _read_name(
             if was_given(m, value, event) or (not index and _has_part(m, value, event)):
                 m.refuse("argument", event.site, guard=event.guard, needs=_to_be_given(value, event))
             elif _is_detached(m, value, event, frame) or (
-                name in frame.times and _overlaps(value, event) and again(m, event, bound)
+                name in frame.times and overlaps(value, event) and again(m, event, bound)
             ):
                 m.refuse("read", event.site, guard=event.guard)
 
@@ -185,7 +185,7 @@ def takes_what_was_written(m: Trace, value: Tensor, event: Overwrite) -> bool:
     return plain(value.region.index) == plain(over[1])
 
 
-def _overlaps(value: Tensor, event: Overwrite) -> bool:
+def overlaps(value: Tensor, event: Overwrite) -> bool:
     """Whether a tensor, or a view, surely has elements of what was overwritten: ``buffer[:n]`` and ``buffer[:k]``."""
     if value.view is View.NONE:
         return True

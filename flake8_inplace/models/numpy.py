@@ -31,7 +31,7 @@ from .registry import Call, model, package
 _ARRAY = "numpy.ndarray"
 _FILLING = {"copyto": "copy_", "fill": "fill_"}
 """Functions that replace all values, by the names that torch has for them."""
-_READING = frozenset({"load", "loadtxt", "genfromtxt", "fromiter"})
+_READING = frozenset({"load", "loadtxt", "genfromtxt", "fromiter", "memmap"})
 """Functions that return an array, whatever they are given."""
 _TRANSPOSING = frozenset({"transpose", "permute_dims", "movedim", "rollaxis", "matrix_transpose"})
 _COMPARING = frozenset({"allclose", "isclose", "array_equal", "array_equiv"})

@@ -35,6 +35,11 @@ def targets(node: cst.CSTNode | None) -> frozenset[str]:
     return frozenset({node.value}) if type(node) is cst.Name else frozenset()
 
 
+def sources(node: cst.CSTNode | None) -> frozenset[str]:
+    """The names on the right of an assignment; none of ``x += y``."""
+    return frozenset(mentioned(node.value)) if type(node) is cst.Assign else frozenset()
+
+
 def binds(node: cst.CSTNode, name: str, other: str) -> bool:
     """Whether a text binds a variable to another one: ``name = other``."""
     if type(node) is cst.Assign:

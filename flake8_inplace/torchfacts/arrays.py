@@ -48,6 +48,7 @@ fill_diagonal|a val wrap|a|
 put_along_axis|arr indices values axis|arr|
 zeros ones empty|shape dtype order||blank
 full|shape fill_value dtype||blank
+memmap|filename dtype mode offset shape order||blank
 zeros_like ones_like empty_like full_like|a fill_value||blank
 arange linspace logspace geomspace|start stop num||fresh
 eye|N M k||fresh

@@ -44,6 +44,8 @@ DIFFERENCES = frozenset(
     "sub rsub dist mse_loss l1_loss smooth_l1_loss huber_loss kl_div cosine_similarity pairwise_distance".split()
 )
 """Operators whose result is the same for every tensor and itself."""
+NOISE = frozenset({"rand_like", "randn_like", "randint_like"})
+"""Operators that take only the shape of their operand: two calls have nothing in common."""
 CONVOLUTIONS = frozenset(f"{conv}{n}d" for n in (1, 2, 3) for conv in ("conv", "Conv"))
 """Those of which ``padding="same"`` may save a copy of the input: the analysis computes when."""
 ELEMENTWISE = frozenset(
