@@ -429,7 +429,7 @@ def test_verify_tells_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
 #: Right programs in which a tensor is to follow its memory: nothing tells that from a mistake.
 MEANT = {
     "eighth: array shown through a tensor while its rows are left out",
-    "thirteenth: vector that moves and is made the parameters again",
+    "thirteenth: vector that moves, and is made the parameters again",
     "a part of a tensor is read before and after the tensor is scaled by its greatest value",
     "a window on a buffer shows what a file has filled it with",
     "array filled through its own name",
