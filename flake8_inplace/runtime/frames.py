@@ -6,11 +6,13 @@ up when somebody reads them.
 
 from __future__ import annotations
 
+import ast
 import linecache
 import re
 import sys
 import sysconfig
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -105,6 +107,24 @@ def _line(code: CodeType, offset: int) -> int:
 def is_ours(file: str) -> bool:
     """Whether a file belongs to this package."""
     return file.startswith(_PACKAGE)
+
+
+def is_users(frame: FrameType) -> bool:
+    """Whether a frame is the program's own."""
+    file = frame.f_code.co_filename
+    kind = _kinds.get(file)
+    if kind is None:
+        kind = _kinds[file] = _kind(file)
+    return kind == _USER
+
+
+@lru_cache(maxsize=8)
+def tree_of(file: str) -> ast.Module:
+    """The text of a file as a tree; an empty one where it can't be parsed: a template, or a file that changed since."""
+    try:
+        return ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return ast.Module([], [])
 
 
 def _kind(file: str) -> int:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import textwrap
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 import torch
 
-from .frames import Frame
+from .frames import Frame, tree_of
 
 WORDING = "one of the variables needed for gradient computation has been modified by an inplace operation"
 """How PyTorch's own error begins; handlers that look for it find it here too."""
@@ -233,14 +231,6 @@ def _method(node: ast.expr) -> str:
 
 def _statement(file: str, line: int) -> ast.stmt | None:
     """The innermost statement that stands on a line."""
-    around = [node for node in ast.walk(_tree(file)) if isinstance(node, ast.stmt)]
+    around = [node for node in ast.walk(tree_of(file)) if isinstance(node, ast.stmt)]
     inside = [node for node in around if node.lineno <= line <= (node.end_lineno or node.lineno)]
     return min(inside, key=lambda node: (node.end_lineno or node.lineno) - node.lineno, default=None)
-
-
-@lru_cache(maxsize=8)
-def _tree(file: str) -> ast.Module:
-    try:
-        return ast.parse("".join(linecache.getlines(file)))
-    except SyntaxError:  # a template, or a file that changed since it was imported: there is just no advice then
-        return ast.Module([], [])

@@ -12,13 +12,16 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
+from ..torchfacts.kinds import DIFFERENCES, plain
 from .frames import Stack, here, is_ours
 from .ledger import Ledger, Track
+from .names import Names
 from .tensors import Fingerprint, detached, fingerprint_of, storage_of
 
 _OVERWRITING = frozenset(
@@ -58,24 +61,35 @@ class StaleReads(TorchFunctionMode):  # type: ignore[misc]  # torch is not read 
         super().__init__()
         self.ledger = ledger
         self.taken = ledger.taken
+        self.names = Names()
+
+    def __exit__(self, *exception: Any) -> None:
+        self.names.clear()
+        super().__exit__(*exception)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        if is_ours(sys._getframe(1).f_code.co_filename) or torch.compiler.is_compiling():
+        kwargs, caller = kwargs or {}, sys._getframe(1)
+        if is_ours(caller.f_code.co_filename) or torch.compiler.is_compiling():
             return func(*args, **kwargs)
+        self.names.settle(caller)
         name = getattr(func, "__name__", "")
         operands = list(_tensors((args, [value for key, value in kwargs.items() if key != "out"])))
         if name in _NOT_READING:
             result = func(*args, **kwargs)
         else:
+            if name in _OVERWRITING and operands and operands[0] not in self.taken:
+                self.take(operands[0])
             for tensor in operands[1:] if name in _OVERWRITING else operands:
-                self.read(tensor, name)
+                self.read(tensor, name, caller)
+            if plain(name.strip("_")) in DIFFERENCES:
+                self.related(operands, name, caller)
             for argument in args:
                 if isinstance(argument, list):
                     self.repeated(argument, name)
+            began = next(self.ledger.clock)
             result = func(*args, **kwargs)
             for tensor in [*operands, *_tensors(kwargs.get("out"))]:
-                self._passed(tensor)
+                self._passed(tensor, name, caller, began)
         accessed = name == "__get__" and getattr(func, "__self__", None) is _GRAD
         for tensor in _tensors(result):
             self._made(tensor, operands, name in _TAKING, accessed)
@@ -89,9 +103,10 @@ class StaleReads(TorchFunctionMode):  # type: ignore[misc]  # torch is not read 
             clock, track = next(self.ledger.clock), self.ledger.track(tensor)
             self.taken[tensor] = _Taken(weakref.ref(tensor), here()[0], clock, track, contents, known)
 
-    def read(self, tensor: torch.Tensor, op: str) -> None:
+    def read(self, tensor: torch.Tensor, op: str, caller: FrameType | None = None) -> None:
         """Something is about to read a tensor."""
         taken = self.taken.get(tensor)
+        alias = self.names.read(tensor, caller) if caller is not None else None
         if taken is None:
             self.take(tensor)
         elif not taken.contents.fits(tensor):
@@ -100,6 +115,16 @@ class StaleReads(TorchFunctionMode):  # type: ignore[misc]  # torch is not read 
             self._look(taken)
         else:
             taken.written = False
+            if alias is not None:
+                self.ledger.stale(tensor, op, alias.stack, alias.clock, taken.track)
+
+    def related(self, operands: list[torch.Tensor], op: str, caller: FrameType) -> None:
+        """A difference is asked for: of a tensor and itself by mistake, under a name that is older than a write."""
+        if len(operands) > 1 and operands[0] is operands[1]:
+            taken = self.taken.get(operands[0])
+            alias = self.names.related(operands[0], caller) if taken is not None and taken.track.events else None
+            if taken is not None and alias is not None:
+                self.ledger.stale(operands[0], op, alias.stack or taken.stack, alias.clock, taken.track)
 
     def repeated(self, tensors: list[Any], op: str) -> None:
         """Something is about to read a list. If one tensor is in it twice, and was written to, it is so by mistake."""
@@ -133,10 +158,13 @@ class StaleReads(TorchFunctionMode):  # type: ignore[misc]  # torch is not read 
 
         return note, lambda: self.read(alias, "numpy")
 
-    def _passed(self, tensor: torch.Tensor) -> None:
+    def _passed(self, tensor: torch.Tensor, op: str, caller: FrameType, began: int) -> None:
         """A call was given this tensor, and may have written to it."""
         taken: _Taken | None = self.taken.get(tensor)
         if taken is not None and not taken.contents.fits(tensor):
+            if all(event.clock < began for event in taken.track.events.values()):
+                self.ledger.note(op, tensor)  # no schema says it: statistics of a batch norm
+            self.names.written(tensor, caller, taken.stack, began)
             self.written(tensor)
             self._look(taken)
 
@@ -148,6 +176,8 @@ class StaleReads(TorchFunctionMode):  # type: ignore[misc]  # torch is not read 
             return
         memory = storage_of(tensor)
         whole = next((each for each in operands if each is not tensor and storage_of(each) == memory), None)
+        if not (operands or taking or accessed):
+            self.names.blank(tensor)
         if memory is not None and (whole is not None or taking or accessed):
             if whole is not None and whole not in self.taken:
                 self.take(whole)
