@@ -21,6 +21,7 @@ from ..heap.values import (
     Value,
     constant,
 )
+from ..program.pieces import SUBCLASSES
 from ..program.site import Site
 from ..program.wording import called_name
 from ..torchfacts import ops as facts
@@ -52,6 +53,7 @@ from . import (
     operators,
     overloads,
     patterns,
+    reflection,
     stdlib,
     strings,
     tensors,
@@ -63,7 +65,7 @@ from .registry import Call, call_model, call_package, package
 
 FUNCTIONS = (
     *(amp, autograd, builtins, checkpoint, distributions, generic, handed, higher, iterators),
-    *(nn, numpy, patterns, stdlib, transforms, typed),
+    *(nn, numpy, patterns, reflection, stdlib, transforms, typed),
 )
 """The modules that register models of functions and classes; those of methods are imported where they are called."""
 _ASKING = (Ref("builtins.enumerate"), Ref("builtins.iter"), Ref("builtins.next"))
@@ -181,6 +183,8 @@ def call_method(m: Trace, bound: Method, args: list[Value], kwargs: dict[str, Va
             return instances.object_method(given, receiver)
         case Super():
             return instances.super_method(given, receiver)
+        case Class() if bound.name == SUBCLASSES:
+            return m.subclasses(receiver)
         case Unknown() if not receiver.scalar:
             return unknowns.unknown_method(given, receiver)
         case Array():
