@@ -459,6 +459,20 @@ def test_what_shadows_a_library_is_not_the_library(make: Make, tmp_path: Path, n
     assert shown(project, "g.f", tmp_path / "pkg/m.py") == [f"pkg/{name}.py:f"]
 
 
+def test_a_module_that_the_library_lacks_is_the_projects(make: Make, tmp_path: Path) -> None:
+    """`code` is a module of Python and has no submodules; `logging.handlers` is one of its own, and os one file."""
+    inner = {
+        f"{name}.py": "f = 1" for name in ("code/models", "logging/handlers", "logging/wandb", "torch/own", "os/path")
+    }
+    names = ["code.models", "logging.handlers", "logging.wandb", "torch.own", "os.path", "code.missing"]
+    imports = "\n".join(f"from {name} import f as f{number}" for number, name in enumerate(names))
+    starts = {f"{name}/__init__.py": "" for name in ("code", "logging", "torch", "os")}
+    project = make({**inner, **starts, "m.py": imports})
+    found = [shown(project, f"f{number}", tmp_path / "m.py") for number in range(len(names))]
+    external = [[f"{name}.f"] for name in names]
+    assert found == [["code/models.py:f"], external[1], ["logging/wandb.py:f"], *external[3:]]
+
+
 def test_two_roots_with_one_name(make: Make, tmp_path: Path) -> None:
     """The first root counts, unless another one has the submodule that is imported."""
     files = {"app/utils.py": "f = 1", "utils/__init__.py": "f = 2", "utils/deep.py": "g = 1", "app/m.py": ""}

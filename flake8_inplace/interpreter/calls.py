@@ -6,17 +6,18 @@ import libcst as cst
 
 from ..heap.regions import items_of
 from ..heap.values import NONE, Dict, Object, Tensor, Unknown, Value, constant
-from ..models import calls, classes, iteration, methods, records
+from ..models import calls, iteration, methods, records
 from ..program.site import Site
 from ..trace import events
 from ..trace.callables import Method, Namespace, Super
-from ..trace.frames import Frame
+from ..trace.frames import Class, Frame
 from ..trace.log import STORED, WRITES
 from ..trace.trace import Trace
 from . import modules, reveal
+from .binding import set_attribute
 from .dispatch import evaluate, evaluates, site_of
 from .literals import use_operand
-from .names import attribute, lookup, quietly, read_variable
+from .names import lookup, quietly, read_variable
 
 _QUIET = frozenset({"len", "isinstance", "type", "id", "hasattr", "print"})
 """Builtins that don't read the contents of their arguments."""
@@ -24,7 +25,7 @@ _QUIET = frozenset({"len", "isinstance", "type", "id", "hasattr", "print"})
 
 @evaluates(cst.Call)
 def _call(m: Trace, node: cst.Call, frame: Frame) -> Value:
-    if type(node.func) is cst.Name and node.func.value in ("super", "reveal", "getattr", "setattr", "vars"):
+    if type(node.func) is cst.Name and node.func.value in ("super", "reveal", "setattr", "vars"):
         special = _special_call(m, node, node.func.value, frame)
         if special is not None:
             return special
@@ -92,14 +93,10 @@ def _special_call(m: Trace, node: cst.Call, name: str, frame: Frame) -> Value | 
     if name == "vars" and len(node.args) == 1:
         owner = m.see(evaluate(m, node.args[0].value, frame))
         return modules.contents(m, owner) if isinstance(owner, Namespace) else None
-    if name in ("getattr", "setattr") and len(node.args) >= 2:
+    if name == "setattr" and len(node.args) > 2:
         owner = m.see(evaluate(m, node.args[0].value, frame))
         attr = constant(evaluate(m, node.args[1].value, frame))
-        if isinstance(attr, str):
-            if name == "getattr":
-                return attribute(m, owner, attr, site_of(node, frame))
-            if len(node.args) > 2 and isinstance(owner, Object):
-                value = evaluate(m, node.args[2].value, frame)
-                classes.set_attribute(m, owner, attr, value, site_of(node, frame))
-                return NONE
+        if isinstance(attr, str) and isinstance(owner, (Object, Class)):
+            set_attribute(m, owner, attr, evaluate(m, node.args[2].value, frame), site_of(node, frame))
+            return NONE
     return None

@@ -7,7 +7,7 @@ from dataclasses import replace
 import libcst as cst
 
 from ..heap.state import variables
-from ..heap.values import NONE, Object, Ref, Value
+from ..heap.values import NONE, Const, Dict, Object, Ref, Tuple, Value
 from ..models import amp, autograd, calls, generic, lineage
 from ..models.lineage import NAMED_TUPLE
 from ..program.pieces import INIT_SUBCLASS
@@ -30,7 +30,7 @@ def _function(m: Trace, node: cst.FunctionDef, frame: Frame) -> bool:
 def _decorated(m: Trace, node: cst.FunctionDef, function: Function, frame: Frame) -> Function:
     """Apply the decorators of the program to a function: they may wrap it, or put it into a table of the module."""
     made = _decorate(m, node, function, frame)
-    instance = isinstance(made, Object) and isinstance(made.cls, Class)
+    instance = _is_own(made)
     known = instance or isinstance(made, (Function, Bound, Dispatch, Partial))
     return replace(function, wrapped=made) if known and made is not function else function
 
@@ -43,12 +43,17 @@ def _decorate(m: Trace, node: cst.FunctionDef | cst.ClassDef, made: Value, frame
             made = calls.call(m, callee, [made], {}, Site(frame.piece, decorator, decorator))
         if isinstance(callee, Method) and isinstance(callee.receiver, Dispatch) and callee.name == "register":
             generic.register(m, callee.receiver, _registered_type(m, node, inner, frame), made)
-        if not isinstance(callee, (Function, Bound, Class)):
+        if not isinstance(callee, (Function, Bound, Class)) and not _is_own(callee):
             continue
         wrapper = m.see(evaluate(m, inner, frame)) if isinstance(inner, cst.Call) else callee
-        if isinstance(wrapper, (Function, Bound, Class)):
+        if isinstance(wrapper, (Function, Bound, Class)) or _is_own(wrapper):
             made = m.see(calls.call(m, wrapper, [made], {}, Site(frame.piece, decorator, decorator)))
     return made
+
+
+def _is_own(value: Value) -> bool:
+    """Whether it is an instance of a class of the program."""
+    return isinstance(value, Object) and isinstance(value.cls, Class)
 
 
 def _registered_type(
@@ -121,7 +126,11 @@ def _class(m: Trace, node: cst.ClassDef, frame: Frame) -> bool:
     generated = (
         bool(node.decorators) or NAMED_TUPLE in bases or any(isinstance(b, Class) and b.generated for b in bases)
     )
-    cls = Class(node.name.value, node, frame.piece, bases, variables(), _fields(node), generated)
+    options = {
+        arg.keyword.value: m.see(evaluate(m, arg.value, frame)) for arg in node.keywords if arg.keyword is not None
+    }
+    meta = _metaclass(options.pop("metaclass", None), bases)
+    cls = Class(node.name.value, node, frame.piece, bases, variables(), _fields(node), generated, metaclass=meta)
     body = Frame(cls.members, frame.piece, frame, owner=cls)
     m.text.scopes.append(body)
     for part in node.body.body:
@@ -131,19 +140,46 @@ def _class(m: Trace, node: cst.ClassDef, frame: Frame) -> bool:
             cls.members[name] = function
         else:
             statement(m, part, body)
-    _tell_bases(m, cls, node, frame)
+    site = Site(frame.piece, node, node.name)
+    _run_metaclass(m, cls, options, site)
+    _tell_bases(m, cls, options, site)
+    if frame.parent is None:
+        for base in bases:
+            if isinstance(base, Class):
+                base.heirs.append(cls)
     m.state.set(frame.vars, node.name.value, cls)
     if frame.piece.registers and frame.parent is None:
         _decorate(m, node, cls, frame)
     return True
 
 
-def _tell_bases(m: Trace, cls: Class, node: cst.ClassDef, frame: Frame) -> None:
+def _metaclass(said: Value | None, bases: tuple[Value, ...]) -> Class | None:
+    """Return the metaclass of a class, if that is a class of the program: a class has that of its bases."""
+    inherited = (base.metaclass for base in bases if isinstance(base, Class))
+    return next((each for each in (said, *inherited) if isinstance(each, Class)), None)
+
+
+def _run_metaclass(m: Trace, cls: Class, options: dict[str, Value], site: Site) -> None:
+    """Make a class: its metaclass may put it into a table."""
+    meta = cls.metaclass
+    if meta is None:
+        return
+    given: list[Value] = [Const(cls.name), Tuple(cls.bases), Dict(dict(cls.members.items()))]
+    m.stack.making.append(cls)
+    try:
+        for name, first in (("__new__", meta), ("__init__", cls)):
+            found = lineage.member(meta, name)
+            if isinstance(found, Function):
+                m.run(found, [first, *given], options, site)
+    finally:
+        m.stack.making.pop()
+
+
+def _tell_bases(m: Trace, cls: Class, options: dict[str, Value], site: Site) -> None:
     """Run the ``__init_subclass__`` that a class inherits, which may put it into a table."""
     found = lineage.member(cls, INIT_SUBCLASS, after=cls)
     if isinstance(found, Function):
-        options = {arg.keyword.value: evaluate(m, arg.value, frame) for arg in node.keywords if arg.keyword is not None}
-        m.run(found, [cls], options, Site(frame.piece, node, node.name))
+        m.run(found, [cls], options, site)
 
 
 def _fields(node: cst.ClassDef) -> tuple[str, ...]:

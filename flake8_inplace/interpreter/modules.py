@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..heap.join import choose
-from ..heap.values import ALWAYS, Dict, Ref, Unknown, Value
+from ..heap.values import ALWAYS, Const, Dict, List, Ref, Unknown, Value
 from ..program.exports import Exports
 from ..program.imports import Definition, External, Import, Result
-from ..program.pieces import Piece
-from ..program.roots import RESERVED, Module
+from ..program.pieces import Piece, heirs
+from ..program.roots import Module, is_library
 from ..torchfacts import ops as facts
 from ..trace.callables import Namespace
-from ..trace.frames import Frame
+from ..trace.frames import Class, Frame
+from ..trace.text import MAIN
 from ..trace.trace import Trace
 
 CANDIDATES = 3
@@ -24,16 +25,25 @@ NAMES = 64
 def imported(m: Trace, module: str, name: str | None, path: str) -> Value | None:
     """Return what ``from module import name`` means in the file at ``path``; None if it leads out of the project."""
     others = m.text.others
-    if others is None or not path or module.partition(".")[0] in RESERVED:
+    if others is None or not path or is_library(module):
         return None
     if name is not None and facts.lookup(f"{module}.{name}"):
         return None  # an operator of the team's own, by `inplace-ops`
     return _value(m, others.project.follow(Import(module, name), path))
 
 
+def itself(m: Trace) -> Value:
+    """Return the module that is read, which is called ``__main__``."""
+    return Namespace(Module(m.text.file.path, name=MAIN))
+
+
 def member(m: Trace, namespace: Namespace, name: str) -> Value:
     """Return an attribute of a module."""
     others, full = m.text.others, f"{namespace.module.name}.{name}"
+    if name == "__name__":
+        return Const(namespace.module.name)
+    if namespace.module.path == m.text.file.path and (bound := _bound(m, m.text.file.path, name)) is not None:
+        return bound
     if others is None or facts.lookup(full):
         return Ref(full)
     found = _value(m, others.project.look_up(namespace.module, name))
@@ -68,6 +78,17 @@ def registered_elsewhere(m: Trace, path: str, name: str) -> list[tuple[Piece, Fr
     return found
 
 
+def subclasses(m: Trace, cls: Class) -> Value:
+    """Return the classes of the program that inherit from a class directly, as ``__subclasses__()`` does."""
+    key, path = heirs(cls.name), cls.piece.path
+    module = m.text.module(path)
+    own = [(piece, module.frame) for piece in module.file.registered.get(key, ())] if module is not None else []
+    for piece, frame in [*own, *registered_elsewhere(m, path, key)]:
+        m.load(piece, frame)
+    open = not cls.heirs or (m.text.others is not None and m.text.others.are_too_many(path, key))
+    return List([*cls.heirs], open)
+
+
 def _value(m: Trace, results: Iterable[Result]) -> Value | None:
     """Return the value of the only result, or a choice of several, each under an assumption of its own."""
     options = [value for result in results if (value := _of_result(m, result)) is not None][:CANDIDATES]
@@ -90,10 +111,17 @@ def _of_result(m: Trace, result: Result) -> Value | None:
 
 
 def _defined(m: Trace, definition: Definition) -> Value | None:
-    module = m.text.module(definition.path)
+    if m.text.module(definition.path) is None:
+        return None
+    return _bound(m, definition.path, definition.name) or Unknown()
+
+
+def _bound(m: Trace, path: str, name: str) -> Value | None:
+    """Return what the statements of a file bind a name to."""
+    module = m.text.module(path)
     if module is None:
         return None
-    for piece in module.file.binders.get(definition.name, ()):
+    for piece in module.file.binders.get(name, ()):
         m.load(piece, module.frame)
-    found: Value | None = module.frame.vars.get(definition.name)
-    return found if found is not None else Unknown()
+    found: Value | None = module.frame.vars.get(name)
+    return found

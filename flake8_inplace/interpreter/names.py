@@ -25,6 +25,7 @@ from ..heap.values import (
     part_grad,
 )
 from ..models import arrays, classes, lineage, methods, registry, tensors
+from ..program.pieces import SUBCLASSES
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..torchfacts.arrays import READING
@@ -156,8 +157,11 @@ def attribute(m: Trace, value: Value, name: str, site: Site) -> Value:
         return modules.contents(m, value) if name == "__dict__" else modules.member(m, value, name)
     if isinstance(value, Super):
         return classes.super_attribute(m, value, name, site)
-    if isinstance(value, (Class, Function)) and name == "__name__":
+    if isinstance(value, (Class, Function)) and name in ("__name__", "__qualname__"):
         return Const(value.name)
+    if isinstance(value, (Class, Function)) and name == "__module__":
+        module = m.text.module(value.piece.path)
+        return module.frame.vars["__name__"] if module is not None else Unknown(scalar=True)
     if isinstance(value, Function) and isinstance(value.wrapped, Dispatch):
         return Method(value.wrapped, name, site.node)
     if isinstance(value, Class):
@@ -179,6 +183,16 @@ def _class_attribute(m: Trace, value: Class, name: str, site: Site) -> Value:
     found = lineage.member(value, name)
     if isinstance(found, Function):
         return Bound(found, value) if found.kind == "class" else found
+    if name == SUBCLASSES:
+        return Method(value, name, site.node)
+    if (
+        found is None
+        and value.metaclass is not None
+        and (of_class := lineage.member(value.metaclass, name)) is not None
+    ):
+        if not isinstance(of_class, Function):
+            return of_class
+        return m.run(of_class, [value], {}, site) if of_class.kind == "property" else Bound(of_class, value)
     if found is None and name == "apply":
         return Method(Object(value), name, site.node)
     return found if found is not None else m.symbol(value, name)

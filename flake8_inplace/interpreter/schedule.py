@@ -13,13 +13,14 @@ from ..heap.values import Attributes, Dict, Items, List, Object, Ref, Value
 from ..models.calls import call
 from ..models.lineage import member
 from ..program.modules import Modules
-from ..program.pieces import INIT_SUBCLASS, Piece, Scan, callers, heirs
+from ..program.pieces import INIT_SUBCLASS, Piece, Scan, callers, heirs, made
+from ..program.registering import MAKING
 from ..program.scan import TABLE, wraps
 from ..program.site import Site
 from ..trace.budget import BORROWED_STATEMENTS, Exhausted
 from ..trace.frames import Class, Frame, Function
 from ..trace.stack import Stack
-from ..trace.text import Module, Text
+from ..trace.text import MAIN, Module, Text
 from ..trace.trace import Trace
 from . import (
     assignment,
@@ -41,7 +42,7 @@ from .binding import bind
 from .dispatch import suite
 from .entries import call_class, call_entry, worth
 from .functions import run
-from .modules import imported, registered_elsewhere
+from .modules import imported, itself, registered_elsewhere, subclasses
 
 HANDLERS = (
     assignment,
@@ -89,10 +90,26 @@ def load(m: Trace, piece: Piece, module: Frame) -> None:
 def _registering(m: Trace, name: str, module: Module) -> Iterator[tuple[Piece, Frame]]:
     """The statements that register something in what a name of a module is bound to, each with its module's frame."""
     value, file = module.frame.vars.get(name), module.file
-    listens = isinstance(value, Class) and member(value, INIT_SUBCLASS) is not None
-    for key in [name, *map(callers, file.fillers.get(name, ())), *([heirs(name)] if listens else [])]:
+    keys = [name, *file.fillers.get(name, ())]
+    if isinstance(value, Object):
+        keys.append(callers(name))
+    elif isinstance(value, Class):
+        keys += [heirs(name)] if _is_told(value) else []
+        keys += [made(name)] if _makes_classes(value) else []
+    for key in keys:
         yield from ((piece, module.frame) for piece in file.registered.get(key, ()))
         yield from registered_elsewhere(m, file.path, key)
+
+
+def _is_told(cls: Class) -> bool:
+    """Whether a class is told of those that inherit from it, or its metaclass makes them."""
+    meta = cls.metaclass
+    return member(cls, INIT_SUBCLASS) is not None or (meta is not None and _makes_classes(meta))
+
+
+def _makes_classes(cls: Class) -> bool:
+    """Whether a class does something when a class is made that it is the metaclass of."""
+    return any(isinstance(member(cls, name), Function) for name in MAKING)
 
 
 def _fillable(m: Trace, value: Value | None) -> None:
@@ -121,8 +138,14 @@ class Interpreter(Trace):
         load(self, piece, module)
 
     def find_module(self, name: str, path: str) -> Value:
-        found = imported(self, name, None, path)
+        found = itself(self) if name == MAIN else imported(self, name, None, path)
         return found if found is not None else Ref(name)
+
+    def attribute(self, value: Value, name: str, site: Site) -> Value:
+        return names.attribute(self, value, name, site)
+
+    def subclasses(self, cls: Class) -> Value:
+        return subclasses(self, cls)
 
 
 def analyse(file: Scan, extra: frozenset[str] = frozenset(), others: Modules | None = None) -> Trace:

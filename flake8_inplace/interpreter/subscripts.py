@@ -62,6 +62,11 @@ def subscript(m: Trace, value: Value, index: Value, site: Site) -> Value:
             return Object(value.cls, {ITEMS: part}) if of_modules and isinstance(m.see(index), Slice) else part
         found = lineage.member(value.cls, "__getitem__")
         return m.run(found, [value, index], {}, site) if isinstance(found, Function) else Unknown()
+    if value == Ref("sys.modules") and isinstance(name := constant(m.see(index)), str):
+        return m.find_module(name, site.piece.path)
+    if isinstance(value, Class) and value.metaclass is not None:
+        found = lineage.member(value.metaclass, "__getitem__")
+        return m.run(found, [value, index], {}, site) if isinstance(found, Function) else value
     if isinstance(value, (Ref, Class)):
         return value
     if isinstance(value, Array):

@@ -9,7 +9,6 @@ from typing import Any
 
 from ..heap.values import NONE, Const, Dict, List, Object, Ref, Slice, Tensor, Tuple, Unknown, Value, constant
 from ..torchfacts import modules
-from ..torchfacts import ops as facts
 from ..trace import events
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
@@ -17,6 +16,7 @@ from . import lazy, lineage, methods, tensors
 from .arithmetic import is_small, operator
 from .containers import get_item
 from .iteration import elements, following, iterator, length
+from .reflection import is_builtin
 from .registry import Call, Model, builtin, model, package
 
 
@@ -196,18 +196,6 @@ def _no_tensor(call: Call) -> Value:
     return Unknown(scalar=True)
 
 
-@builtin("hasattr")
-def _hasattr(call: Call) -> Value:
-    name = call.seen(1)
-    of_tensor = len(call.args) == 2 and isinstance(call.seen(0), Tensor) and isinstance(name, Const)
-    return Const(True) if of_tensor and constant(name) in facts.tensor_methods() else _test(call)
-
-
-@builtin("callable", "issubclass")
-def _test(call: Call) -> Value:
-    return call.m.symbol(call.name, *map(call.m.see, call.args), scalar=True)
-
-
 @builtin("isinstance")
 @_for_each_option
 def _isinstance(call: Call) -> Value:
@@ -231,6 +219,10 @@ def instance_of(m: Trace, value: Value, cls: Value) -> Value:
     if isinstance(value, (Tuple, List, Dict)) and len(names) == len(options):
         plain = {Tuple: "tuple", List: "list", Dict: "dict"}[type(value)]
         return Const(any(name.rpartition(".")[2].lower() == plain for name in names))
+    if isinstance(value, (Const, Class, Function)) and len(names) == len(options):
+        told = [is_builtin(value, name) for name in names]
+        if True in told or None not in told:
+            return Const(True in told)
     if isinstance(value, Object):
         known = lineage.lineage(value.cls)
         if any(option in known for option in options):

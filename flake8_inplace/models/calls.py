@@ -21,6 +21,7 @@ from ..heap.values import (
     Value,
     constant,
 )
+from ..program.pieces import SUBCLASSES
 from ..program.site import Site
 from ..program.wording import called_name
 from ..torchfacts import ops as facts
@@ -54,6 +55,7 @@ from . import (
     overloads,
     parametrizations,
     patterns,
+    reflection,
     stdlib,
     strings,
     tensors,
@@ -65,7 +67,7 @@ from .registry import Call, call_model, call_package, package
 
 FUNCTIONS = (
     *(amp, autograd, builtins, checkpoint, distributions, generic, handed, higher, iterators, linalg),
-    *(nn, numpy, parametrizations, patterns, stdlib, transforms, typed),
+    *(nn, numpy, parametrizations, patterns, reflection, stdlib, transforms, typed),
 )
 """The modules that register models of functions and classes; those of methods are imported where they are called."""
 _ASKING = (Ref("builtins.enumerate"), Ref("builtins.iter"), Ref("builtins.next"))
@@ -183,6 +185,8 @@ def call_method(m: Trace, bound: Method, args: list[Value], kwargs: dict[str, Va
             return instances.object_method(given, receiver)
         case Super():
             return instances.super_method(given, receiver)
+        case Class() if bound.name == SUBCLASSES:
+            return m.subclasses(receiver)
         case Unknown() if not receiver.scalar:
             return unknowns.unknown_method(given, receiver)
         case Array():

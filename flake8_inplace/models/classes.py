@@ -29,7 +29,7 @@ from .lineage import (
 )
 from .nn import build
 from .records import as_list, dictionary
-from .registry import METHODS
+from .registry import METHODS, Call
 
 
 def special(m: Trace, value: Value, name: str, args: list[Value], site: Site) -> Value | None:
@@ -60,6 +60,24 @@ def instantiate(m: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value
     else:
         inherit(m, instance, cls, args, kwargs)
     return instance
+
+
+def makes_class(m: Trace, cls: Class) -> bool:
+    """Return whether a class is, or is above, the metaclass that is making a class."""
+    metaclass = m.stack.making[-1].metaclass if m.stack.making else None
+    return metaclass is not None and cls in lineage(metaclass)
+
+
+def new_class(call: Call) -> Value:
+    """Return the class that a metaclass is making, ``type.__new__(mcs, name, bases, namespace)``."""
+    m, making = call.m, call.m.stack.making
+    if not making or len(call.args) != 4:
+        return Unknown()
+    if isinstance(namespace := call.seen(3), Dict):
+        for name, value in m.state.get(namespace).items.items():
+            if isinstance(name, str) and making[-1].members.get(name) is not value:
+                m.state.set(making[-1].members, name, value)
+    return making[-1]
 
 
 def inherit(m: Trace, instance: Object, cls: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
@@ -175,6 +193,8 @@ def super_attribute(m: Trace, value: Super, name: str, site: Site) -> Value:
     receiver = value.receiver
     cls = receiver.cls if isinstance(receiver, Object) else value.owner
     found = member(cls, name, after=value.owner)
+    if isinstance(found, Function) and name == "__new__":
+        return found
     if isinstance(found, Function):
         if found.kind in ("property", "cached"):
             return m.run(found, [receiver], {}, site)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..heap.values import Const, List, Tuple, Unknown, Value, constant
 from .arithmetic import is_small
+from .iteration import elements
 from .registry import Call, call_method, method
 
 STR = "builtins.str"
@@ -23,7 +24,16 @@ def _partition(call: Call, text: Const) -> Value | None:
     return Tuple(tuple(map(Const, getattr(text.value, call.name)(separator))))
 
 
-@method(STR, "startswith", "endswith", "lower", "upper", "strip", "split", "replace", "removeprefix", "removesuffix")
+@method(STR, "join")
+def _join(call: Call, text: Const) -> Value | None:
+    items, exact = elements(call.m, call.seen(0)) if call.args else ([], False)
+    parts = [constant(call.m.see(item)) for item in items]
+    known = exact and all(isinstance(part, str) and is_small(part) for part in parts)
+    return Const(str(text.value).join(map(str, parts))) if known else None
+
+
+@method(STR, "startswith", "endswith", "removeprefix", "removesuffix", "replace", "split", "rsplit")
+@method(STR, "lower", "upper", "title", "capitalize", "strip", "lstrip", "rstrip")
 def _of_constants(call: Call, text: Const) -> Value | None:
     plain: list[object] = []
     for arg in map(call.m.see, call.args):
@@ -31,10 +41,11 @@ def _of_constants(call: Call, text: Const) -> Value | None:
         if not all(isinstance(item, Const) and is_small(item.value) for item in items):
             return None
         plain.append(tuple(map(constant, items)) if isinstance(arg, Tuple) else constant(arg))
-    if not is_small(text.value):
+    named = {name: call.m.see(value) for name, value in call.kwargs.items()}
+    if not is_small(text.value) or not all(isinstance(value, Const) for value in named.values()):
         return None
     try:
-        result = getattr(text.value, call.name)(*plain)
+        result = getattr(text.value, call.name)(*plain, **{name: constant(value) for name, value in named.items()})
     except (TypeError, ValueError):
         return None
     return List([Const(part) for part in result]) if isinstance(result, list) else Const(result)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from . import lazy
-from .pieces import callers, heirs
+from .exports import Import
+from .pieces import IMPORTER, METACLASS, SUBCLASSES, callers, heirs, made
 from .sights import digest
 
 MAX_FILES = 20_000
@@ -24,6 +26,8 @@ _REGISTERS = re.compile(r"\n(?:@?(?=\w+[.\[])|@[\w.]+\(|[\w.]+\((?=[^()\n]*\)\()
 _CALLED = re.compile(r"\n@?(\w+)(?=\(|[ \t]*[#\n])")
 """What a top-level statement or decorator calls."""
 _CLASS = re.compile(r"\nclass[ \t]+\w+[ \t]*\(([^)]*)\)")
+_NAMING = (f"{IMPORTER}(", "resolve_name(", "locate(")
+"""Calls that import what a string names."""
 _CALL = re.compile(r"import_module\([ \t]*(?:[\"']([\w.]+)[\"'][ \t]*[,)])?")
 _STRING = re.compile(r"[\"']([\w.:]+)[\"']")
 _KEYWORD = re.compile(r"\bimport\b")
@@ -59,6 +63,13 @@ class Index:
             stop = "" if module[-1:] in ("", ".") else "."
             found |= {f"{module}{stop}{name}" for name in each} | ({module} if module else set())
         return found
+
+    def imports(self, path: str, name: str) -> Iterator[Import]:
+        """Yield the imports of a name in a file."""
+        for full in self.modules(path):
+            if full.rpartition(".")[2] == name:
+                module = full[: -len(name)]
+                yield Import(module[:-1] if module.strip(".") else module, name)
 
 
 def read_index(top: str) -> Index:
@@ -99,11 +110,24 @@ def _told(statements: list[str], text: str) -> str:
 
 
 def _registering(text: str) -> list[str]:
-    """The names that a file may register something by. A search for the ends of lines is faster than one for `^`."""
+    """The names that a file may register something by, or asks for what others have registered.
+
+    A search for the ends of lines is faster than one for `^`.
+    """
     text = f"\n{text}\n"
-    bases = (base for found in _CLASS.findall(text) for base in found.split(",") if "=" not in base)
-    inherits = (heirs(base.strip().rpartition(".")[2]) for base in bases)
-    return [*dict.fromkeys([*_REGISTERS.findall(text), *inherits, *map(callers, _CALLED.findall(text))])]
+    bases = (base.strip() for found in _CLASS.findall(text) for base in found.split(","))
+    inherits = (key for base in bases if (key := _inherited(base)))
+    asks = [SUBCLASSES] if f".{SUBCLASSES}(" in text else []
+    asks += [IMPORTER] if any(call in text for call in _NAMING) else []
+    return [*dict.fromkeys([*_REGISTERS.findall(text), *inherits, *map(callers, _CALLED.findall(text)), *asks])]
+
+
+def _inherited(base: str) -> str:
+    """What a class registers by through something in the brackets of its head: a base, or its metaclass."""
+    first, said, value = base.partition("=")
+    if said:
+        return made(value.strip().rpartition(".")[2]) if f"{first.strip()}=" == METACLASS else ""
+    return heirs(first.rpartition(".")[2])
 
 
 def _decoded(data: bytes) -> str:

@@ -8,19 +8,18 @@ are asked for does not matter. A module that none of them stands in is never rea
 from __future__ import annotations
 
 import ast
-import builtins
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from . import lazy
+from . import lookups
 from .importers import Index, read_index
-from .imports import Definition, Exports, Import, Module, Project, Result, Unknown, imported
-from .pieces import INIT_SUBCLASS, Piece, Row, Scan, callers, heirs
+from .imports import Definition, Exports, Module, Project, Result, Unknown
+from .pieces import IMPORTER, SUBCLASSES, Piece, Row, Scan, heirs, registered
 from .reach import NOWAY, Flow, Ways
-from .roots import RESERVED
-from .scan import Outline, borrowed, imports
+from .roots import is_library
+from .scan import Outline, borrowed
 from .sights import IMPORTS
 from .units import Triggers
 
@@ -77,8 +76,10 @@ class Modules:
         self._kept = 0  # characters of these
         self._trees: OrderedDict[Piece, int] = OrderedDict()  # pieces that were read, and their sizes
         self._indices: dict[str, Index] = {}
+        self._tops: dict[str, frozenset[str]] = {}  # the topmost packages and modules of a project
         self._uses: dict[str, set[str]] = {}  # the files that a file imports from
         self._users: dict[str, tuple[str, ...]] = {}  # the files that import from a file
+        self._registrants: dict[tuple[str, str], list[str]] = {}  # the files that register by a name of a module
         self._importing: dict[str, frozenset[str]] = {}  # the files of a project that import a framework
 
     def forget(self, path: str) -> None:
@@ -93,6 +94,8 @@ class Modules:
         self._uses.clear()
         self._users.clear()
         self._importing.clear()
+        self._tops.clear()
+        self._registrants.clear()
         self._indices.clear()
 
     def name_of(self, path: str) -> str:
@@ -104,7 +107,7 @@ class Modules:
         """Return what a file with this text imports from other files."""
         if not self._has_tensors(path):
             return Outside()
-        targets = list(self._targets(tree, path))
+        targets = self._targets(tree, path)
         variables = frozenset(variable for variable, _, _ in targets)
         self._settle(self._asked(targets, variables.union(_WORD.findall(source))))
         return Outside(self._of(targets), variables)
@@ -163,12 +166,31 @@ class Modules:
 
         Nobody asks whether such a file is imported: if it weren't, the program would miss what it looks up.
         """
+        found = self._registering(path, name)
+        return found if len(found) <= MAX_REGISTERED else []
+
+    def are_too_many(self, path: str, name: str) -> bool:
+        """Return whether more files register by a name of a module than are read."""
+        return len(self._registering(path, name)) > MAX_REGISTERED
+
+    def _registering(self, path: str, name: str) -> list[str]:
         index = self._index(path)
         users = index.registering.get(name)
         if not users or self.project.is_installed(path):
             return []
-        found = [file for file in users if file != path and path in self._used_by(index, file)]
-        return found if len(found) <= MAX_REGISTERED else []
+        if (path, name) not in self._registrants:
+            found = [file for file in users if file != path and self._brings(index, file, path, registered(name))]
+            self._registrants[path, name] = found
+        return self._registrants[path, name]
+
+    def _brings(self, index: Index, importer: str, path: str, name: str) -> bool:
+        """Whether a file imports a module, or this name of it by way of another one that imports it from there."""
+        if path in self._used_by(index, importer):
+            return True
+        if importer not in index.with_word(name):
+            return False
+        found = (self.project.follow(each, importer) for each in index.imports(importer, name))
+        return any(isinstance(result, Definition) and result.path == path for each in found for result in each)
 
     def registers(self, path: str, name: str) -> bool:
         """Return whether a statement of a file registers something by a name, without reading its text again."""
@@ -238,7 +260,7 @@ class Modules:
         return self._summaries[path]
 
     def _summarize(self, tree: ast.Module, path: str) -> _Summary:
-        targets = list(self._targets(tree, path))
+        targets = self._targets(tree, path)
         followed = frozenset(variable for variable, _, _ in targets)
         outline = Outline(tree, self._triggers, followed)
         self._rows[path] = outline.rows(tree)
@@ -253,39 +275,78 @@ class Modules:
                 found |= mentions.intersection(_names_of(self.project.exports(path)))
         return found
 
-    def _targets(self, tree: ast.Module, path: str) -> Iterator[_Target]:
-        """The variables that a file imports, with their files and names there; by star imports, those that it reads."""
-        stars, reads = False, None
-        for variable, target in _imports(tree):
-            if target.module.partition(".")[0] in RESERVED:
+    def _targets(self, tree: ast.Module, path: str) -> list[_Target]:
+        """The variables that a file imports, with their files and names there; by star imports, those that it reads.
+
+        So are names that other files give a meaning in this one: by registering something, or by inheriting.
+        """
+        text, index = self.project.text(path), self._index(path)
+        text = text if isinstance(text, str) else ""
+        any_name = lookups.any_name(text)
+        found = list(self._imported(tree, path, bool(any_name)))
+        for name in any_name:
+            found += [(name, file, inner) for _, file, inner in found if inner is not None]
+        followed = frozenset(variable for variable, _, _ in found)
+        asking = index.registering.get(SUBCLASSES, ())
+        asks = bool(asking) and (path in asking or any(file in asking for _, file, _ in found))
+        if asks:
+            heard = [(name, file, heirs(inner)) for name, file, inner in found if inner not in (None, _ANY)]
+            found += [(name, each, key) for name, file, key in heard for each in self.registering(file, key)]
+        for name, key in lookups.tables(tree):
+            found += [(name, file, key) for file in self.registering(path, key)]
+        found += self._filled(tree, path, followed, asks)
+        for name, target in lookups.strings(text) if index.registering.get(IMPORTER) else ():
+            if target.module.partition(".")[0] in self._packages(path, index):
+                found += _files(name, self.project.follow(target, path))
+        return found
+
+    def _packages(self, path: str, index: Index) -> frozenset[str]:
+        """The first parts of the full names of a project's modules."""
+        top = self.project.top(path)
+        if top not in self._tops:
+            self._tops[top] = frozenset(self.project.module_of(file).partition(".")[0] for file in index.sizes)
+        return self._tops[top]
+
+    def _imported(self, tree: ast.Module, path: str, any_name: bool) -> Iterator[_Target]:
+        stars, reads = list[Module](), None
+        for variable, target in lookups.variables(tree):
+            if is_library(target.module):
                 continue
             results = self.project.follow(target, path)
             modules = [result for result in results if isinstance(result, Module)]
             if variable == "*":
-                stars |= bool(modules)
+                stars += modules
             elif modules:
-                reads = reads or _reads(tree)
+                reads = reads or lookups.reads(tree)
                 yield from self._lazily(modules, reads)
-            computed = variable == _IMPORTER or (reads is not None and variable in reads.computed)
+            computed = variable == IMPORTER or (reads is not None and variable in reads.computed)
             yield from _files(variable, results, computed)
         known = self.project.exports(path) if stars else None
         if isinstance(known, Exports):
-            for name in sorted(_looked_up(tree).difference(known.names)):
+            asked = lookups.looked_up(tree).union(self._starred(stars) if any_name else ())
+            for name in sorted(asked.difference(known.names)):
                 yield from _files(name, self.project.find(name, path))
-        for name, key in _tables(tree):
-            yield from ((name, file, key) for file in self.registering(path, key))
-        yield from self._filled(tree, path)
 
-    def _filled(self, tree: ast.Module, path: str) -> Iterator[_Target]:
-        """The variables of a file that other files may fill by calling functions of it, or by decorating with them."""
-        variables = {name for name, key in _tables(tree) if name == key}
-        for statement in tree.body:
-            key = callers(statement.name) if isinstance(statement, ast.FunctionDef) else ""
-            files = self.registering(path, key) if key else []
-            names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)} if files else set()
-            yield from ((name, file, key) for name in sorted(names & variables) for file in files)
+    def _starred(self, stars: list[Module]) -> Iterator[str]:
+        """The names that star imports of modules may bring."""
+        todo, seen = [*stars], set[Module]()
+        while todo:
+            module = todo.pop()
+            known = self.project.exports(module.path) if module not in seen and module.path is not None else None
+            seen.add(module)
+            if isinstance(known, Exports):
+                yield from known.names
+                inner = (self.project.resolve(star.module, known.path) for star in known.stars)
+                todo += [each for each in inner if isinstance(each, Module)]
 
-    def _lazily(self, modules: Iterable[Module], reads: _Reads) -> Iterator[_Target]:
+    def _filled(self, tree: ast.Module, path: str, followed: frozenset[str], asks: bool) -> Iterator[_Target]:
+        variables = frozenset(name for name, key in lookups.tables(tree) if name == key)
+        for filling in lookups.fillings(tree, followed, asks):
+            files = self.registering(path, filling.key)
+            names = filling.names(variables) if files else ()
+            yield from ((name, file, filling.key) for name in names for file in files)
+
+    def _lazily(self, modules: Iterable[Module], reads: lookups.Reads) -> Iterator[_Target]:
         """The attributes that a file reads, as far as these modules import them when they are asked: `lazy`."""
         for module in modules:
             known = self.project.exports(module.path) if module.path is not None else None
@@ -361,79 +422,3 @@ def _files(variable: str, results: Iterable[Result], computed: bool = False) -> 
             yield variable, result.path, None
             if computed:
                 yield variable, result.path, _ANY
-
-
-@dataclass(frozen=True, slots=True)
-class _Reads:
-    """The attributes that a file reads, and the variables in whose values it looks up a ``computed`` name."""
-
-    attributes: frozenset[str]
-    computed: frozenset[str]
-
-
-def _reads(tree: ast.Module) -> _Reads:
-    attributes, computed = set[str](), set[str]()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute):
-            attributes.add(node.attr)
-            if node.attr == "__dict__" and isinstance(node.value, ast.Name):
-                computed.add(node.value.id)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("getattr", "vars"):
-            module, name = (*node.args, None, None)[:2]
-            if isinstance(module, ast.Name) and not isinstance(name, ast.Constant):
-                computed.add(module.id)
-    return _Reads(frozenset(attributes), frozenset(computed))
-
-
-_OF_MODULES = frozenset({*dir(builtins), "__file__", "__path__", "__all__"})
-"""Names that a module has without an import."""
-
-
-def _looked_up(tree: ast.Module) -> set[str]:
-    """The variables that a file reads, and that a star import may bring."""
-    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
-    return {node.id for node in names if isinstance(node.ctx, ast.Load)} - _OF_MODULES
-
-
-def _tables(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """What definitions of other files may be registered in, each with the name that they do it by.
-
-    These are the variables of a module, its classes and its decorated functions.
-    """
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign):
-            yield from ((target.id, target.id) for target in statement.targets if isinstance(target, ast.Name))
-        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            yield statement.target.id, statement.target.id
-        elif isinstance(statement, ast.FunctionDef) and statement.decorator_list:
-            yield statement.name, statement.name
-        elif isinstance(statement, ast.ClassDef):
-            yield statement.name, statement.name
-            if any(isinstance(part, ast.FunctionDef) and part.name == INIT_SUBCLASS for part in statement.body):
-                yield statement.name, heirs(statement.name)
-
-
-_IMPORTER = "import_module"
-"""Stands for a module that a function imports by a call: its caller may have it, and look up any name in it."""
-
-
-def _imports(tree: ast.Module) -> Iterator[tuple[str, Import]]:
-    """The variables that a file binds to what it imports, ``x = importlib.import_module("a.b")`` included."""
-    called = False
-    for statement in imports(tree):
-        called = called or any(alias.name in ("importlib", _IMPORTER) for alias in statement.names)
-        yield from imported(statement)
-        yield from _whole(statement)
-    for module in lazy.modules(tree) if called else ():
-        yield _IMPORTER, Import(module)
-    for each in tree.body:
-        found = lazy.import_module(each.value) if isinstance(each, ast.Assign) else None
-        if found is not None and isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name):
-            yield each.targets[0].id, Import(*found)
-
-
-def _whole(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Import]]:
-    """``import a.b`` binds ``a``, and runs ``a.b``."""
-    for alias in statement.names if isinstance(statement, ast.Import) else ():
-        if "." in alias.name and not alias.asname:
-            yield alias.name, Import(alias.name)

@@ -30,6 +30,21 @@ def callers(name: str) -> str:
     return f"{name}()"
 
 
+METACLASS = "metaclass="
+SUBCLASSES = "__subclasses__"
+IMPORTER = "import_module"
+
+
+def made(name: str) -> str:
+    """Return the name by which the classes that a metaclass makes register in what it fills."""
+    return f"{METACLASS}{name}"
+
+
+def registered(key: str) -> str:
+    """Return the name in what `heirs`, `callers` and `made` return, or that of a table."""
+    return key.removeprefix(METACLASS).removesuffix(f".{INIT_SUBCLASS}").removesuffix("()")
+
+
 @dataclass(slots=True, eq=False)
 class Piece:
     """What is read on its own: a top-level statement, or what a function does that was cut out of one.
@@ -37,9 +52,10 @@ class Piece:
     Of a function at the top level or in a class, a statement keeps the head; what it does is a piece of its own, one of
     ``functions``. ``lines`` are those of the file. ``passes`` are, for a function that makes one call and computes
     nothing, the names in it but for the one that it calls. ``decorators`` are the variables that its decorators begin
-    with, ``registers`` the names whose values it may add something to, see `heirs` and `callers`. ``fills`` are, for a
-    function, the tables of the file that it mentions. ``worth``: it is to be read for itself; ``borrowed``: only for
-    what other files may overwrite. Without a ``body``, it is parsed when it is read.
+    with, ``registers`` the names whose values it may add something to, see `heirs`, `callers` and `made`. ``fills``
+    are the tables of the file that it fills, each with the name by which that registers which it puts there.
+    ``worth``: it is to be read for itself; ``borrowed``: only for what other files may overwrite. Without a ``body``,
+    it is parsed when it is read.
     """
 
     body: Sequence[ast.stmt] | None
@@ -52,7 +68,7 @@ class Piece:
     passes: frozenset[str] | None = None
     decorators: frozenset[str] = frozenset()
     registers: frozenset[str] = frozenset()
-    fills: frozenset[str] = frozenset()
+    fills: frozenset[tuple[str, str]] = frozenset()
     functions: dict[Definition, Piece] = field(default_factory=dict)
     worth: bool = False
     borrowed: bool = False
@@ -126,7 +142,7 @@ class Row:
 
     binds: frozenset[str]
     registers: frozenset[str]
-    fills: frozenset[str]
+    fills: frozenset[tuple[str, str]]
     definition: bool
     line: int
     end: int
@@ -187,7 +203,7 @@ class Scan:
     binders: dict[str, list[Piece]] = field(default_factory=dict)
     worth: list[Piece] = field(default_factory=list)
     registered: dict[str, list[Piece]] = field(default_factory=dict)
-    fillers: dict[str, list[str]] = field(default_factory=dict)  # the functions that may fill a table
+    fillers: dict[str, list[str]] = field(default_factory=dict)  # by what that registers which a table is filled with
     backwards: frozenset[str] = frozenset()
     followed: frozenset[str] = frozenset()
 

@@ -11,15 +11,18 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from .disk import Disk, Reason, Unknown
 
 RESERVED = (sys.stdlib_module_names | {"torch", "numpy"}) - {"test"}
-"""Names that always mean the library in an absolute import, even where the project has a folder or file so named.
+"""Names that mean the library in an absolute import, even where the project has a folder or file so named.
 
 The facts about torch and numpy hold for those libraries alone, and a file that shadows the standard library is mostly
-an accident. `test` is left out: nobody imports Python's own tests. A relative import never means the library.
+an accident: see `is_library`. `test` is left out: nobody imports Python's own tests. A relative import never means the
+library.
 """
+_LIBRARY = os.path.dirname(os.__file__)
 MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg", "tox.ini", ".flake8")
 """Files and folders that stand at the top of a project."""
 _INSTALLED = ("site-packages", "dist-packages")
@@ -59,6 +62,21 @@ class External:
     def said(self, name_of: Callable[[str], str]) -> str:
         """In words."""
         return f"{self.name}, outside of the project"
+
+
+def is_library(dotted: str) -> bool:
+    """Return whether the name of a module certainly means torch, numpy or the standard library.
+
+    `code.models` doesn't: no such module comes with Python, so only a package of the project can make that import work.
+    """
+    first, _, rest = dotted.partition(".")
+    return first in RESERVED and (not rest or _is_in_library(first, rest.partition(".")[0]))
+
+
+@lru_cache(maxsize=1024)
+def _is_in_library(first: str, second: str) -> bool:
+    inner = os.path.join(_LIBRARY, first, second)
+    return first in ("os", "torch", "numpy") or os.path.isdir(inner) or os.path.isfile(f"{inner}.py")
 
 
 class Roots:
@@ -194,10 +212,12 @@ class Roots:
             return Unknown(Reason.NOT_FOUND, dotted)
         if level:
             return self._relative(dotted, level, parts, from_file)
-        if parts[0] in RESERVED:
+        if is_library(dotted):
             return External(dotted)
         folders = [r.folder for r in self.roots(from_file) if r.only is None or parts[0] in r.only]
         found = self._below(tuple(folders), parts, from_file)
+        if found is None and parts[0] in RESERVED:
+            return External(dotted)
         if found is None and any(self._regular(folder, parts[0], from_file) for folder in folders):
             return self._lost(dotted, self._search(folders, parts[:-1], from_file), parts)
         if found is None and self._is_script(from_file):

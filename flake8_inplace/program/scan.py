@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from . import summary
-from .pieces import INIT_SUBCLASS, Definition, Piece, Row, Scan, callers, first_line, heirs
+from .pieces import SUBCLASSES, Definition, Piece, Row, Scan, first_line
 from .reach import NOWAY, Reach, Ways
+from .registering import BLOCKS, DEFINITIONS, FUNCTIONS, Registered, args, binds, decorators, root
 from .units import Group, Triggers, Unit
 
 TABLE = 4_000
@@ -22,14 +23,9 @@ FRAMEWORKS = frozenset(
     "xformers flash_attn apex liger_kernel einops.layers.torch".split()
 )
 """Packages whose import says that a file handles tensors."""
-_BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
-"""Fields that hold statements, or what holds them."""
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
-_CONTAINERS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
-_ANY_NAME = "globals"
-"""Who mentions it may look up any name of the file."""
-_MAKE_CONTAINERS = frozenset({"dict", "list", "set", "OrderedDict", "defaultdict", "deque"})
+ANY_NAME = {"globals": {"globals"}, "modules": {"sys", "modules", "__name__"}}
+"""What may look up any name of the file, with the names that show it: ``globals()``, ``sys.modules[__name__]``."""
+_LOOKING_UP = frozenset({SUBCLASSES, *ANY_NAME})
 GRADIENTS = frozenset("backward requires_grad requires_grad_ grad autograd optim".split())
 """Names that only a program that computes gradients has a use for."""
 
@@ -59,26 +55,17 @@ class Outline:
 
     def __init__(self, tree: ast.Module, triggers: Triggers, followed: frozenset[str] = frozenset()) -> None:
         self.parts = summary.read(tree, triggers)
-        self.names = [frozenset(_binds(statement)) for statement in tree.body]
-        known = _defined(tree.body) | followed
-        tables = frozenset(name for statement in tree.body for name in _table(statement, known))
-        self.tables = list(_registers(tree.body, self.parts, self.names, followed, tables))
-        self.fills = [
-            part.mentions & tables if isinstance(statement, _FUNCTIONS) and isinstance(part, Unit) else frozenset()
-            for statement, part in zip(tree.body, self.parts, strict=True)
-        ]
-        heard = _heard(self.parts)
-        looks_up = any(_ANY_NAME in unit.mentions for part in self.parts for unit in part.units())
-        any_name = [_ANY_NAME] if looks_up else []
-        found = [
-            names.union(others, *(heard.get(other, ()) for other in others), any_name)
-            for names, others in zip(self.names, self.tables, strict=True)
-        ]
+        self.names = [frozenset(binds(statement)) for statement in tree.body]
+        looks = [unit.mentions | unit.own for part in self.parts for unit in part.units() if _looks_up(unit)]
+        asks = any(SUBCLASSES in names for names in looks)
+        self.registered = Registered(tree.body, self.parts, self.names, followed, asks)
+        any_name = frozenset(name for names in looks for name, needed in ANY_NAME.items() if needed <= names)
+        found = [names.union(self.registered.names(i), any_name) for i, names in enumerate(self.names)]
         self.reach = Reach(zip(found, self.parts, strict=True), triggers, followed)
 
     def rows(self, tree: ast.Module) -> tuple[Row, ...]:
         """What to keep of each statement, so that it can be read when one of its names is looked up."""
-        each = zip(tree.body, self.names, self.tables, self.fills, strict=True)
+        each = zip(tree.body, self.names, self.registered.keys, self.registered.fills, strict=True)
         return tuple(
             Row(
                 names,
@@ -93,15 +80,9 @@ class Outline:
         )
 
 
-def _heard(parts: list[Unit | Group]) -> dict[str, frozenset[str]]:
-    """For each class of a file, by what its `heirs` register by: the classes that its ``__init_subclass__`` is of."""
-    found: dict[str, frozenset[str]] = {}
-    for part in parts:
-        if isinstance(part, Group):
-            above = frozenset[str]().union(*(found.get(heirs(base), ()) for base in part.bases))
-            hears = any(method.name == INIT_SUBCLASS for method in part.methods)
-            found[heirs(part.name)] = above | ({part.name} if hears or above else set())
-    return found
+def _looks_up(unit: Unit) -> bool:
+    """Whether a unit may look up what it does not name."""
+    return not _LOOKING_UP.isdisjoint(unit.mentions) or SUBCLASSES in unit.own
 
 
 def borrowed(text: str, rows: Iterable[Row], path: str) -> Scan:
@@ -125,16 +106,16 @@ def _index(result: Scan) -> None:
             result.binders.setdefault(name, []).append(piece)
         for name in piece.registers:
             result.registered.setdefault(name, []).append(piece)
-        for name in piece.fills:
-            result.fillers.setdefault(name, []).extend(piece.binds)
+        for table, key in piece.fills:
+            result.fillers.setdefault(table, []).append(key)
 
 
 def pieces(
     source: str, tree: ast.Module, outline: Outline, path: str = "", followed: frozenset[str] = frozenset()
 ) -> Scan:
     """Cut a file into the pieces that are read one by one."""
-    lines = source.split("\n")  # a form feed ends no line of Python
-    each = zip(tree.body, outline.parts, outline.names, outline.tables, outline.fills, strict=True)
+    lines, registered = source.split("\n"), outline.registered  # a form feed ends no line of Python
+    each = zip(tree.body, outline.parts, outline.names, registered.keys, registered.fills, strict=True)
     result = Scan([_piece(*one, lines, path) for one in each], path, followed=followed)
     _index(result)
     result.worth = [piece for piece in result.pieces if piece.worth]
@@ -145,7 +126,7 @@ def pieces(
 def _backwards(statement: ast.stmt) -> Iterator[str]:
     call = statement.value if isinstance(statement, ast.Expr) else None
     if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "register_autograd":
-        yield from (arg.id for arg in _args(call) if isinstance(arg, ast.Name))
+        yield from (arg.id for arg in args(call) if isinstance(arg, ast.Name))
 
 
 def wraps(piece: Piece, file: Scan) -> bool:
@@ -190,7 +171,7 @@ def imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
         node = todo.pop()
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             yield node
-        for name in _BLOCKS:
+        for name in BLOCKS:
             todo += getattr(node, name, ())
 
 
@@ -200,7 +181,7 @@ def only_imports(tree: ast.Module) -> bool:
     while todo:
         node = todo.pop()
         if isinstance(node, ast.Try) or (isinstance(node, ast.If) and not _calls(node.test)):
-            todo += [inner for name in _BLOCKS for inner in getattr(node, name, ())]
+            todo += [inner for name in BLOCKS for inner in getattr(node, name, ())]
         elif isinstance(node, ast.ExceptHandler):
             todo += node.body
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
@@ -226,142 +207,21 @@ def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _registers(
-    body: list[ast.stmt],
-    parts: list[Unit | Group],
-    names: list[frozenset[str]],
-    followed: frozenset[str],
-    tables: frozenset[str],
-) -> Iterator[frozenset[str]]:
-    """For each statement the names whose values it may add something to: tables, registries, and base classes.
-
-    A definition adds itself to the variables of the file that its decorators are, are given, or mention in what they
-    do. So it does to functions, classes, and names of other files, that the decorators look something up in,
-    ``@f.register``, or are given, ``@register(HEADS)``.
-    """
-    units: dict[str, list[Unit]] = {}
-    variables: set[str] = set()
-    functions = frozenset(statement.name for statement in body if isinstance(statement, _FUNCTIONS))
-    classes = _defined(body) - functions
-    for statement, part, bound in zip(body, parts, names, strict=True):
-        for name in bound:
-            units.setdefault(name, []).extend(part.units())
-        if isinstance(statement, (ast.Assign, ast.AnnAssign)):
-            variables |= bound
-    others, bases, callees = functions | followed, classes | followed, classes | functions | followed
-    for statement in body:
-        found = {name for name in _filled(statement) if name in tables or name in bases}
-        roots, called = _decorators(statement).intersection(units), {*_called(statement, callees)}
-        if roots:
-            mentioned = (unit.mentions for root in roots for unit in units[root])
-            looked_up, given = _decorators(statement, ast.Attribute), frozenset(_given(statement))
-            found |= variables & roots.union(given, *mentioned)
-            found |= (others & (looked_up | given)) | (classes & looked_up)
-            called |= roots - looked_up
-        elif called:
-            mentioned = (unit.mentions for name in called for unit in units.get(name, ()))
-            found |= tables & frozenset[str]().union(*mentioned)
-        found |= {callers(name) for name in called if name in followed}
-        found |= {heirs(name) for name in _bases(statement, bases)}
-        yield frozenset(found)
-
-
-def _defined(body: list[ast.stmt]) -> frozenset[str]:
-    return frozenset(statement.name for statement in body if isinstance(statement, _DEFINITIONS))
-
-
-def _called(statement: ast.stmt, known: frozenset[str]) -> Iterator[str]:
-    """The function that a statement calls with one of these definitions: ``register("max", max_pool)``."""
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    if (
-        isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Name)
-        and any(_root(arg) in known for arg in _args(call))
-    ):
-        yield call.func.id
-
-
-def _args(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]
-
-
-def _bases(statement: ast.stmt, names: frozenset[str]) -> Iterator[str]:
-    """The names of the base classes of a class that these names of a file, or modules among them, bring."""
-    for base in statement.bases if isinstance(statement, ast.ClassDef) else ():
-        if _root(base) in names:
-            yield base.attr if isinstance(base, ast.Attribute) else _root(base)
-
-
-def _table(statement: ast.stmt, known: Iterable[str]) -> Iterator[str]:
-    """The variables that a statement binds to a container, or to what a function or class of the project makes."""
-    value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign)) else None
-    made = value.func if isinstance(value, ast.Call) else None
-    called = made.attr if isinstance(made, ast.Attribute) else made.id if isinstance(made, ast.Name) else ""
-    if isinstance(value, _CONTAINERS) or called in _MAKE_CONTAINERS or (made is not None and _root(made) in known):
-        yield from _binds(statement)
-
-
-def _filled(statement: ast.stmt) -> Iterator[str]:
-    """The variables that a statement adds something to: ``OPS["relu"] = relu``, ``OPS.register("relu", relu)``."""
-    todo: list[Any] = [statement]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, _DEFINITIONS):
-            continue
-        for target in node.targets if isinstance(node, ast.Assign) else ():
-            if isinstance(target, ast.Subscript):
-                yield _root(target)
-        call = node.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
-        plain = call is None or all(isinstance(arg, ast.Constant) for arg in _args(call))
-        if call is not None and not plain and isinstance(call.func, ast.Attribute):
-            yield _root(call.func)
-        for name in _BLOCKS:
-            todo += getattr(node, name, ())
-
-
-def _decorators(statement: ast.stmt, *kinds: type[ast.expr]) -> frozenset[str]:
-    """The variables that the decorators of a statement begin with: of all, or of those of some kinds."""
-    called = (each.func if isinstance(each, ast.Call) else each for each in _decorating(statement))
-    return frozenset(_root(each) for each in called if not kinds or isinstance(each, kinds))
-
-
-def _given(statement: ast.stmt) -> Iterator[str]:
-    """The variables that the decorators of a statement are given: ``HEADS`` of ``@register(HEADS, "plain")``."""
-    for each in _decorating(statement):
-        if isinstance(each, ast.Call):
-            yield from (arg.id for arg in each.args if isinstance(arg, ast.Name))
-
-
-def _decorating(statement: ast.stmt) -> list[ast.expr]:
-    """The decorators of a statement. ``LAYERS.register("tanh")(nn.Tanh)`` is one without its function."""
-    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        inner = statement.value.func
-        return [inner] if isinstance(inner, ast.Call) else []
-    return statement.decorator_list if isinstance(statement, _DEFINITIONS) else []
-
-
-def _root(node: ast.expr) -> str:
-    """The variable that an expression begins with: the ``a`` of ``a.b("c")[0]``."""
-    while isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
 def _piece(
     statement: ast.stmt,
     part: Unit | Group,
     binds: frozenset[str],
     registers: frozenset[str],
-    fills: frozenset[str],
+    fills: frozenset[tuple[str, str]],
     lines: list[str],
     path: str,
 ) -> Piece:
     units, definition = list(part.units()), _is_definition(statement)
     mentions = frozenset[str]().union(*(unit.mentions for unit in units))
     first, end = first_line(statement), statement.end_lineno or statement.lineno
-    passes, decorators = _passes(statement, part), _decorators(statement)
+    passes, found = _passes(statement, part), decorators(statement)
     piece = Piece(
-        [statement], lines, first, end, binds, mentions, definition, passes, decorators, registers, fills, path=path
+        [statement], lines, first, end, binds, mentions, definition, passes, found, registers, fills, path=path
     )
     piece.functions = {node: _body(node, unit, lines, path) for node, unit in _functions(statement, part)}
     piece.worth = any(unit.worth for unit in units)
@@ -373,7 +233,7 @@ def _is_definition(statement: ast.stmt) -> bool:
     """Whether a statement runs nothing but makes a function or a class: ``f = lambda x: ...`` is one too."""
     if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Lambda):
         return all(isinstance(target, ast.Name) for target in statement.targets)
-    return isinstance(statement, _DEFINITIONS)
+    return isinstance(statement, DEFINITIONS)
 
 
 def _functions(statement: ast.stmt, part: Unit | Group) -> Iterator[tuple[Definition, Unit]]:
@@ -381,7 +241,7 @@ def _functions(statement: ast.stmt, part: Unit | Group) -> Iterator[tuple[Defini
     if isinstance(part, Group):
         for node, inner in part.parts.items():
             yield from _functions(node, inner)
-    elif isinstance(statement, _FUNCTIONS):
+    elif isinstance(statement, FUNCTIONS):
         yield statement, part
 
 
@@ -401,7 +261,7 @@ def _passes(statement: ast.stmt, unit: Unit | Group) -> frozenset[str] | None:
     nodes = [node for line in body for node in ast.walk(line)]
     if any(isinstance(node, ast.Constant) and isinstance(node.value, (str, bool)) for node in nodes):
         return None  # a string or a truth value chooses what the other one does
-    called = {_root(node.func) for node in nodes if isinstance(node, ast.Call)}
+    called = {root(node.func) for node in nodes if isinstance(node, ast.Call)}
     return frozenset(node.id for node in nodes if isinstance(node, ast.Name)) - called
 
 
@@ -410,26 +270,3 @@ def _names_tensor(node: ast.AST) -> bool:
     said = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
     said = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else said
     return said.endswith(("Tensor", "Parameter"))
-
-
-def _binds(statement: ast.stmt) -> Iterator[str]:
-    if isinstance(statement, _DEFINITIONS):
-        yield statement.name
-        return
-    for node in _outside_definitions(statement):
-        if isinstance(node, _DEFINITIONS):
-            yield node.name
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            for alias in node.names:
-                yield alias.asname or alias.name.partition(".")[0]
-
-
-def _outside_definitions(statement: ast.stmt) -> Iterator[ast.AST]:
-    todo: list[ast.AST] = [statement]
-    while todo:
-        node = todo.pop()
-        yield node
-        if not isinstance(node, _DEFINITIONS):
-            todo.extend(ast.iter_child_nodes(node))

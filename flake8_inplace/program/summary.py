@@ -254,6 +254,12 @@ def _constant(r: _Reading, node: ast.Constant) -> None:
         r.strings.add(name)
         r.referred.add(name)
         r.bound.bind(f".{name}")  # register_buffer("name", ...)
+    elif isinstance(name, str) and _is_dotted(name):  # instantiate({"_target_": "package.module.Class"})
+        r.mentions.add(name)
+
+
+def _is_dotted(text: str) -> bool:
+    return "." in text and len(text) < 200 and text.replace(".", "").replace(":", "").isidentifier()
 
 
 def _keyword(r: _Reading, node: ast.keyword) -> None:

@@ -112,6 +112,8 @@ class Class(Callable_):
     - ``fields``: the annotated names, in the order of the parameters of a dataclass or named tuple.
     - ``generated``: a decorator, or NamedTuple, may generate its ``__init__``.
     - ``order``: the method resolution order, computed at the first look-up.
+    - ``metaclass``: its metaclass, if that is a class of the program.
+    - ``heirs``: the classes that inherit from it directly, as far as they were read.
     """
 
     name: str
@@ -122,3 +124,5 @@ class Class(Callable_):
     fields: tuple[str, ...] = ()
     generated: bool = False
     order: list[Value] = field(default_factory=list)
+    metaclass: Class | None = None
+    heirs: list[Class] = field(default_factory=list)

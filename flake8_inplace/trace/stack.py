@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..program.site import Site
-from .frames import Frame, Function
+from .frames import Class, Frame, Function
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -26,6 +26,7 @@ class Stack:
     decorated: cst.CSTNode | None = None  # a function whose decorators are being called, by code of its own file
     module: Site | None = None  # where the running module of torch.nn was made
     part: bool = False  # an augmented assignment writes to a part of a tensor, `x[0] += 1`
+    making: list[Class] = field(default_factory=list)  # the classes whose metaclasses are running
     stepping: Site | None = None  # the running call of an optimizer that the program defines
 
     def runs(self, node: cst.CSTNode) -> int:

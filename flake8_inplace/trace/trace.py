@@ -32,7 +32,7 @@ from ..program.pieces import Piece
 from ..program.site import Site
 from .backward import BackwardRun
 from .budget import Budget
-from .frames import Frame, Function
+from .frames import Class, Frame, Function
 from .reports import Need, Refusal, Reports
 from .stack import Stack
 from .text import Text
@@ -94,6 +94,14 @@ class Trace(ABC):
     @abstractmethod
     def bind(self, target: cst.BaseExpression, value: Value, frame: Frame) -> None:
         """Run ``target = value``."""
+
+    @abstractmethod
+    def attribute(self, value: Value, name: str, site: Site) -> Value:
+        """Return ``value.name``."""
+
+    @abstractmethod
+    def subclasses(self, cls: Class) -> Value:
+        """Return the classes of the program that inherit from a class directly."""
 
     @abstractmethod
     def find_module(self, name: str, path: str) -> Value:

@@ -1,0 +1,147 @@
+"""What the text of a file shows of its look-ups in other files: by imports, in modules that are values, by strings."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from . import lazy
+from .exports import Import, imported
+from .pieces import IMPORTER, callers, heirs, made
+from .registering import last, metaclass, registration, root
+from .scan import imports
+
+_OF_MODULES = frozenset({*dir(builtins), "__file__", "__path__", "__all__"})
+"""Names that a module has without an import."""
+_ANY_NAME = {"globals": "globals()", "modules": "sys.modules[__name__]"}
+"""What may look up any name of a file, by the name that `scan` gives to all of its statements."""
+_DOTTED = re.compile(r"[\"']([^\W\d]\w*(?:\.\w+)+(?::\w+)?)[\"']")
+"""A string that may be the full name of something: "package.module.Class", or "package.module:function"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """The attributes that a file reads, and the variables whose values may be looked up in by names it doesn't tell."""
+
+    attributes: frozenset[str]
+    computed: frozenset[str]
+
+
+def reads(tree: ast.Module) -> Reads:
+    """Return what a file reads. A module that is passed on, or kept, may be looked up in by whoever gets it."""
+    attributes, computed, owners = set[str](), set[str](), set[ast.expr]()
+    for node in ast.walk(tree):  # parents before their children
+        if isinstance(node, ast.Attribute):
+            attributes.add(node.attr)
+            if node.attr != "__dict__":
+                owners.add(node.value)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node not in owners:
+            computed.add(node.id)
+    return Reads(frozenset(attributes), frozenset(computed))
+
+
+def looked_up(tree: ast.Module) -> set[str]:
+    """Return the variables that a file reads, and that a star import may bring."""
+    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return {node.id for node in names if isinstance(node.ctx, ast.Load)} - _OF_MODULES
+
+
+def any_name(text: str) -> list[str]:
+    """Return what stands for all names of a file in it, because it may look up any of them."""
+    return [name for name, said in _ANY_NAME.items() if said in text]
+
+
+def tables(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield what definitions of other files may be registered in, each with the name that they do it by.
+
+    These are the variables of a module, its classes and its decorated functions.
+    """
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign):
+            names = [target.id for target in statement.targets if isinstance(target, ast.Name)]
+        elif isinstance(statement, ast.AnnAssign):
+            names = [statement.target.id] if isinstance(statement.target, ast.Name) else []
+        else:
+            if isinstance(statement, ast.ClassDef) or (
+                isinstance(statement, ast.FunctionDef) and statement.decorator_list
+            ):
+                yield statement.name, statement.name
+            continue
+        for name in names:
+            yield name, name
+            yield name, callers(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """By which ``key`` other files register something that names of this file may then hold.
+
+    These are ``sure``, and those of its variables that are mentioned in ``nodes``.
+    """
+
+    key: str
+    nodes: tuple[ast.AST, ...]
+    sure: frozenset[str] = frozenset()
+
+    def names(self, variables: frozenset[str]) -> list[str]:
+        """Return these names in order; ``variables`` are those of the file."""
+        found = {node.id for top in self.nodes for node in ast.walk(top) if isinstance(node, ast.Name)}
+        return sorted((found & variables) | self.sure)
+
+
+def fillings(tree: ast.Module, followed: frozenset[str], asks: bool) -> Iterator[Filling]:
+    """Yield what other files may fill by calling functions of a file, decorating with them, or inheriting from classes.
+
+    ``followed`` are the variables that the file imports from files that are read. ``asks``: it, or what it imports,
+    asks classes for their subclasses.
+    """
+    hooks: dict[str, list[ast.AST]] = {}
+    known = followed | {statement.name for statement in tree.body if isinstance(statement, ast.ClassDef)}
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef):
+            yield Filling(callers(statement.name), (statement,))
+        elif isinstance(statement, ast.ClassDef):
+            for key, method in registration(statement):
+                hooks.setdefault(key, []).append(method)
+                yield Filling(key, (method,), frozenset({statement.name}))
+    for statement in tree.body:
+        if isinstance(statement, ast.ClassDef):
+            above = {heirs(name) for base in statement.bases if root(base) in followed and (name := last(base))}
+            if name := metaclass(statement, known):
+                above |= {statement.name, name, made(name)}
+            if asks:
+                above.add(statement.name)
+            if above:
+                yield Filling(heirs(statement.name), (*hooks.get(made(name), ()),), frozenset(above))
+
+
+def variables(tree: ast.Module) -> Iterator[tuple[str, Import]]:
+    """Yield the variables that a file binds to what it imports, ``x = importlib.import_module("a.b")`` included."""
+    called = False
+    for statement in imports(tree):
+        called = called or any(alias.name in ("importlib", IMPORTER) for alias in statement.names)
+        yield from imported(statement)
+        yield from _whole(statement)
+    for module in lazy.modules(tree) if called else ():
+        yield IMPORTER, Import(module)
+    for each in tree.body:
+        found = lazy.import_module(each.value) if isinstance(each, ast.Assign) else None
+        if found is not None and isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name):
+            yield each.targets[0].id, Import(*found)
+
+
+def _whole(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Import]]:
+    """``import a.b`` binds ``a``, and runs ``a.b``."""
+    for alias in statement.names if isinstance(statement, ast.Import) else ():
+        if "." in alias.name and not alias.asname:
+            yield alias.name, Import(alias.name)
+
+
+def strings(text: str) -> Iterator[tuple[str, Import]]:
+    """Yield the strings that may be full names of what another file defines, each with the import that gets it."""
+    for said in [*dict.fromkeys(_DOTTED.findall(text))][: lazy.MAX_COMPUTED]:
+        module, _, name = said.rpartition(":" if ":" in said else ".")
+        yield said, Import(module, name)

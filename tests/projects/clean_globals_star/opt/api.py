@@ -1,0 +1,6 @@
+from .slow import *
+from .fast import *
+
+
+def op(name):
+    return globals()[name]

@@ -1,0 +1,2 @@
+def normalise(x):
+    return x / x.sum(-1, keepdim=True)

@@ -1,0 +1,5 @@
+import torch
+
+
+def normal(x):
+    return -(x * x).sum()

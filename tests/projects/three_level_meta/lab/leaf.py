@@ -1,0 +1,7 @@
+from .mid import ScaledProbe
+
+
+class SaturatingProbe(ScaledProbe):
+    def read(self, x):
+        x.clamp_(max=0.7)  # HAZARD[a] saturate
+        return super().read(x)
