@@ -63,7 +63,7 @@ HANDLERS = (
 
 
 LOADING = 20
-"""The most top-level statements that run for a name in the one before: a table of all classes leads through a project."""
+"""The most top-level statements that run inside each other, each for a name in the one before."""
 
 
 def load(m: Trace, piece: Piece, module: Frame) -> None:
