@@ -85,8 +85,8 @@ def test_the_other_place_of_a_discarded_result() -> None:
 
 
 def test_the_other_place_of_a_discarded_result_is_looked_for_in_its_own_function() -> None:
-    text = "import torch\n\ndef f(w):\n    w.grad.clamp(0, 1)\n\n"
-    text += "def g(v):\n    w = torch.ones(3)\n    f(v)\n\ng(torch.ones(2))\n"
+    text = "import torch\n\ndef f(w):\n    w.grad.clamp(0, 1)\n\ndef g(v):\n    w = torch.ones(3)\n    f(v)\n\n"
+    text += "g(torch.ones(2))\n"
     [found] = analyze(text).findings
     assert [other.place.line for other in found.related] == [10]
 

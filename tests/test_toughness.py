@@ -307,6 +307,19 @@ def test_deep_nesting(text: str, expected: tuple[int, str]) -> None:
     assert [(f.line, f.code) for f in findings(first + HAZARD.partition("\n")[2])] == [expected, (later, "TIP103")]
 
 
+#: Two hundred statements, each of which asks for the name in the one before, and a function that asks for the last.
+CHAINS = {
+    "tables": "T0 = [1]\n" + "".join(f"T{i} = {{'a': T{i - 1}}}\n" for i in range(1, 200)),
+    "bases": "class T0: pass\n" + "".join(f"class T{i}(T{i - 1}): pass\n" for i in range(1, 200)),
+}
+
+
+@pytest.mark.parametrize("text", CHAINS.values(), ids=CHAINS)
+def test_long_chains_of_names(text: str) -> None:
+    function = "\n\ndef f(x: torch.Tensor):\n    y = x.exp()\n    y += len(T199)\n    return y\n\n\n"
+    assert [(f.line, f.code) for f in findings(HAZARD + function + text)] == [(6, "TIP103"), (12, "TIP103")]
+
+
 LONG = {
     "50,000 lines": "def plain(x):\n    y = x + 1\n    return y\n\n\n" * 10_000 + HAZARD.partition("\n")[2],
     "10 MB of strings": "TABLE = [\n" + f"    '{'x' * 1000}',\n" * 10_000 + "]\n" + HAZARD.partition("\n")[2],

@@ -63,11 +63,20 @@ HANDLERS = (
 """The modules that register handlers with `dispatch`."""
 
 
+LOADING = 20
+"""The most top-level statements that run inside each other, each for a name in the one before."""
+
+
 def load(m: Trace, piece: Piece, module: Frame) -> None:
-    """Run a top-level statement, the first time that one of its names is looked up."""
-    if piece in m.text.loaded:
+    """Run a top-level statement, the first time that one of its names is looked up.
+
+    Too many of them inside each other end at Python's own limit. The names of the next one stay unknown until another
+    statement asks for them.
+    """
+    if piece in m.text.loaded or m.work.loading >= LOADING:
         return
     m.text.loaded.add(piece)
+    m.work.loading += 1
     state, stack, before = m.state, m.stack, dict(m.work.module_state)
     m.state, m.stack = State(m.work.module_state), Stack(stepping=stack.stepping)
     frame, found = Frame(module.vars, piece), m.text.module(piece.path)
@@ -80,6 +89,7 @@ def load(m: Trace, piece: Piece, module: Frame) -> None:
                 for other, around in _registering(m, name, found):
                     load(m, other, around)
     finally:
+        m.work.loading -= 1
         m.work.module_state.update(m.state.store)
         m.state, m.stack = state, stack
     for thing, value in m.work.module_state.items():

@@ -37,6 +37,7 @@ class Worklist:
     mentioned: set[str] = field(default_factory=set)  # names in the functions that were read
     private: set[str] = field(default_factory=set)  # private names that were evaluated in grad mode
     module_state: dict[Any, Any] = field(default_factory=dict)  # the store after module-level code
+    loading: int = 0  # top-level statements that run, each for a name in the one before
     receivers: dict[Class, Start] = field(default_factory=dict)  # instances that entry points are called on
     # the saved tensors that a custom backward overwrites, by their positions
     backwards: dict[Function, list[tuple[int, Write]]] = field(default_factory=dict)
