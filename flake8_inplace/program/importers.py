@@ -49,12 +49,19 @@ class Index:
     statements: dict[str, list[str]] = field(default_factory=dict)  # the import statements of each file
     registering: dict[str, list[str]] = field(default_factory=dict)
     sight: list[tuple[str, str, str]] = field(default_factory=list)  # each file with digests of it and of them
+    _modules: dict[str, set[str]] = field(default_factory=dict)  # what was asked for already
 
     def with_word(self, word: str) -> list[str]:
         return self.files.get(word, [])
 
     def modules(self, path: str) -> set[str]:
         """Return the modules that a file may import, as dotted names with leading dots where they are relative."""
+        known = self._modules.get(path)
+        if known is None:
+            known = self._modules[path] = self._read(path)
+        return known
+
+    def _read(self, path: str) -> set[str]:
         found: set[str] = set()
         for text in self.statements.get(path, ()):
             origin, names = _KEYWORD.split(text, maxsplit=1)
