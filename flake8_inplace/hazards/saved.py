@@ -160,7 +160,7 @@ RENORM = "look the embedding up first, or use a `clone()` of the weight"
 """The advice if an embedding with ``max_norm`` overwrites its weight. The rule is that of an in-place method."""
 
 
-WRITES = 16
+NOTED = 16
 """The most writes that are noted of one saved tensor: more would say nothing else, and each is noted for every save."""
 PENDING: Declared[Saved, tuple[Write, ...]] = Declared(each_once)
 """The writes that made a saved tensor stale. They become hazards when a backward may reach its node."""
@@ -195,7 +195,7 @@ def _overwrite(m: Trace, storage: Storage, form: str, site: Site) -> None:
         made: Write | None = None
         for saved in saves:
             before = pending.get(saved, ())
-            if len(before) < WRITES and compatible(saved.guard, guard):
+            if len(before) < NOTED and compatible(saved.guard, guard):
                 made = made or Write(form, site, guard, tuple(m.stack.calls), m.stack.module, m.stack.part, m.clock)
                 m.state.set(pending, saved, (*before, made))
 
