@@ -310,18 +310,12 @@ def _judge_element(m: Trace, container: List | Dict, value: Tensor, event: Overw
     taken_out = m.state[RETURNED].get((Change.OTHER, event)) is not None and bool(time or container.time)
     if own and is_in_copy(m, event, inner.given):
         return
-    if ((time or _is_in_another(m, container, value, event)) and was_given(m, value, event)) or taken_out:
+    if (time and was_given(m, value, event)) or taken_out:
         m.refuse("argument", event.site, guard=event.guard)
     elif own:
         return  # what a write to the elements of a list is for: ``torch._foreach_add_(totals, values)``
     elif known and time and (_same_part(m, value, event, time) or _as_it_was(m, value, event, time)):
         m.refuse("read", event.site, guard=event.guard)
-
-
-def _is_in_another(m: Trace, container: List | Dict, value: Tensor, event: Overwrite) -> bool:
-    """Whether a list got a tensor after a write, for a new one: ``private = [add_noise(g) for g in clipped]``."""
-    times = m.state[APPENDED].items() if m.state[APPENDED] else ()
-    return any(key[1] is value.storage and key[0] is not container and time > event.time for key, time in times)
 
 
 def _as_it_was(m: Trace, value: Tensor, event: Overwrite, time: int) -> bool:
