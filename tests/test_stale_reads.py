@@ -434,6 +434,7 @@ MEANT = {
     "a window on a buffer shows what a file has filled it with",
     "array filled through its own name",
     "flat gradient buffer",
+    "function within a function that shows a row as it is when it is called",
     "gradient aliases read each step",
     "sync weights to actor",
     "two networks share their weights, and an optimizer updates them as those of both",
