@@ -111,9 +111,10 @@ class Autocast(Callable_):
     casts: bool = False
 
 
-@dataclass(frozen=True, slots=True)
 class Caching(Callable_):
     """``parametrize.cached()``: a context manager in which each parametrization runs once."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
