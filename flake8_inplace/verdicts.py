@@ -32,7 +32,7 @@ def findings(
 ) -> dict[str, list[Finding]]:
     """One finding for every overwriting place, by the file that it stands in.
 
-    Of several saves, one that backward misses speaks for it, and of those the nearest. What is only possible gives way
+    Of several saves, one for which backward raises speaks for it, and of those the nearest. What is only possible gives way
     to what is sure; a ban stands beside both.
     """
     sure: list[Hazard] = []

@@ -31,6 +31,7 @@ from . import overloads, tensors
 from .registry import Call, model
 
 _UTILS = "torch.nn.utils."
+_LIST = Ref(f"{_UTILS}parametrize.ParametrizationList")
 _BY_ATTRIBUTE, _BY_HOOK = "parametrizations", "remade"
 """Where a module has its parametrizations: for all to see, or those that a hook before its forward runs."""
 MADE: Declared[Object, tuple[int, Value] | None] = Declared(same_or_none)
@@ -48,7 +49,8 @@ def made(m: Trace, contents: Mapping[Hashable, Value], name: str, site: Site) ->
     values = _originals(m, entry)
     for step in _steps(m, entry):
         step = m.see(step)
-        values = [_BUILT_IN[step.name](m, values, site) if isinstance(step, Ref) else m.call(step, values, {}, site)]
+        built_in = _BUILT_IN.get(step.name) if isinstance(step, Ref) else None
+        values = [built_in(m, values, site) if built_in is not None else m.call(step, values, {}, site)]
     if type(caching) is int:
         m.state.set(m.state[MADE], entry, (caching, values[0]))
     return values[0]
@@ -58,7 +60,7 @@ def _entry(m: Trace, contents: Mapping[Hashable, Value], name: str, where: str) 
     if where not in contents or not isinstance(all_of := m.see(contents[where]), Object):
         return None
     entry = m.see(m.state.get(all_of).items.get(name, NONE))
-    return entry if isinstance(entry, Object) else None
+    return entry if isinstance(entry, Object) and entry.cls == _LIST else None
 
 
 def _originals(m: Trace, entry: Object) -> list[Value]:
@@ -142,7 +144,7 @@ def _add(m: Trace, module: Object, name: object, step: Value, where: str) -> Non
     if where == _BY_HOOK and isinstance(step, Ref):
         contents |= dict(zip((f"{name}_{end}" for end in _ATTRIBUTES[step.name]), parts.values(), strict=True))
         contents[name] = _computed(m, list(parts.values()))
-    entry = Object(Ref(f"{_UTILS}parametrize.ParametrizationList"), {**parts, ITEMS: List([step])})
+    entry = Object(_LIST, {**parts, ITEMS: List([step])})
     contents[where] = _entries_of(m, contents.get(where, NONE), {name: entry})
     _put(m, module, contents)
 
