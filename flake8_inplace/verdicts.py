@@ -32,8 +32,8 @@ def findings(
 ) -> dict[str, list[Finding]]:
     """One finding for every overwriting place, by the file that it stands in.
 
-    Of several saves, one for which backward raises speaks for it, and of those the nearest. What is only possible gives way
-    to what is sure; a ban stands beside both.
+    Of several saves, one for which backward raises speaks for it, and of those the nearest. What is only possible
+    gives way to what is sure; a ban stands beside both.
     """
     sure: list[Hazard] = []
     possible: list[Hazard] = []

@@ -37,7 +37,7 @@ from .overlap import written_region
 def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...]) -> None:
     """Report the first read of a variable if its memory was overwritten since it was bound in the same function."""
     taken = frame.bound(name) if name in frame.times else 0
-    if not taken or m.stack.frames[-1:] != [frame]:  # a statement that runs when a name of it is asked for has none
+    if not taken or frame not in m.stack.frames[-1:]:
         return
     if (frame.loops and frame.loops[-1].began > taken) or name in frame.elements:
         return

@@ -148,7 +148,7 @@ def _overwrites(m: Trace, region: Region, read: int) -> Iterator[Overwrite]:
     """What this function wrote to a region between the moments when it was taken and ``read``."""
     for event in since(m, region.base, region.time):
         over = written_region(event)
-        if event.time > read or event.frames[-1] is not m.stack.frames[-1] or over is None:
+        if event.time > read or event.frames[-1] not in m.stack.frames[-1:] or over is None:
             continue
         if same_tensor(region.base, over[0]) and _same(m, over[1], region.index):
             yield event
@@ -204,8 +204,8 @@ def _judge_mix(m: Trace, tensor: Tensor, source: Tensor, alpha: Value, site: Sit
 
     orders = [made for made, operand in origins(source) if made.op in _REORDERING and operand is tensor]
     for event in since(m, tensor, 0) if orders else ():
-        frame = m.stack.frames[-1]
-        if event.frames[-1] is not frame or event.tensor is not tensor or event.written.index is not None:
+        here = event.frames[-1] in m.stack.frames[-1:]
+        if not here or event.tensor is not tensor or event.written.index is not None:
             continue
         if not any(made.time >= event.time for made in orders):
             continue

@@ -142,7 +142,7 @@ def _read_name(
             needs = () if wrote else _to_be_same(value, event)
             if event.name and (wrote or needs) and not is_meant(m, event, name, frame):
                 m.refuse("read", event.site, guard=event.guard, needs=needs)
-        elif frame in event.frames and m.stack.frames[-1] is frame:
+        elif frame in event.frames and frame in m.stack.frames[-1:]:
             if was_given(m, value, event) or (not index and _has_part(m, value, event)):
                 m.refuse("argument", event.site, guard=event.guard, needs=_to_be_given(value, event))
             elif _is_detached(m, value, event, frame) or (
@@ -236,7 +236,7 @@ def read_part_of(m: Trace, value: Value, holder: Value | None, bound: int = 0) -
     attribute of a record was bound to it.
     """
     value = array_backing(value)
-    if m.state[WRITES] and isinstance(value, Tensor) and not m.unread:
+    if m.state[WRITES] and isinstance(value, Tensor) and m.stack.frames and not m.unread:
         frame = m.stack.frames[-1]
         held = abs(m.state[STORED].get((holder, value.storage), 0))
         made = holder.time if isinstance(holder, (List, Object)) else 0
@@ -314,8 +314,10 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
         by_attribute = here and event.form == "augmented" and other not in ("", name)
         if (by_name or by_attribute) and whole(value, event):
             m.refuse("read", event.site, guard=event.guard)
-        elif m.stack.frames[-1] not in event.frames and (
-            was_given(m, value, event) or (_has_part(m, value, event) and not _ran_before(m, event))
+        elif (
+            m.stack.frames
+            and m.stack.frames[-1] not in event.frames
+            and (was_given(m, value, event) or (_has_part(m, value, event) and not _ran_before(m, event)))
         ):
             m.refuse("argument", event.site, guard=event.guard)
     if time:
@@ -394,7 +396,8 @@ def on_set_attribute(m: Trace, instance: Object, name: str, value: Value) -> Non
     if len(m.state[WRITES]) or len(m.state[UPDATES]) or isinstance(value, (Tensor, Array)):
         now = m.tick()
         m.state.set(m.state[STORED], (instance, name), now)
-        m.state.set(m.state[ATTRIBUTE_WRITERS], (instance, name), (m.stack.frames[-1], now))
+        if m.stack.frames:
+            m.state.set(m.state[ATTRIBUTE_WRITERS], (instance, name), (m.stack.frames[-1], now))
 
 
 def _judge_renewal(m: Trace, instance: Object, name: str, value: Value) -> None:

@@ -43,7 +43,7 @@ def on_replace_data(m: Trace, tensor: Tensor, value: Value) -> None:
 @events.call_instance.listen
 def on_call(m: Trace, instance: Object, site: Site) -> None:
     """Report the call of a target after an optimizer, not its own, has updated the weights that it shares."""
-    if not m.state[SHARED]:
+    if not m.state[SHARED] or not m.stack.frames:
         return
     caller = _caller(m.stack.frames[-1])
     for tensor in holdings.parameters(m, instance):
