@@ -63,7 +63,9 @@ def subscript(m: Trace, value: Value, index: Value, site: Site) -> Value:
         found = lineage.member(value.cls, "__getitem__")
         return m.run(found, [value, index], {}, site) if isinstance(found, Function) else Unknown()
     if value == Ref("sys.modules") and isinstance(name := constant(m.see(index)), str):
-        return m.find_module(name, site.piece.path)
+        module = m.text.module(site.piece.path)
+        is_own = module is not None and module.frame.vars.get("__name__") == Const(name)
+        return m.find_module(name, site.piece.path) if is_own else Unknown()
     if isinstance(value, Class) and value.metaclass is not None:
         found = lineage.member(value.metaclass, "__getitem__")
         return m.run(found, [value, index], {}, site) if isinstance(found, Function) else value

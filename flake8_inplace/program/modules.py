@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from . import lookups
 from .importers import Index, read_index
 from .imports import Definition, Exports, Module, Project, Result, Unknown
-from .pieces import IMPORTER, SUBCLASSES, Piece, Row, Scan, heirs, registered
+from .pieces import IMPORTER, SUBCLASSES, Piece, Row, Scan, callers, heirs, registered
 from .reach import NOWAY, Flow, Ways
 from .roots import is_library
 from .scan import Outline, borrowed
@@ -179,15 +179,18 @@ class Modules:
         if not users or self.project.is_installed(path):
             return []
         if (path, name) not in self._registrants:
-            found = [file for file in users if file != path and self._brings(index, file, path, registered(name))]
+            word = registered(name)
+            if name == callers(word):
+                word = ""  # an ``__init__`` hands such a decorator to half of a package, and all of that would be read
+            found = [file for file in users if file != path and self._brings(index, file, path, word)]
             self._registrants[path, name] = found
         return self._registrants[path, name]
 
     def _brings(self, index: Index, importer: str, path: str, name: str) -> bool:
-        """Whether a file imports a module, or this name of it by way of another one that imports it from there."""
+        """Whether a file imports a module, or this name of it, if one is given, by way of another one."""
         if path in self._used_by(index, importer):
             return True
-        if importer not in index.with_word(name):
+        if not name or importer not in index.with_word(name):
             return False
         found = (self.project.follow(each, importer) for each in index.imports(importer, name))
         return any(isinstance(result, Definition) and result.path == path for each in found for result in each)
