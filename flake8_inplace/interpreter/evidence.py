@@ -50,7 +50,8 @@ def arrays(m: Trace, function: Function) -> frozenset[str]:
         names: list[str] = []
         if "from_numpy" in piece.mentions and isinstance(body, cst.BaseSuite):
             names = [name for statement in _always(body) for name in _taken_as_arrays(m, statement, function.frame)]
-        bound = Counter([*_bindings(body), *(param.name.value for param in positional(function.node.params))])
+        every = [*_bindings(body), *(param.name.value for param in positional(function.node.params))] if names else ()
+        bound = Counter(every)
         found = m.text.arrays[function.node] = frozenset(name for name in names if bound[name] == 1)
     return found
 

@@ -75,6 +75,7 @@ def module_name(m: Trace, name: str, module: Frame) -> Value | None:
 
 _HOLDING = frozenset({Tensor, Array, Choice})
 """Types of values that a variable may hold a tensor by."""
+_SEQUENCES = frozenset({Tuple, List})
 _CONSTANTS: dict[str, Value] = {"True": Const(True), "False": Const(False), "None": NONE}
 
 
@@ -92,10 +93,13 @@ def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
     """
     if type(value) is Unknown and len(m.state[WRITES]):
         value = proven(m, value)
-    holds = type(value) in _HOLDING
+    kind = type(value)
+    holds = kind in _HOLDING
+    if not holds and kind not in _SEQUENCES and not len(m.state[STALE_SNAPSHOTS]):
+        return  # the usual case, and this is read at every name
     logged = len(m.state[WRITES]) or len(m.state[REFUSED])
     written = holds and (logged or len(m.state[PARTS]))
-    emits = written or len(m.state[STALE_SNAPSHOTS]) or (type(value) is Choice and len(m.state[UPDATES]))
+    emits = written or len(m.state[STALE_SNAPSHOTS]) or (kind is Choice and len(m.state[UPDATES]))
     several = logged and is_tuple(value)
     if not holds and not emits and not several:
         return

@@ -78,7 +78,7 @@ def call(m: Trace, callee: Value, args: list[Value], kwargs: dict[str, Value], s
     """Call any value."""
     m.budget.call()
     callee = m.see(callee)
-    if not isinstance(callee, (Function, Bound, Class)) and callee not in _ASKING:
+    if m.state[lazy.UNREAD] and not isinstance(callee, (Function, Bound, Class)) and callee not in _ASKING:
         lazy.read(m, *args, *kwargs.values())
     if isinstance(callee, Unknown) and callee.default is not None:
         callee = m.see(callee.default)

@@ -190,6 +190,8 @@ def _overwrite_unseen(m: Trace, call: _Call) -> None:
 def _write(m: Trace, call: _Call, form: str) -> bool:
     """Overwrite what the operator overwrites; True if torch refuses to."""
     op, site, written = call.op, call.site, call.written
+    if not op.writes:
+        return False
     if op.name == "set_" and m.backward.readonly:
         return False  # it gives a tensor other memory: a reversible layer brings back an input that it had freed
     if _of_one(op) == "copy_":

@@ -10,7 +10,13 @@ from .trace import Trace
 
 def reach(m: Trace, value: Value) -> Grad:
     """Return whether any tensor in a value requires grad: the maximum of no, maybe and yes."""
+    value = m.see(value)
+    if type(value) not in _SEVERAL:  # the usual case
+        return m.grad(value)
     return max((m.grad(item) for item in _parts(m, value)), default=Grad.NO)
+
+
+_SEVERAL = frozenset({Tuple, List, Choice})
 
 
 def _parts(m: Trace, value: Value) -> Iterator[Value]:
