@@ -56,6 +56,21 @@ def both(name, bad, good, **k):
 
 
 both(
+    "halves of a chunk put together again",
+    """
+h = self.fc1(x)
+a, b = h.chunk(2, 1)
+a += b.sum()
+b += a.tanh()
+return self.fc2(torch.cat([a, b], 1))""",
+    """
+h = self.fc1(x)
+a, b = h.chunk(2, 1)
+a = a + b.sum()
+b = b + a.tanh()
+return self.fc2(torch.cat([a, b], 1))""",
+)
+both(
     "no_grad clamp",
     """
 h = torch.sigmoid(self.fc1(x))

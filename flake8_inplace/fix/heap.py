@@ -376,8 +376,17 @@ def note_element(m: Trace, container: List | Dict, value: Value, named: bool) ->
         shown = [item for item in map(m.see, items) if isinstance(item, Tensor) and item.storage is value.storage]
         places = sum(not holders.apart(m, item, value) for item in shown)
         stored = facts.kept.get((container, value)) or abs(m.state[STORED].get((container, value.storage), 0))
+        stored = max(stored, container.time)  # a display is made of what its elements were by then
         for event in _shown(m, value, lambda _: stored):
             _note(event, ELEMENT if places < 2 else ELEMENTS)
+
+
+@events.read_operand.listen
+def note_operand(m: Trace, value: Value, since: int, named: bool) -> None:
+    """Note that an operand or an element of a display was evaluated before a write that it shows."""
+    if _facts.get() is not None and isinstance(value, Tensor):
+        for event in _shown(m, value, lambda _: since):
+            _note(event, ELEMENT)
 
 
 def _fact_of(event: Overwrite | Refused) -> Fact | None:

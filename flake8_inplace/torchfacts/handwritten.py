@@ -148,6 +148,12 @@ ROWS: dict[str, tuple[str, ...]] = {
     "torch.sparse_coo_tensor": (
         f"sparse_coo_tensor|indices values size? * {_CREATE} is_coalesced? check_invariants?|||fresh",
     ),
+    # a sparse tensor has no memory of its own to overwrite: what counts is the dense operand, and its gradient
+    "torch.sparse.mm": ("mm|mat1:T mat2:T|mat2<mat1||fresh", "mm|mat1:T mat2:T reduce|||fresh"),
+    "torch.sparse.addmm": ("addmm|mat:T mat1:T mat2:T * beta? alpha?|mat2<mat1||fresh",),
+    "torch.sparse.sum": ("sum|input:T dim? dtype?|||fresh",),
+    "torch.sparse.softmax": ("softmax|input:T dim * dtype?|result<input||fresh",),
+    "torch.sparse.log_softmax": ("log_softmax|input:T dim * dtype?|result<input||fresh",),
     "torch.numel": ("numel|input:T",),
     "torch.is_tensor": ("is_tensor|obj",),
     "torch.unique": (
