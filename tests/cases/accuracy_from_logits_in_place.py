@@ -1,6 +1,6 @@
 """Accuracy is computed by an in-place sigmoid of logits that the loss saved.
 
-source: https://discuss.pytorch.org/t/bcewithlogits-and-sigmoid-inplace/73351
+source: written for this project, after kinds of errors that people report
 """
 import torch
 from torch import nn

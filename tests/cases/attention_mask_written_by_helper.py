@@ -1,6 +1,6 @@
 """A helper writes the mask into attention probabilities that softmax saved.
 
-source: https://discuss.pytorch.org/t/masking-attention-weights-in-place/54877
+source: written for this project, after kinds of errors that people report
 """
 
 import math

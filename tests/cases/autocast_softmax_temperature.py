@@ -1,6 +1,6 @@
 """Under bf16 autocast softmax runs in fp32 and saves its result, which a floor is added to in place.
 
-source: https://github.com/pytorch/pytorch/issues/96265
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

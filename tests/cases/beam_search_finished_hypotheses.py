@@ -1,6 +1,6 @@
 """Differentiable beam search writes -1e9 into log-probabilities of finished beams.
 
-source: https://discuss.pytorch.org/t/beam-search-in-place-operation-error/61542
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Capsule routing squashes the summed votes in place after their squares were taken.
 
-source: https://github.com/gram-ai/capsule-networks (forum thread on routing)
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

@@ -1,6 +1,6 @@
 """A checkpointed block scales its input in place, so the recomputation starts from what the forward left.
 
-source: https://discuss.pytorch.org/t/checkpoint-and-inplace-operations/69382
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

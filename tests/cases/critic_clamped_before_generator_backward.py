@@ -1,6 +1,6 @@
 """Weights of the critic are clamped under no_grad while the generator's loss still needs them.
 
-source: https://github.com/martinarjovsky/WassersteinGAN (forum thread on clamping)
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

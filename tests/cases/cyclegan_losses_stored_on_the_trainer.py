@@ -1,6 +1,6 @@
 """A GAN trainer keeps both losses as attributes and steps the discriminator before the generator's backward.
 
-source: https://github.com/MorvanZhou/PyTorch-Tutorial/issues/89
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

@@ -1,6 +1,6 @@
 """A recurrent state kept as a dataclass is decayed in place after tanh of it was read out.
 
-source: https://discuss.pytorch.org/t/rnn-state-in-place-modification/26154
+source: written for this project, after kinds of errors that people report
 """
 
 from dataclasses import dataclass

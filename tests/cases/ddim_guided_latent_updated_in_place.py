@@ -1,6 +1,6 @@
 """A guided sampler scales the latent in place after the denoiser saved it.
 
-source: https://github.com/YangLing0818/RealCompo/issues/2
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

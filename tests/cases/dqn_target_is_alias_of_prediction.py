@@ -1,6 +1,6 @@
 """DQN builds its target from q.detach() and writes the TD target into it: prediction and target are the same memory.
 
-source: https://discuss.pytorch.org/t/dqn-loss-is-always-zero/28313
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

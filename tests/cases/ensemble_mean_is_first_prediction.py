@@ -1,6 +1,6 @@
 """The mean of an ensemble is accumulated in its first member's prediction, which is compared with it afterwards.
 
-source: https://discuss.pytorch.org/t/average-of-predictions-changes-the-first/88921
+source: written for this project, after kinds of errors that people report
 """
 import torch
 from torch import nn

@@ -1,6 +1,6 @@
 """A fixed-point layer copies the next iterate into the state that the weight's product saved.
 
-source: https://github.com/locuslab/deq (forum thread)
+source: written for this project, after kinds of errors that people report
 """
 import torch
 from torch import nn

@@ -1,6 +1,6 @@
 """A fake-quantisation layer updates its scale buffer in place each call; the division of the last call saved it.
 
-source: https://discuss.pytorch.org/t/quantization-aware-training-inplace-error/97722
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

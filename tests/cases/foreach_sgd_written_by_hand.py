@@ -1,6 +1,6 @@
 """A hand-written foreach optimizer updates leaves with grad mode on.
 
-source: https://discuss.pytorch.org/t/torch-foreach-and-leaf-variables/181022
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

@@ -1,6 +1,6 @@
 """The forget-gate part of an LSTM's bias is filled with ones with grad mode on.
 
-source: https://discuss.pytorch.org/t/set-forget-gate-bias-of-lstm/1745
+source: written for this project, after kinds of errors that people report
 """
 import torch
 from torch import nn

@@ -1,6 +1,6 @@
 """A forward hook multiplies a sigmoid's output in place to steer it.
 
-source: https://github.com/pytorch/captum/issues (steering hooks)
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

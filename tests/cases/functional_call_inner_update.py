@@ -1,6 +1,6 @@
 """Parameters for functional_call are updated with sub_ although they are the module's own leaves.
 
-source: https://github.com/pytorch/pytorch/issues/112741 (forum)
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

@@ -1,6 +1,6 @@
 """The query of a chunked projection is scaled in place; chunk's outputs may not be.
 
-source: https://github.com/OpenNMT/OpenNMT-py/issues/2303
+source: written for this project, after kinds of errors that people report
 """
 import torch
 from torch import nn

@@ -1,6 +1,6 @@
 """WGAN-GP subtracts one from the gradient's norm in place; the double backward needs the norm.
 
-source: https://discuss.pytorch.org/t/gradient-penalty-with-respect-to-the-network-parameters/11944
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

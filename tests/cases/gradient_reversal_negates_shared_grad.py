@@ -1,6 +1,6 @@
 """A gradient reversal layer negates the gradient it is given in place, and a residual branch shares that gradient.
 
-source: https://discuss.pytorch.org/t/solved-reverse-gradients-in-backward-pass/3589
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

@@ -1,6 +1,6 @@
 """A differentiable Kalman filter subtracts from the covariance in place after the gain's products saved it.
 
-source: https://github.com/tensorflow/probability (ported in a forum thread)
+source: written for this project, after kinds of errors that people report
 """
 import torch
 from torch import nn

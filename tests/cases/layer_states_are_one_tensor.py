@@ -1,6 +1,6 @@
 """The states of all layers are made with `[h] * layers`, so an in-place update of one is an update of all.
 
-source: https://discuss.pytorch.org/t/list-of-hidden-states-changes-together/33012
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

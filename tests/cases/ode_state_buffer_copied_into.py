@@ -1,6 +1,6 @@
 """An explicit Euler solver copies the new state into one buffer that the vector field's layers saved.
 
-source: https://github.com/rtqichen/torchdiffeq/issues/72
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

@@ -1,6 +1,6 @@
 """A projected gradient attack adds the signed gradient to a leaf that requires grad.
 
-source: https://github.com/paarthneekhara/AdversarialDeepFakes/issues/23
+source: written for this project, after kinds of errors that people report
 """
 import torch
 from torch import nn

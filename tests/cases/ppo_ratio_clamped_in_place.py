@@ -1,6 +1,6 @@
 """PPO's clipped surrogate clamps the ratio in place, which exp had saved and the unclipped term uses.
 
-source: https://github.com/nikhilbarhate99/PPO-PyTorch (forum thread)
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

@@ -1,6 +1,6 @@
 """MoCo writes new keys into the queue before the backward of logits that saved the queue.
 
-source: https://github.com/facebookresearch/moco (forum thread on the queue)
+source: written for this project, after kinds of errors that people report
 """
 import torch
 import torch.nn.functional as F

@@ -1,6 +1,6 @@
 """A coupling layer overwrites the half that it transforms through a slice of its input.
 
-source: https://github.com/bayesiains/nflows/issues/89
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

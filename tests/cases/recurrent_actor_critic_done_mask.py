@@ -1,6 +1,6 @@
 """A recurrent A2C resets hidden states of finished episodes in place; the value head had saved them.
 
-source: https://github.com/unslothai/unsloth/issues/304
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

@@ -1,6 +1,6 @@
 """A data-parallel wrapper copies buffers before each forward; two forwards share one backward.
 
-source: https://github.com/pytorch/pytorch/issues/22095
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

@@ -1,6 +1,6 @@
 """A reversible block adds to the halves of a chunk in place.
 
-source: https://github.com/lucidrains/reformer-pytorch (forum thread)
+source: written for this project, after kinds of errors that people report
 """
 import torch
 from torch import nn

@@ -1,6 +1,6 @@
 """A Runge-Kutta step writes its stages to a buffer with out=, which autograd refuses.
 
-source: https://github.com/rtqichen/torchdiffeq/issues/72
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

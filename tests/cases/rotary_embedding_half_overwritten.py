@@ -1,6 +1,6 @@
 """Rotary embedding writes the even half before the odd half reads it through a view.
 
-source: https://discuss.pytorch.org/t/rope-in-place-rotation/168822
+source: written for this project, after kinds of errors that people report
 """
 import torch
 from torch import nn

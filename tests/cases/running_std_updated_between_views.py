@@ -1,6 +1,6 @@
 """A custom norm divides by a running buffer and updates it in the same forward; two views, one backward.
 
-source: https://github.com/pytorch/pytorch/issues/65907
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

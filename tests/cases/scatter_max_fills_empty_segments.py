@@ -1,6 +1,6 @@
 """Max pooling over segments replaces the identity of empty segments in the result that scatter_reduce saved.
 
-source: https://github.com/rusty1s/pytorch_scatter/issues/115
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

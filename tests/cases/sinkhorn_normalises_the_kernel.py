@@ -1,6 +1,6 @@
 """Sinkhorn normalises rows and columns of the kernel in place; exp saved its result.
 
-source: https://discuss.pytorch.org/t/sinkhorn-in-place/104213
+source: written for this project, after kinds of errors that people report
 """
 import torch
 from torch import nn

@@ -1,6 +1,6 @@
 """Node messages are dropped in place after a sparse product with learned edge weights saved them.
 
-source: https://discuss.pytorch.org/t/in-place-error-with-torch-sparse-mm/90301
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

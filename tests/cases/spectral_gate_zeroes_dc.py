@@ -1,6 +1,6 @@
 """A Fourier layer zeroes the DC bin in place after the magnitude was taken of the same spectrum.
 
-source: https://discuss.pytorch.org/t/fft-and-in-place-modification/121480
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

@@ -1,6 +1,6 @@
 """A hand-written spectral norm updates its singular vectors in place on each of two forwards.
 
-source: https://github.com/pytorch/pytorch/issues/66363
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

@@ -1,6 +1,6 @@
 """A mass-spring simulator moves positions in place while the spring force, with a learned stiffness, saved them.
 
-source: https://github.com/SJTU-ViSYS-team/VisFly/pull/35
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

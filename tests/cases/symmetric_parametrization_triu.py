@@ -1,6 +1,6 @@
 """A parametrization makes its raw weight upper triangular in place; the raw weight is a leaf.
 
-source: https://pytorch.org/tutorials/intermediate/parametrizations.html (reader's variant)
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

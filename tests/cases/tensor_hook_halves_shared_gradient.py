@@ -1,6 +1,6 @@
 """A hook on an activation halves its gradient in place; the other summand's gradient is the same memory.
 
-source: https://discuss.pytorch.org/t/in-place-modification-of-gradients-in-hooks/92217
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

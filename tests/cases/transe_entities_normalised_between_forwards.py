@@ -1,6 +1,6 @@
 """TransE normalises entity embeddings under no_grad between the positive and the negative triple's forward.
 
-source: https://github.com/thunlp/OpenKE (forum thread)
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

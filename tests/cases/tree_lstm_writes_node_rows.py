@@ -1,6 +1,6 @@
 """A tree network fills one matrix of node states row by row and reads children from it.
 
-source: https://github.com/dasguptar/treelstm.pytorch (forum thread)
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

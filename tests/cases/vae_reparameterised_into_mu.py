@@ -1,6 +1,6 @@
 """A VAE adds the noise to mu in place after the KL term squared it.
 
-source: https://discuss.pytorch.org/t/vae-inplace-operation-in-reparameterize/80213
+source: written for this project, after kinds of errors that people report
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Alpha compositing multiplies the transmittance in place; each sample's weight saved it.
 
-source: https://github.com/yenchenlin/nerf-pytorch/issues (compositing loop)
+source: written for this project, after kinds of errors that people report
 """
 
 import torch
