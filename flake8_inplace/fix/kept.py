@@ -144,15 +144,16 @@ def _kept(module: Module) -> Iterator[cst.BaseExpression]:
             yield node.args[-1].value
         elif isinstance(node, cst.Return):
             yield from [node.value] if node.value is not None else []
-        elif isinstance(node, cst.Assign) or (isinstance(node, cst.Element) and not _is_target(module, node) and not _is_given(module, node)):
+        elif isinstance(node, cst.Assign) or (isinstance(node, cst.Element) and _is_put(module, node)):
             yield node.value
 
 
-def _is_given(module: Module, element: cst.Element) -> bool:
-    """Inside of a list that a call is given: ``Adam([w])`` is to update ``w`` itself, and keeps no old value of it."""
+def _is_put(module: Module, element: cst.Element) -> bool:
+    """Whether a list keeps an element. One that a call is given doesn't: ``Adam([w])`` is to update ``w`` itself."""
     argument = module.parents[module.parents[element]]
     call = module.parents[argument] if isinstance(argument, cst.Arg) else None
-    return isinstance(call, cst.Call) and last_name(call.func) not in _CONTAINERS
+    given = isinstance(call, cst.Call) and last_name(call.func) not in _CONTAINERS
+    return not given and not _is_target(module, element)
 
 
 def _is_target(module: Module, element: cst.Element) -> bool:
