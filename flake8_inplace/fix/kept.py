@@ -19,6 +19,7 @@ from .syntax import Module, is_library, is_method, is_path, keyed, last_name, st
 _TRIED = 12
 """How many places are copied at once, at most. Each of them may cost two analyses."""
 _GATHER = frozenset({"append", "insert", "appendleft"})
+_CONTAINERS = frozenset({"list", "tuple", "dict", "deque", "OrderedDict"})
 _PARAMETERS = frozenset({"parameters", "named_parameters"})
 
 #: Endings that copy, each with one that hands on the same memory: with that the finding has to stay as it is. Of an
@@ -143,8 +144,16 @@ def _kept(module: Module) -> Iterator[cst.BaseExpression]:
             yield node.args[-1].value
         elif isinstance(node, cst.Return):
             yield from [node.value] if node.value is not None else []
-        elif isinstance(node, cst.Assign) or (isinstance(node, cst.Element) and not _is_target(module, node)):
+        elif isinstance(node, cst.Assign) or (isinstance(node, cst.Element) and _is_put(module, node)):
             yield node.value
+
+
+def _is_put(module: Module, element: cst.Element) -> bool:
+    """Whether a list keeps an element. One that a call is given doesn't: ``Adam([w])`` is to update ``w`` itself."""
+    argument = module.parents[module.parents[element]]
+    call = module.parents[argument] if isinstance(argument, cst.Arg) else None
+    given = isinstance(call, cst.Call) and last_name(call.func) not in _CONTAINERS
+    return not given and not _is_target(module, element)
 
 
 def _is_target(module: Module, element: cst.Element) -> bool:

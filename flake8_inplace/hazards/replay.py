@@ -9,7 +9,7 @@ from ..heap.values import NONE, Source, Storage, Tensor, Unknown, Value, is_numb
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
-from ..trace.frames import Frame, Function
+from ..trace.frames import Class, Frame, Function
 from ..trace.log import WRITES, Change, Overwrite, direct_tensors, since
 from ..trace.trace import Trace
 from .intent import attribute_written
@@ -70,24 +70,34 @@ def on_cache(m: Trace, function: Function, result: Value) -> None:
 def on_logged(m: Trace, event: Overwrite) -> None:
     """Report an update of what is made once and used by every call, or by every instance.
 
-    That is what a cached function returns for its arguments, what a parameter has by default, and an attribute of the
-    class that ``self.total += x`` is spelled for. A default that has a name where the function is defined,
-    ``def hook(grad, total=total)``, is meant to be updated, and so is what a cached function without arguments returns.
+    That is what a cached function returns for its arguments, what a parameter has by default, also if a constructor
+    keeps it, and an attribute of the class that ``self.total += x`` is spelled for. A default that has a name where the
+    function is defined, ``def hook(grad, total=total)``, is meant to be updated, and so is what a cached function
+    without arguments returns.
     """
     if not _converts(event):
         return
     cached = m.state[CACHED].get(event.tensor.storage) if m.state[CACHED] and event.name else None
     if cached is not None:
         m.refuse("shared", event.site, other=cached)
-    for frame in event.frames:
-        function = frame.function
+    owner = event.frames[-1].owner
+    for function, given in [*((frame.function, frame.given) for frame in event.frames), (_constructor(owner), ())]:
         if function is None or not _holds(m, function.defaults.values(), event.tensor):
             continue
-        if not _holds(m, frame.given, event.tensor) and not _is_named(m, function.frame, event.tensor):
+        if not _holds(m, given, event.tensor) and not _is_named(m, function.frame, event.tensor):
             m.refuse("shared", event.site, other=Site(function.piece, function.node, function.node))
-    owner = event.frames[-1].owner if event.form == "augmented" else None
-    if owner is not None and _holds(m, [owner.members.get(attribute_written(event.site), NONE)], event.tensor):
+    if (
+        owner is not None
+        and event.form == "augmented"
+        and _holds(m, [owner.members.get(attribute_written(event.site), NONE)], event.tensor)
+    ):
         m.refuse("shared", event.site, other=Site(owner.piece, owner.node, owner.node))
+
+
+def _constructor(owner: Class | None) -> Function | None:
+    """Return the ``__init__`` that a class defines, whose defaults its instances may keep."""
+    found = owner.members.get("__init__") if owner is not None else None
+    return found if isinstance(found, Function) else None
 
 
 def _is_named(m: Trace, scope: Frame | None, tensor: Tensor) -> bool:
