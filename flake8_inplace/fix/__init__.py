@@ -156,10 +156,23 @@ class Repair:
             yield from usual.fixes()
 
     def _holds(self, finding: Finding, fix: Fix) -> bool:
-        """Whether the fix removes its finding, brings none, and leaves a program that can be read."""
+        """Whether the fix removes its finding, brings none, hides none, and leaves a program that can be read."""
         others = {moved(other.place, fix.edits) for other in self.found if other != finding}
         after = self._after(fix.edits)
-        return after is not None and {left.place for left in after} <= others
+        if after is None:
+            return False
+        left = {each.place for each in after}
+        return left <= others and self._hidden(finding, fix) <= left
+
+    def _hidden(self, finding: Finding, fix: Fix) -> set[Place]:
+        """Earlier writes to the memory of a silent finding, which a fix does not come to: they must still be found."""
+        if RULES[finding.code].kind in RAISING or not fix.edits:
+            return set()
+        readers, first = {other.place for other in finding.related}, min(edit.start for edit in fix.edits)
+        earlier = [
+            other for other in self.found if other.code == finding.code and other.place < min(finding.place, first)
+        ]
+        return {other.place for other in earlier if readers.intersection(each.place for each in other.related)}
 
     def _after(self, edits: Sequence[Edit]) -> Sequence[Finding] | None:
         """What is found after some edits, None where the text is no program any more, or read less far."""

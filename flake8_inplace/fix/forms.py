@@ -11,7 +11,7 @@ from ..finding import Edit, Finding, Fix
 from ..hazards.refused import LEAF_KINDS
 from ..rules import RULES
 from .constructors import constructors
-from .heap import ELEMENT, ELEMENTS, ELSEWHERE, LEAF, Facts, tuple_way
+from .heap import ELEMENT, ELEMENTS, ELSEWHERE, FROZEN, LEAF, Facts, tuple_way
 from .kept import deep_copies
 from .leaves import under_no_grad
 from .rows import rows
@@ -312,7 +312,8 @@ class Form:
             if self.form in ("argument", "dataset"):
                 return False  # the object belongs to the caller, or the dataset, as well
             leaf = self.fact is not None and self.fact.leaf
-            return is_path(root) and not leaf and not is_parameter(self.module, root.attr.value)
+            bound = not leaf and not self.holds(root.value, FROZEN)
+            return is_path(root) and bound and not is_parameter(self.module, root.attr.value)
         if not isinstance(root, cst.Name):
             return False
         scope = scope_around(self.module, statement)
@@ -404,6 +405,8 @@ class Form:
         """``rows[i]`` or ``cache["h"]``: if the container is a tensor after all, the second analysis says so."""
         if not isinstance(root, cst.Subscript) or not is_path(root.value) or self.cuts:
             return False
+        if self.holds(root.value, "tensor"):
+            return False  # its elements lie in the memory that is not to be written
         if self.form in ("argument", "dataset"):
             return False  # the container belongs to the caller, or the dataset, as well
         return bool(self.listed) or not self.holds(root.value, "tuple")

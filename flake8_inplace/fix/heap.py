@@ -39,7 +39,7 @@ from ..heap.values import (
 from ..models import iteration, lineage
 from ..program.site import Site
 from ..trace import events, holdings
-from ..trace.frames import Frame, Function
+from ..trace.frames import Class, Frame, Function
 from ..trace.holdings import tensors_in
 from ..trace.log import EVENTS, REFUSED, STORED, WRITES, Overwrite, Refused, Written
 from ..trace.trace import Trace
@@ -54,6 +54,9 @@ ELEMENT, ELEMENTS = "[]", "[][]"
 
 LEAF = "leaf"
 """What a variable is that holds a leaf which requires grad: under its name people ask for the gradient."""
+
+FROZEN = "frozen"
+"""What a variable is that holds an instance whose attributes cannot be bound anew."""
 _COMPARING = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 _PLAIN = frozenset({"add", "sub", "mul", "neg"})
 _COPIES = (Source.MAYBE_CAST, Source.MAYBE_SAME)
@@ -317,8 +320,23 @@ def _note_kinds(m: Trace, frame: Frame, fact: Fact) -> None:
         if isinstance(found, Tensor) and found.view is not View.NONE:
             fact.views.add(name)
         elif isinstance(found, Object):
-            for attribute, held in m.state.get(found).items.items():
+            if _is_frozen(found.cls):
+                fact.kinds[name].add(FROZEN)
+            classes = [cls for cls in lineage.lineage(found.cls) if isinstance(cls, Class)]
+            members = {attribute: held for cls in reversed(classes) for attribute, held in cls.members.items()}
+            for attribute, held in (members | dict(m.state.get(found).items)).items():
                 fact.kinds.setdefault(f"{name}.{attribute}", set()).update(_kinds(m, held))
+
+
+def _is_frozen(cls: Value) -> bool:
+    """Whether no attribute of an instance can be bound anew: ``NamedTuple``, ``@dataclass(frozen=True)``."""
+    if lineage.inherits(cls, lineage.NAMED_TUPLE.name):
+        return True
+    classes = [each for each in lineage.lineage(cls) if isinstance(each, Class)]
+    calls = [decorator.decorator for each in classes for decorator in getattr(each.node, "decorators", ())]
+    options = [option for call in calls if isinstance(call, cst.Call) for option in call.args]
+    named = [option.value for option in options if option.keyword is not None and option.keyword.value == "frozen"]
+    return any(isinstance(value, cst.Name) and value.value == "True" for value in named)
 
 
 def _is_custom(frame: Frame) -> bool:
