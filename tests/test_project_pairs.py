@@ -36,7 +36,6 @@ MISSED = {
 """Projects whose hazard is not reported, and why."""
 
 MISPLACED = {
-    "ema_shadow": "the initialisation before the shadow was made is reported, too",
     "replay_views": "the first push, before the view was taken, is reported",
 }
 """Wrong programs with a report at a wrong line, and why."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..heap.regions import same_tensor, unshaped
+from ..heap.regions import base_of, same_tensor, unshaped
 from ..heap.values import NONE, UNCERTAIN, Grad, Object, Origin, Source, Tensor, View
 from ..program.site import Site
 from ..program.units import Triggers
@@ -45,12 +45,23 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     taken = _taken(m, site, (one, other))
     if not _alike(one, other, taken.made_here):
         return
-    trained = _is_trained(m, one) or _is_trained(m, other)
-    for begin, end in _spans(taken, trained, op in DIFFERENCES or _is_gradient(m, one)):
+    trained, made = _is_trained(m, one) or _is_trained(m, other), _made(m, one, other)
+    for span in _spans(taken, trained, op in DIFFERENCES or _is_gradient(m, one)):
+        begin, end = max(span[0], made), span[1]
         for change in [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin, end)]:
             if change.site is not None:
                 m.refuse("read", change.site)
                 return
+
+
+def _made(m: Trace, one: Tensor, other: Tensor) -> int:
+    """Return when the first of two aliases was made, such as ``w.detach()``: nothing was kept before. 0 if not known.
+
+    One that is made here, as in ``w.data - kept.data``, tells nothing of when ``kept`` was.
+    """
+    frame = m.stack.frames[-1]
+    here = frame.loops[-1].began if frame.loops else frame.born
+    return min((time for time in (base_of(one).time, base_of(other).time) if 0 < time < here), default=0)
 
 
 def _judge_terms(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None:
