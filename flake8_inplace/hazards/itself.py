@@ -17,6 +17,7 @@ from ..trace.log import ATTRIBUTE_WRITERS, RETURNED, WRITES, Overwrite, direct_t
 from ..trace.trace import Trace
 from .data import without_factors
 from .intent import spelled_with
+from .overlap import untouched
 from .snapshots import Update, updates, updates_of
 
 # Training overwrites gradients and running statistics without a write in the text.
@@ -150,9 +151,16 @@ def _spans(taken: _Taken, trained: bool, senseless: bool) -> Iterator[tuple[int,
 
 
 def _changes(m: Trace, tensor: Tensor, begin: int, end: int = 0) -> Iterator[Overwrite | Update]:
-    yield from (event for event in since(m, tensor, begin, end) if not _was_asked_for(m, event))
+    writes = [event for event in since(m, tensor, begin, end) if not _was_asked_for(m, event)]
+    yield from (event for event in writes if not _is_aside(m, tensor, event))
     if _is_parameter(m, tensor):
         yield from (update for update in updates_of(m, tensor.storage, begin) if update.time <= end or not end)
+
+
+def _is_aside(m: Trace, tensor: Tensor, event: Overwrite) -> bool:
+    """Whether a write went to another part of what a view was taken of: to ``x[1]``, where the view is ``x[0]``."""
+    region = unshaped(tensor).region
+    return region is not None and untouched(m, region.base, region.index, event)
 
 
 def _was_asked_for(m: Trace, event: Overwrite) -> bool:
@@ -228,9 +236,9 @@ def _taken(m: Trace, site: Site, tensors: Sequence[Tensor]) -> _Taken:
 def _time_of(m: Trace, frame: Frame, name: str, path: tuple[str, ...] | None) -> tuple[int, bool]:
     if name in frame.elements or name not in frame.vars or path is None:
         return 0, False
-    if not path:
-        return frame.bound(name), False
     owner = m.see(frame.vars[name])
+    if not path:  # `buffer.first()` takes something out of an instance, and doesn't tell when the tensor was bound
+        return (0 if isinstance(owner, Object) else frame.bound(name)), False
     for attribute in path[:-1]:
         owner = m.see(m.state.get(owner).items.get(attribute, NONE)) if isinstance(owner, Object) else NONE
     writer = m.state[ATTRIBUTE_WRITERS].get((owner, path[-1])) if isinstance(owner, Object) else None
