@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..heap.regions import same_tensor, unshaped
+from ..heap.regions import base_of, same_tensor, unshaped
 from ..heap.values import NONE, UNCERTAIN, Grad, Object, Origin, Source, Tensor, View
 from ..program.site import Site
 from ..program.units import Triggers
@@ -17,6 +17,7 @@ from ..trace.log import ATTRIBUTE_WRITERS, RETURNED, WRITES, Overwrite, direct_t
 from ..trace.trace import Trace
 from .data import without_factors
 from .intent import spelled_with
+from .overlap import untouched
 from .snapshots import Update, updates, updates_of
 
 # Training overwrites gradients and running statistics without a write in the text.
@@ -45,12 +46,23 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     taken = _taken(m, site, (one, other))
     if not _alike(one, other, taken.made_here):
         return
-    trained = _is_trained(m, one) or _is_trained(m, other)
-    for begin, end in _spans(taken, trained, op in DIFFERENCES or _is_gradient(m, one)):
+    trained, made = _is_trained(m, one) or _is_trained(m, other), _made(m, one, other)
+    for span in _spans(taken, trained, op in DIFFERENCES or _is_gradient(m, one)):
+        begin, end = max(span[0], made), span[1]
         for change in [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin, end)]:
             if change.site is not None:
                 m.refuse("read", change.site)
                 return
+
+
+def _made(m: Trace, one: Tensor, other: Tensor) -> int:
+    """Return when the first of two aliases was made, such as ``w.detach()``: nothing was kept before. 0 if not known.
+
+    One that is made here, as in ``w.data - kept.data``, tells nothing of when ``kept`` was.
+    """
+    frame = m.stack.frames[-1]
+    here = frame.loops[-1].began if frame.loops else frame.born
+    return min((time for time in (base_of(one).time, base_of(other).time) if 0 < time < here), default=0)
 
 
 def _judge_terms(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None:
@@ -139,9 +151,16 @@ def _spans(taken: _Taken, trained: bool, senseless: bool) -> Iterator[tuple[int,
 
 
 def _changes(m: Trace, tensor: Tensor, begin: int, end: int = 0) -> Iterator[Overwrite | Update]:
-    yield from (event for event in since(m, tensor, begin, end) if not _was_asked_for(m, event))
+    writes = [event for event in since(m, tensor, begin, end) if not _was_asked_for(m, event)]
+    yield from (event for event in writes if not _is_aside(m, tensor, event))
     if _is_parameter(m, tensor):
         yield from (update for update in updates_of(m, tensor.storage, begin) if update.time <= end or not end)
+
+
+def _is_aside(m: Trace, tensor: Tensor, event: Overwrite) -> bool:
+    """Whether a write went to another part of what a view was taken of: to ``x[1]``, where the view is ``x[0]``."""
+    region = unshaped(tensor).region
+    return region is not None and untouched(m, region.base, region.index, event)
 
 
 def _was_asked_for(m: Trace, event: Overwrite) -> bool:
@@ -217,9 +236,9 @@ def _taken(m: Trace, site: Site, tensors: Sequence[Tensor]) -> _Taken:
 def _time_of(m: Trace, frame: Frame, name: str, path: tuple[str, ...] | None) -> tuple[int, bool]:
     if name in frame.elements or name not in frame.vars or path is None:
         return 0, False
-    if not path:
-        return frame.bound(name), False
     owner = m.see(frame.vars[name])
+    if not path:  # `buffer.first()` takes something out of an instance, and doesn't tell when the tensor was bound
+        return (0 if isinstance(owner, Object) else frame.bound(name)), False
     for attribute in path[:-1]:
         owner = m.see(m.state.get(owner).items.get(attribute, NONE)) if isinstance(owner, Object) else NONE
     writer = m.state[ATTRIBUTE_WRITERS].get((owner, path[-1])) if isinstance(owner, Object) else None
