@@ -144,6 +144,7 @@ NO_FORM = {
     "seventeenth: average of models that is the first of them",
     "seventeenth: buffer of first weights for a pruned layer",
     "seventeenth: frame that dlpack shares with a decoder",
+    "seventeenth: gradients summed by reduce",
     "seventh: batch prepared for the model",
     "seventh: copy method of a dictionary of fields",
     "seventh: history of a list of layers' states",
