@@ -145,6 +145,7 @@ NO_FORM = {
     "seventeenth: buffer of first weights for a pruned layer",
     "seventeenth: frame that dlpack shares with a decoder",
     "seventeenth: spectrum of an array halved through the flat of a view",
+    "seventeenth: gradients summed by reduce",
     "seventh: batch prepared for the model",
     "seventh: copy method of a dictionary of fields",
     "seventh: history of a list of layers' states",

@@ -8,6 +8,7 @@ from ..heap.regions import base_of, is_base, unshaped
 from ..heap.state import Declared, latest
 from ..heap.values import NONE, Array, Const, Dict, List, Object, Slice, Source, Storage, Tensor, Tuple, Unknown, Value
 from ..rule import Rule
+from ..torchfacts.kinds import SCALING, plain
 from ..trace import events
 from ..trace.log import (
     ENTRIES,
@@ -23,7 +24,7 @@ from ..trace.log import (
     since,
 )
 from ..trace.trace import Trace
-from .intent import spelled_with
+from .intent import is_operand, spelled_with
 
 RULES = (
     Rule(
@@ -125,12 +126,27 @@ def _note_writes(
     for event in writes:
         if _is_packed(event):
             continue
-        if ((back or converted) and not event.filled) or _is_aside(m, event, tensor, args, born):
+        changed = back or converted or (not inner and _is_scaled_on_the_way(m, event, tensor, writes))
+        if (changed and not event.filled) or _is_aside(m, event, tensor, args, born):
             m.state.set(m.state[RETURNED], event, tensor)
         if inner and (back or is_in_copy(m, event, args)):
             m.state.set(m.state[RETURNED], (Change.OTHER, event), tensor)
         if converted or (changes == {Change.MARKED} and not back):
             m.state.set(m.state[RETURNED], (event.change, event), tensor)
+
+
+def _is_scaled_on_the_way(m: Trace, event: Overwrite, tensor: Tensor, writes: list[Overwrite]) -> bool:
+    """Whether the only write to an argument scales it inside an expression: ``return x + noise.mul_(scale)``.
+
+    The function wants the product. Its caller doesn't expect that what it has made itself, and not before a loop that
+    calls the function again and again, is another tensor then.
+    """
+    if len(writes) > 1 or plain(event.written.op.removesuffix("_")) not in SCALING or len(m.stack.frames) < 2:
+        return False
+    caller, made = m.stack.frames[-2], base_of(tensor).made
+    begun = max((caller.born, *(loop.began for loop in caller.loops)))
+    fresh = made is not None and made.time > begun
+    return fresh and bool(event.name) and is_operand(event)
 
 
 def _writes_since(m: Trace, tensor: Tensor, born: int, alone: bool) -> list[Overwrite]:

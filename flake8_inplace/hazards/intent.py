@@ -77,6 +77,13 @@ def writes_through(line: cst.CSTNode | None, name: str) -> bool:
     return name in written_by(line)
 
 
+def is_operand(event: Overwrite) -> bool:
+    """Return whether a write is an operand of an operator in its statement: ``y = x + noise.mul_(scale)``."""
+    from ..program.wording import has_operand
+
+    return event.line is not None and has_operand(event.line, event.site.expression)
+
+
 def spelled_with(site: Site | None, names: Iterable[str]) -> bool:
     """Return whether an expression is spelled with one of these variables."""
     from ..program.wording import mentioned

@@ -233,14 +233,15 @@ def append(m: Trace, value: List, item: Value) -> None:
     m.state.put(value, Items((*contents.items, item), contents.open))
 
 
-def pop(m: Trace, value: List, index: object) -> Value:
-    """Take an element out of a list."""
+def pop(m: Trace, value: List, index: object, used: bool = True) -> Value:
+    """Take an element out of a list. ``used``: it is read, and not only removed."""
     contents: Items = m.state.get(value)
     if not isinstance(index, int) or not -len(contents.items) <= index < len(contents.items):
         return Unknown()
     left = list(contents.items)
     taken = left.pop(index)
-    events.load(m, value, m.see(taken), True)
+    if used:
+        events.load(m, value, m.see(taken), True)
     m.state.put(value, Items(tuple(left), contents.open))
     return taken
 
@@ -283,4 +284,4 @@ def remove(m: Trace, value: Value, index: Value) -> None:
         less = with_slice(contents, index, [])
         m.state.put(value, less if less is not None and not contents.open else Items(contents.items, True))
     elif isinstance(value, List):
-        pop(m, value, constant(index))
+        pop(m, value, constant(index), used=False)

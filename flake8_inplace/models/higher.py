@@ -6,6 +6,7 @@ from functools import partial
 
 from ..heap.values import NONE, Attributes, Dict, Items, List, Tuple, Unknown, Value
 from ..program.site import Site
+from ..trace import events
 from ..trace.callables import Partial
 from ..trace.trace import Trace
 from .arithmetic import operator
@@ -93,11 +94,13 @@ def _group(call: Call) -> Value | None:
 def _reduce(call: Call) -> Value | None:
     if len(call.args) < 2:
         return None
-    function, sequence, *initial = call.args
-    items = [*initial[:1], *elements(call.m, sequence)[0]]
+    m, (function, sequence, *initial) = call.m, call.args
+    begin, items = m.tick(), [*initial[:1], *elements(m, sequence)[0]]
     result = items[0] if items else NONE
     for item in items[1:]:
-        result = call.m.call(function, [result, item], {}, call.site)
+        result = m.call(function, [result, item], {}, call.site)
+    if not initial and isinstance(m.see(sequence), List):  # a call in place, as `operator.iadd`, sums up in the first
+        events.returns(m, [sequence], result, begin, not m.stack.is_statement(call.site))
     return result
 
 

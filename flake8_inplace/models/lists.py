@@ -55,12 +55,17 @@ def _insert(call: Call, value: List) -> Value | None:
 
 @method(LIST, "pop")
 def _pop(call: Call, value: List) -> Value:
-    return containers.pop(call.m, value, constant(call.args[0]) if call.args else -1)
+    return _taken(call, value, -1)
 
 
 @method(DEQUE, "popleft")
 def _popleft(call: Call, value: List) -> Value:
-    return containers.pop(call.m, value, constant(call.args[0]) if call.args else 0)
+    return _taken(call, value, 0)
+
+
+def _taken(call: Call, value: List, place: int) -> Value:
+    index = constant(call.args[0]) if call.args else place
+    return containers.pop(call.m, value, index, used=not call.m.stack.is_statement(call.site))
 
 
 @method(LIST, "clear")

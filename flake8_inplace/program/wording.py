@@ -47,6 +47,13 @@ def binds(node: cst.CSTNode, name: str, other: str) -> bool:
     return any(binds(part, name, other) for part in parts(node))
 
 
+def has_operand(node: cst.CSTNode, operand: cst.CSTNode) -> bool:
+    """Whether an expression is an operand of a binary operator in a text."""
+    if isinstance(node, cst.BinaryOperation) and (node.left is operand or node.right is operand):
+        return True
+    return any(has_operand(part, operand) for part in parts(node))
+
+
 def written_name(node: cst.CSTNode, is_module: Callable[[str], bool]) -> str:
     """The variable that a writing expression is spelled with: ``x`` in ``x[0].mul_(2)``, or an empty string.
 
