@@ -44,6 +44,8 @@ RULES = (
 
 HANDED_BACK: Declared[tuple[Overwrite, Value], int] = Declared(latest)
 """When a function returned the list, dictionary or record that it overwrote a tensor of, by the write and by that."""
+FACTORS = 3
+"""How many operators lie between a result and a change that is computed from it: ``(limit / norm).clamp(max=1)``."""
 
 
 @events.returns.listen
@@ -95,14 +97,19 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
 def _gives_back(m: Trace, result: Value, storage: Storage, writes: list[Overwrite]) -> bool:
     """Whether a call returns what it took out of a tensor, or a copy of the old values: it knows that it changes them.
 
-    ``x -= mean`` and ``return mean``; ``labels = ids.clone()``, ``ids[mask] = 3`` and ``return labels``.
+    ``x -= mean`` and ``return mean``; ``labels = ids.clone()``, ``ids[mask] = 3`` and ``return labels``. So does one
+    that returns what it computes the change from: ``norm = grad.norm()``, ``grad *= limit / norm`` and ``return norm``.
     """
     items = [array_backing(m.see(item)) for item in (result.items if isinstance(result, Tuple) else (result,))]
     taken = [value for event in writes for value in event.written.values if not isinstance(value, Const)]
     begun = min((event.time for event in writes), default=0)
+    factors = [found for value in taken if _is_factor(m, value, storage) for found in _computed_from(m, [value], begun)]
     for item in items:
         made = base_of(item).made if isinstance(item, Tensor) else None
         if item in taken and not _is_of(item, storage):
+            return True
+        apart = isinstance(item, Tensor) and item.storage.memory != storage.memory
+        if apart and item in factors and any(_is_of(value, storage) for value in _computed_from(m, [item], begun)):
             return True
         old = made is not None and made.op in ("clone", "copy") and made.time < begun
         if made is not None and old and any(_is_of(value, storage) for value in made.values):
@@ -112,6 +119,19 @@ def _gives_back(m: Trace, result: Value, storage: Storage, writes: list[Overwrit
 
 def _is_of(value: Value, storage: Storage) -> bool:
     return isinstance(value, Tensor) and value.storage is storage
+
+
+def _is_factor(m: Trace, value: Value, storage: Storage) -> bool:
+    """Whether a value changes a tensor, and does not replace it by what was computed from it, as ``out=`` does."""
+    made = value.made if isinstance(value, Tensor) else None
+    return made is not None and not any(_is_of(array_backing(m.see(part)), storage) for part in made.values)
+
+
+def _computed_from(m: Trace, values: Iterable[Value], before: int, depth: int = FACTORS) -> list[Value]:
+    """Return what tensors were computed from before a time, and that from what it was."""
+    made = [value.made for value in values if isinstance(value, Tensor) and value.made is not None]
+    found = [array_backing(m.see(value)) for origin in made if origin.time < before for value in origin.values]
+    return found + _computed_from(m, found, before, depth - 1) if found and depth > 1 else found
 
 
 def _note_writes(
