@@ -157,7 +157,7 @@ RULES = (
         "expanded",
         "writes to memory that several elements share",
         other="expanded",
-        effect="all of them change, silently",
+        effect="silently wrong",
         advice="`clone()` it first",
         at_run_time=False,
     ),
