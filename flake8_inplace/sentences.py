@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from .program.site import Site
     from .trace.reports import Hazard, Need, Refusal
 
-WIDTH = 100
-"""How many characters a headline should have at most."""
-LONGEST, SHORTEST = 30, 16
-"""The most characters of an expression that a headline quotes, and those that it quotes even if it gets longer."""
+WIDTH, WIDEST = 100, 105
+"""How many characters a headline should have at most, and how many if the program is hardly quoted any more."""
+LONGEST, SHORTEST, LEAST = 30, 16, 13
+"""The characters of an expression that a headline quotes: at most, to keep to `WIDTH`, and to keep to `WIDEST`."""
 _RAISES = "backward raises"
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 """Statements that hold no others."""
@@ -96,8 +96,11 @@ def _advice(hazard: Hazard, rule: Rule, form: Rule) -> str:
 
 def _fitting(headline: Callable[[int], Words]) -> Words:
     """Return a headline that quotes as much of the program as fits. It is made for a number of characters to quote."""
-    made = (headline(room) for room in range(LONGEST, SHORTEST, -1))
-    return next((words for words in made if len(said(words)) <= WIDTH), headline(SHORTEST))
+    for room in range(LONGEST, LEAST - 1, -1):
+        words = headline(room)
+        if len(said(words)) <= (WIDTH if room > SHORTEST else WIDEST):
+            return words
+    return headline(SHORTEST)
 
 
 def _subject(write: Site, site: Site, files: Files, room: int) -> Words:

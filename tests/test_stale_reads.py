@@ -437,6 +437,7 @@ MEANT = {
     "flat gradient buffer",
     "flat parameters, SAM and stochastic weight averaging",
     "function within a function that shows a row as it is when it is called",
+    "functions that clip or normalise their argument, and return the size it had",
     "functions that scale an argument by other tensors as a statement: it is the state of who calls them",
     "gradient aliases read each step",
     "sync weights to actor",

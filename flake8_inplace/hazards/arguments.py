@@ -24,7 +24,7 @@ from ..trace.log import (
     since,
 )
 from ..trace.trace import Trace
-from .intent import is_operand, spelled_with
+from .intent import is_statement, spelled_with
 
 RULES = (
     Rule(
@@ -91,7 +91,8 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
         alone = all(found is tensor for found in every if found.storage is storage)
         writes = _writes_since(m, tensor, born, alone)
         if not _gives_back(m, outcome, storage, writes):
-            _note_writes(m, tensor, writes, args, born, back, inner)
+            scaled = not inner and _is_scaled_on_the_way(m, tensor, writes, results)
+            _note_writes(m, tensor, writes, args, born, back or scaled, inner)
 
 
 def _gives_back(m: Trace, result: Value, storage: Storage, writes: list[Overwrite]) -> bool:
@@ -139,15 +140,14 @@ def _note_writes(
 ) -> None:
     """Note the writes of a call to one tensor that it was given.
 
-    ``back``: the call returns the tensor. ``inner``: the tensor came inside a container or instance.
+    ``back``: the call returns the tensor, or what it has joined it with. ``inner``: it came in a container or instance.
     """
     changes = {event.change for event in writes}
     converted = Change.CONVERTED in changes <= {Change.CONVERTED, Change.SHIFTED}
     for event in writes:
         if _is_packed(event):
             continue
-        changed = back or converted or (not inner and _is_scaled_on_the_way(m, event, tensor, writes))
-        if (changed and not event.filled) or _is_aside(m, event, tensor, args, born):
+        if ((back or converted) and not event.filled) or _is_aside(m, event, tensor, args, born):
             m.state.set(m.state[RETURNED], event, tensor)
         if inner and (back or is_in_copy(m, event, args)):
             m.state.set(m.state[RETURNED], (Change.OTHER, event), tensor)
@@ -155,18 +155,29 @@ def _note_writes(
             m.state.set(m.state[RETURNED], (event.change, event), tensor)
 
 
-def _is_scaled_on_the_way(m: Trace, event: Overwrite, tensor: Tensor, writes: list[Overwrite]) -> bool:
-    """Whether the only write to an argument scales it inside an expression: ``return x + noise.mul_(scale)``.
+def _is_scaled_on_the_way(m: Trace, tensor: Tensor, writes: list[Overwrite], results: Sequence[Tensor]) -> bool:
+    """Whether the only write to an argument scales it for a result: ``return x + noise.mul_(scale)``.
 
-    The function wants the product. Its caller doesn't expect that what it has made itself, and not before a loop that
-    calls the function again and again, is another tensor then.
+    The function wants the sum. Its caller doesn't expect that what it has made itself, and not before a loop that calls
+    the function again and again, is another tensor then. A call as a statement, ``noise.mul_(scale)``, is to change it.
     """
-    if len(writes) > 1 or plain(event.written.op.removesuffix("_")) not in SCALING or len(m.stack.frames) < 2:
+    if len(writes) != 1 or len(m.stack.frames) < 2:
         return False
-    caller, made = m.stack.frames[-2], base_of(tensor).made
+    event, caller, made = writes[0], m.stack.frames[-2], base_of(tensor).made
     begun = max((caller.born, *(loop.began for loop in caller.loops)))
-    fresh = made is not None and made.time > begun
-    return fresh and bool(event.name) and is_operand(event)
+    fresh = made is not None and made.time >= begun and bool(event.name)
+    scales = plain(event.written.op.removesuffix("_")) in SCALING
+    return fresh and scales and not is_statement(event) and _is_joined(m, results, tensor.storage)
+
+
+def _is_joined(m: Trace, values: Iterable[Value], storage: Storage, depth: int = FACTORS) -> bool:
+    """Whether tensors were computed from those of a storage and from others: a sum, a product."""
+    for made in [value.made for value in values if isinstance(value, Tensor) and value.made is not None]:
+        operands = [array_backing(m.see(value)) for value in made.values]
+        of = [_is_of(operand, storage) for operand in operands if isinstance(operand, Tensor)]
+        if (any(of) and not all(of)) or (depth > 1 and _is_joined(m, operands, storage, depth - 1)):
+            return True
+    return False
 
 
 def _writes_since(m: Trace, tensor: Tensor, born: int, alone: bool) -> list[Overwrite]:

@@ -77,11 +77,11 @@ def writes_through(line: cst.CSTNode | None, name: str) -> bool:
     return name in written_by(line)
 
 
-def is_operand(event: Overwrite) -> bool:
-    """Return whether a write is an operand of an operator in its statement: ``y = x + noise.mul_(scale)``."""
-    from ..program.wording import has_operand
+def is_statement(event: Overwrite) -> bool:
+    """Return whether a write is a statement of its own: nothing uses its result."""
+    from ..program.wording import is_statement
 
-    return event.line is not None and has_operand(event.line, event.site.expression)
+    return event.line is not None and is_statement(event.line, event.site.expression)
 
 
 def spelled_with(site: Site | None, names: Iterable[str]) -> bool:

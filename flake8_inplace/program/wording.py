@@ -47,11 +47,9 @@ def binds(node: cst.CSTNode, name: str, other: str) -> bool:
     return any(binds(part, name, other) for part in parts(node))
 
 
-def has_operand(node: cst.CSTNode, operand: cst.CSTNode) -> bool:
-    """Whether an expression is an operand of a binary operator in a text."""
-    if isinstance(node, cst.BinaryOperation) and (node.left is operand or node.right is operand):
-        return True
-    return any(has_operand(part, operand) for part in parts(node))
+def is_statement(line: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether a line is made of an expression alone, or is an augmented assignment itself."""
+    return line is node or (isinstance(line, cst.Expr) and line.value is node)
 
 
 def written_name(node: cst.CSTNode, is_module: Callable[[str], bool]) -> str:
