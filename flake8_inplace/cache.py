@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
 import shutil
 import time
 from collections.abc import Callable
@@ -85,7 +84,7 @@ class Cache:
             if not _is_cache(self._folder):
                 return None
             self._sweep()
-            path = os.path.join(self._folder, f"{self._key}-{secrets.token_hex(8)}.jsonl")
+            path = os.path.join(self._folder, f"{self._key}-{os.urandom(8).hex()}.jsonl")
             return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o666)
         except OSError:
             return None
@@ -215,7 +214,7 @@ def _make(folder: str) -> None:
         _tag(folder)
     elif not os.path.lexists(folder):
         os.makedirs(os.path.dirname(folder), exist_ok=True)
-        fresh = f"{folder}-{secrets.token_hex(8)}"
+        fresh = f"{folder}-{os.urandom(8).hex()}"
         os.mkdir(fresh)
         try:
             _tag(fresh)
@@ -228,7 +227,7 @@ def _tag(folder: str) -> None:
     """Tell backups, version control and ourselves what the folder is."""
     said = f"{SIGNATURE}\n# flake8-inplace keeps here what it found. It may be deleted at any time.\n"
     for name, text in ((".gitignore", "*\n"), (TAG, said)):  # the tag last: with it, the folder is complete
-        part = os.path.join(folder, f"{name}-{secrets.token_hex(8)}")
+        part = os.path.join(folder, f"{name}-{os.urandom(8).hex()}")
         with open(part, "w", encoding="utf-8") as file:
             file.write(text)
         os.replace(part, os.path.join(folder, name))

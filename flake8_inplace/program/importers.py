@@ -48,7 +48,7 @@ class Index:
     sizes: dict[str, int] = field(default_factory=dict)
     statements: dict[str, list[str]] = field(default_factory=dict)  # the import statements of each file
     registering: dict[str, list[str]] = field(default_factory=dict)
-    sight: list[tuple[str, str, str]] = field(default_factory=list)  # each file with digests of it and of them
+    sight: list[tuple[str, str, str]] = field(default_factory=list)  # for a cache: each file with digests of it and of them
     _modules: dict[str, set[str]] = field(default_factory=dict)  # what was asked for already
 
     def with_word(self, word: str) -> list[str]:
@@ -79,7 +79,7 @@ class Index:
                 yield Import(module[:-1] if module.strip(".") else module, name)
 
 
-def read_index(top: str) -> Index:
+def read_index(top: str, for_cache: bool = False) -> Index:
     """Read the import statements of all Python files below a folder. Hidden folders and environments are left out."""
     found = Index()
     for path in python_files(top):
@@ -89,8 +89,10 @@ def read_index(top: str) -> Index:
         text = _decoded(data)
         found.sizes[path] = len(text)
         found.statements[path] = statements = _statements(text)
-        found.sight.append((path, digest(data), _told(statements, text)))
-        for name in _registering(text):
+        registering = _registering(text)
+        if for_cache:
+            found.sight.append((path, digest(data), _told(statements, registering)))
+        for name in registering:
             found.registering.setdefault(name, []).append(path)
         for word in sorted({word for statement in statements for word in _WORD.findall(statement)}):
             found.files.setdefault(word, []).append(path)
@@ -109,11 +111,11 @@ def head(path: str) -> bytes | None:
 def imports_digest(data: bytes) -> str:
     """What tells the import statements of such a text, and the names that it registers by, from others."""
     text = _decoded(data)
-    return _told(_statements(text), text)
+    return _told(_statements(text), _registering(text))
 
 
-def _told(statements: list[str], text: str) -> str:
-    return digest("\0".join([*statements, *_registering(text)]))
+def _told(statements: list[str], registering: list[str]) -> str:
+    return digest("\0".join([*statements, *registering]))
 
 
 def _registering(text: str) -> list[str]:

@@ -202,7 +202,7 @@ class Modules:
     def _index(self, path: str) -> Index:
         top = self.project.top(path)
         if top not in self._indices:
-            found = self._indices[top] = read_index(top)
+            found = self._indices[top] = read_index(top, self.project.sights is not None)
             if self.project.sights is not None:
                 self.project.sights.note(IMPORTS, top, found.sight)
         return self._indices[top]

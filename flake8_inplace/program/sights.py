@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Any
 
 KIND, TEXT, COMPILED, IMPORTS = "kind", "text", "compiled", "imports"
@@ -33,6 +32,8 @@ class Sights:
 
 def digest(data: bytes | str) -> str:
     """What tells one content from all others. Of an unsaved text, that of the file if it is saved as UTF-8."""
+    from hashlib import blake2b  # OpenSSL takes 3.5 MiB, and only a cache and unsaved texts need it
+
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogatepass")
     return blake2b(data, digest_size=16).hexdigest()
