@@ -1,0 +1,109 @@
+"""In-place writes that go on with a graph which a backward has freed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ..heap.join import ASSUMPTIONS
+from ..heap.state import Declared
+from ..heap.values import Guard, Node, Saved, Value
+from ..program.sealed import sealed
+from ..program.site import Site
+from ..rule import Rule
+from ..trace import events
+from ..trace.trace import Trace
+
+RULES = (
+    Rule(
+        "TIP110",
+        "freed-graph",
+        "an in-place write goes on with a graph that a backward has freed",
+        "freed",
+        "goes on with a graph",
+        other="freed",
+        effect="the next backward raises",
+        advice="`detach()` what is kept after a backward",
+        fix="never",
+        at_run_time=False,
+    ),
+)
+
+_OPAQUE = frozenset(("phi", "call", "module", "functional_call", "parametrization", "checkpoint", "grad"))
+"""Nodes whose parents a backward may visit or not, or visit under saved-tensor hooks."""
+
+
+@sealed(frozen=True, slots=True, eq=False)
+class Freed:
+    """A backward that freed the graph of a node: the assumptions under which it ran, and its place."""
+
+    guard: Guard
+    site: Site
+
+
+FREED: Declared[Node, Freed] = Declared(lambda options: options[0][1])
+"""The nodes that a backward without ``retain_graph`` started from."""
+RESUMED: Declared[Node, Site] = Declared(lambda options: options[0][1])
+"""In-place writes that were recorded after such a backward: the node of each, and its place."""
+
+
+@events.recorded.listen
+def resume(m: Trace, node: Node, site: Site) -> None:
+    """Note an in-place write that may go on with a freed graph."""
+    if m.state[FREED]:
+        m.state.set(m.state[RESUMED], node, site)
+        m.note_way(site)
+
+
+@events.run_backward.listen
+def run_backward(m: Trace, values: Sequence[Value], frees: bool, site: Site) -> None:
+    """Report the writes by which a backward meets what another one has freed; note what this one frees."""
+    path = m.state.guard()
+    if len(path) >= ASSUMPTIONS:
+        return  # some of what the path assumes may have been dropped
+    roots = [node for node, guard in m.sources(*values) if guard <= path]
+    if m.state[RESUMED]:
+        _judge(m, roots, path)
+    for node in roots if frees else ():
+        m.state.set(m.state[FREED], node, Freed(path, site))
+
+
+def _judge(m: Trace, roots: Iterable[Node], path: Guard) -> None:
+    """Report the first write on each way from these nodes to a node that needs what a backward has freed."""
+    visited = list(_visited(roots, path))
+    resumed = m.state[RESUMED]
+    if not any(node in resumed for node in visited):
+        return
+    freed = m.state[FREED]
+    starts = [node for node, when in freed.items() if when.guard <= path]
+    lost = {node: start for start in starts for node in _visited((start,), path) if _saves(node, path)}
+    ways: dict[Node, Node] = {}  # the nodes with a way to a lost one that no write is on, and where that was freed
+    for node in visited:
+        start = next((ways[parent] for parent in node.parents if parent in ways), None)
+        if start is not None and node in resumed:
+            m.refuse("freed", resumed[node], other=freed[start].site)
+        elif start is not None or node in lost:
+            ways[node] = start or lost[node]
+
+
+def _visited(roots: Iterable[Node], path: Guard) -> Iterator[Node]:
+    """Yield the nodes that a backward from these surely visits, parents first."""
+    seen: set[Node] = set()
+    todo = [(node, False) for node in roots]
+    while todo:
+        node, done = todo.pop()
+        if done:
+            yield node
+        elif node not in seen and node.guard <= path:
+            seen.add(node)
+            todo.append((node, True))
+            todo.extend((parent, False) for parent in node.parents if node.op not in _OPAQUE)
+
+
+def _saves(node: Node, path: Guard) -> bool:
+    """Whether a node surely saves a tensor that a backward frees."""
+    return any(_is_sure(saved, path) for saved in node.saves)
+
+
+def _is_sure(saved: Saved, path: Guard) -> bool:
+    doubtful = saved.possible or saved.asking or saved.hooked or saved.device
+    return not doubtful and not saved.slot.startswith("ctx.") and saved.guard <= path
