@@ -61,28 +61,30 @@ def run_backward(m: Trace, values: Sequence[Value], frees: bool, site: Site) -> 
     if len(path) >= ASSUMPTIONS:
         return  # some of what the path assumes may have been dropped
     roots = [node for node, guard in m.sources(*values) if guard <= path]
-    if m.state[RESUMED]:
-        _judge(m, roots, path)
-    for node in roots if frees else ():
+    raises = bool(m.state[RESUMED]) and _raises(m, roots, path)
+    for node in roots if frees and not raises else ():
         m.state.set(m.state[FREED], node, Freed(path, site))
 
 
-def _judge(m: Trace, roots: Iterable[Node], path: Guard) -> None:
-    """Report the first write on each way from these nodes to a node that needs what a backward has freed."""
+def _raises(m: Trace, roots: Iterable[Node], path: Guard) -> bool:
+    """Report the first write on each way from these nodes to one whose saved tensors are freed; whether there is one."""
     visited = list(_visited(roots, path))
     resumed = m.state[RESUMED]
     if not any(node in resumed for node in visited):
-        return
+        return False
     freed = m.state[FREED]
     starts = [node for node, when in freed.items() if when.guard <= path]
     lost = {node: start for start in starts for node in _visited((start,), path) if _saves(node, path)}
     ways: dict[Node, Node] = {}  # the nodes with a way to a lost one that no write is on, and where that was freed
+    found = False
     for node in visited:
         start = next((ways[parent] for parent in node.parents if parent in ways), None)
         if start is not None and node in resumed:
             m.refuse("freed", resumed[node], other=freed[start].site)
+            found = True
         elif start is not None or node in lost:
             ways[node] = start or lost[node]
+    return found
 
 
 def _visited(roots: Iterable[Node], path: Guard) -> Iterator[Node]:
