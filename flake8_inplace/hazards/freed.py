@@ -67,7 +67,7 @@ def run_backward(m: Trace, values: Sequence[Value], frees: bool, site: Site) -> 
 
 
 def _raises(m: Trace, roots: Iterable[Node], path: Guard) -> bool:
-    """Report the first write on each way from these nodes to one whose saved tensors are freed; whether there is one."""
+    """Report the first write on each way from these nodes to one that has lost its saved tensors; whether there is one."""
     visited = list(_visited(roots, path))
     resumed = m.state[RESUMED]
     if not any(node in resumed for node in visited):

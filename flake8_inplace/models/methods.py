@@ -156,7 +156,7 @@ def attribute(m: Trace, tensor: Tensor, name: str, site: Site) -> Value:
 
 
 def _is_new_constant(m: Trace, tensor: Tensor) -> bool:
-    """Whether a tensor surely has no gradient: a function such as ``torch.randn`` made it, and nothing was done to it."""
+    """Whether a tensor surely has no gradient: a function such as ``randn`` made it, and nothing was done to it."""
     changed = tensor.cell in m.state.store or m.state[WRITES].get(tensor.storage)
     if changed or tensor.made is None or tensor.cell.initial.grad is not Grad.NO:
         return False
