@@ -31,6 +31,9 @@ RULES = (
 _OPAQUE = frozenset(("phi", "call", "module", "functional_call", "parametrization", "checkpoint", "grad"))
 """Nodes whose parents a backward may visit or not, or visit under saved-tensor hooks."""
 
+_LOSSES = frozenset(("cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div"))
+"""Operators that always keep something, if not a tensor of the program; others have a name that ends in "loss"."""
+
 
 @sealed(frozen=True, slots=True, eq=False)
 class Freed:
@@ -67,14 +70,14 @@ def run_backward(m: Trace, values: Sequence[Value], frees: bool, site: Site) -> 
 
 
 def _raises(m: Trace, roots: Iterable[Node], path: Guard) -> bool:
-    """Report the first write on each way from these nodes to one that has lost its saved tensors; whether there is one."""
+    """Report the first write on each way from these nodes to one that has lost what it saved; whether there is one."""
     visited = list(_visited(roots, path))
     resumed = m.state[RESUMED]
     if not any(node in resumed for node in visited):
         return False
     freed = m.state[FREED]
     starts = [node for node, when in freed.items() if when.guard <= path]
-    lost = {node: start for start in starts for node in _visited((start,), path) if _saves(node, path)}
+    lost = {node: start for start in starts for node in _lost(start, path)}
     ways: dict[Node, Node] = {}  # the nodes with a way to a lost one that no write is on, and where that was freed
     found = False
     for node in visited:
@@ -101,11 +104,26 @@ def _visited(roots: Iterable[Node], path: Guard) -> Iterator[Node]:
             todo.extend((parent, False) for parent in node.parents if node.op not in _OPAQUE)
 
 
-def _saves(node: Node, path: Guard) -> bool:
-    """Whether a node surely saves a tensor that a backward frees."""
-    return any(_is_sure(saved, path) for saved in node.saves)
+def _lost(start: Node, path: Guard) -> Iterator[Node]:
+    """Yield the nodes that surely saved something which a backward from ``start`` has freed.
+
+    It went through, so the result requires grad, and so does what alone can be the reason.
+    """
+    proven = {start}
+    for node in reversed(list(_visited((start,), path))):
+        alone = len(node.parents) + len(node.leaves) == 1
+        sure = node in proven and (alone or _is_loss(node))
+        if sure and alone:
+            proven |= {*node.parents}
+        if (sure and _is_loss(node)) or any(_is_sure(saved, path, sure) for saved in node.saves):
+            yield node
 
 
-def _is_sure(saved: Saved, path: Guard) -> bool:
-    doubtful = saved.possible or saved.asking or saved.hooked or saved.device
+def _is_loss(node: Node) -> bool:
+    return node.op in _LOSSES or node.op.lower().endswith("loss")
+
+
+def _is_sure(saved: Saved, path: Guard, required: bool) -> bool:
+    """Whether a node surely saves a tensor that a backward frees. ``required``: what it asks for requires grad."""
+    doubtful = saved.possible or saved.hooked or saved.device or (saved.asking and not required)
     return not doubtful and not saved.slot.startswith("ctx.") and saved.guard <= path
