@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..heap.join import ASSUMPTIONS
-from ..heap.state import Declared
+from ..heap.state import Declared, same_or_none
 from ..heap.values import Guard, Node, Saved, Value
 from ..program.sealed import sealed
 from ..program.site import Site
@@ -43,9 +43,9 @@ class Freed:
     site: Site
 
 
-FREED: Declared[Node, Freed] = Declared(lambda options: options[0][1])
+FREED: Declared[Node, Freed | None] = Declared(same_or_none)
 """The nodes that a backward without ``retain_graph`` started from."""
-RESUMED: Declared[Node, Site] = Declared(lambda options: options[0][1])
+RESUMED: Declared[Node, Site | None] = Declared(same_or_none)
 """In-place writes that were recorded after such a backward: the node of each, and its place."""
 
 
@@ -75,15 +75,14 @@ def _raises(m: Trace, roots: Iterable[Node], path: Guard) -> bool:
     resumed = m.state[RESUMED]
     if not any(node in resumed for node in visited):
         return False
-    freed = m.state[FREED]
-    starts = [node for node, when in freed.items() if when.guard <= path]
-    lost = {node: start for start in starts for node in _lost(start, path)}
+    freed = {node: when.site for node, when in m.state[FREED].items() if when is not None and when.guard <= path}
+    lost = {node: start for start in freed for node in _lost(start, path)}
     ways: dict[Node, Node] = {}  # the nodes with a way to a lost one that no write is on, and where that was freed
     found = False
     for node in visited:
         start = next((ways[parent] for parent in node.parents if parent in ways), None)
-        if start is not None and node in resumed:
-            m.refuse("freed", resumed[node], other=freed[start].site)
+        if start is not None and (site := resumed.get(node)) is not None:
+            m.refuse("freed", site, other=freed[start])
             found = True
         elif start is not None or node in lost:
             ways[node] = start or lost[node]
