@@ -26,7 +26,6 @@ MARK = re.compile(r"#\s*HAZARD\s+(saved|leaf|view|silent|step|other)\b")
 KNOWN_MISSES: dict[str, str] = {
     "compiled_module_reuses_output_buffer.py": "sizes are not followed: that both batches have one size is not known",
     "ensemble_mean_is_first_prediction.py": "an element of a list that takes in others may be meant to be a total",
-    "running_loss_keeps_every_graph.py": "no rule knows which graphs a backward has freed",
     "sparse_autoencoder_decoder_norm_through_data.py": "a projection of parameters through `.data` is mostly meant",
     "validation_metrics_denormalise_output_dict.py": "a method called as a statement is taken to change its argument",
 }

@@ -128,6 +128,20 @@ def test_contiguous_makes_no_copy() -> None:
     assert found == ("if `x.contiguous()` makes no copy",)
 
 
+NARROWED = (
+    "def f(w: nn.Parameter, one=True, two=True, three=False):\n    u, v, h = w * 3, w * 4, w * 2\n"
+    "    a = w.exp() if one else w.tan()\n    b = u if two else v\n    c = h if three else u\n"
+    "    y = torch.addcmul(a, b, c)\n    h += 1\n    return y\n"
+)
+
+
+def test_options_that_are_dropped_leave_a_condition() -> None:
+    """Of the operands of one call, not all combinations are followed; what is followed is no more certain for that."""
+    assert not raises(NARROWED)
+    assert raises(NARROWED, True, True, True)
+    assert conditions(NARROWED) == [("where `three`",)]
+
+
 def test_outputs() -> None:
     source = HEAD + ARM
     found = entries("net.py", source, analyze(source).findings)

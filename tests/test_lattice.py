@@ -223,6 +223,8 @@ LAWS = {
     "VIEWED": Law(agreed),
     "PENDING": Law(log(EVENTS), unordered),
     "SECOND_BACKWARD": Law(log(EVENTS), unordered),
+    "FREED": Law(agreed),
+    "RESUMED": Law(agreed),
     "WRITES": Law(log(EVENTS)),
     "REFUSED": Law(log(EVENTS)),
     "STORED": Law(times),

@@ -84,6 +84,8 @@ def backpropagated(function: object, may_be_constant: bool) -> torch.Tensor:
 @pytest.mark.filterwarnings("ignore:.torch.nn.utils.weight_norm. is deprecated:FutureWarning")
 @pytest.mark.filterwarnings("ignore:Using backward.. with create_graph=True")
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # torch.compile asks for it
+@pytest.mark.filterwarnings("ignore:Sparse invariant checks are implicitly disabled")
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta state")
 @pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")  # forward mode uses it
 @pytest.mark.parametrize("program", programs(), ids=lambda program: f"{program.file}: {program.heading}")
 def test_the_linter_agrees_with_torch(program: Program, request: pytest.FixtureRequest) -> None:

@@ -16,6 +16,7 @@ from . import (
     data,
     discarded,
     first_reads,
+    freed,
     integers,
     itself,
     merged,
@@ -38,6 +39,7 @@ from . import (
 _ = contained, copies, first_reads, merged, origins, restored, tables, targets, tied, vectors
 CHECKERS = (
     saved,
+    freed,
     refused,
     overlap,
     data,

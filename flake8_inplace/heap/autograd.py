@@ -68,6 +68,12 @@ def phi(nodes: Iterable[Node | None]) -> Node | None:
     return Node("phi", (), tuple(unique), leaves=())
 
 
+def perhaps(nodes: Iterable[Node | None]) -> Node | None:
+    """Join the histories of a value that has none on some paths, or of which not all are surely its own."""
+    found = tuple(dict.fromkeys(n for n in nodes if n is not None))
+    return Node("phi", (), found, leaves=()) if found else None
+
+
 def compatible(*guards: Guard) -> bool:
     """Return whether one run of the program can satisfy all these guards."""
     seen: dict[Unknown, bool] = {}

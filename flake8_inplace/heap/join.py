@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, TypeVar
 
-from .autograd import compatible, phi
+from .autograd import compatible, perhaps, phi
 from .values import Attributes, CellState, Choice, Const, Guard, Items, Unknown, Value
 
 V = TypeVar("V")
@@ -25,7 +25,8 @@ def join_state(options: Options[Any]) -> Any:
         return first
     if isinstance(first, CellState):
         states = [value for _, value in options]
-        return CellState(max(s.grad for s in states), phi(s.node for s in states), all(s.leaf for s in states))
+        join = phi if all(s.node is not None for s in states) else perhaps
+        return CellState(max(s.grad for s in states), join(s.node for s in states), all(s.leaf for s in states))
     if isinstance(first, frozenset):
         return frozenset().union(*(value for _, value in options))
     if isinstance(first, Items):

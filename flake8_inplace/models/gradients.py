@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import libcst as cst
+
 from ..heap.autograd import graph
 from ..heap.state import Declared, latest
-from ..heap.values import NONE, Bindings, Cell, Grad, Node, Tensor, Value, View, constant
+from ..heap.values import NONE, Bindings, Cell, Const, Grad, Node, Tensor, Value, View, constant
 from ..program.site import Site
 from ..trace import events, holdings
 from ..trace.log import GRADIENTS
@@ -84,11 +86,24 @@ def _clip(call: Call) -> None:
 
 def backward(m: Trace, outputs: list[Value], kwargs: Bindings, site: Site) -> None:
     """A backward from ``outputs`` adds to the gradients of the leaves that it reaches."""
+    if _goes_through_all(kwargs, site):
+        frees = not any(_may_be_true(m.see(kwargs.get(name, NONE))) for name in ("retain_graph", "create_graph"))
+        events.run_backward(m, outputs, frees, site)
     tensors.backward(m, outputs, kwargs)
     if again(kwargs):
         _compute(m, m.history(*outputs))
     else:
         _accumulate(m, outputs, site)
+
+
+def _goes_through_all(kwargs: Bindings, site: Site) -> bool:
+    """Whether a backward surely visits all nodes of a graph: no ``inputs=`` and nothing hidden in ``*`` or ``**``."""
+    given = site.expression.args if isinstance(site.expression, cst.Call) else ()
+    return "inputs" not in kwargs and all(not arg.star for arg in given)
+
+
+def _may_be_true(value: Value) -> bool:
+    return not isinstance(value, Const) or bool(value.value)
 
 
 def again(kwargs: Bindings) -> bool:

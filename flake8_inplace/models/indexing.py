@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..heap.autograd import perhaps
 from ..heap.regions import items_of, same_tensor, takes_all
 from ..heap.values import (
     NONE,
@@ -140,5 +141,9 @@ def _record(m: Trace, tensor: Tensor, index: Value, value: Value, site: Site) ->
         events.record(m, source)
     if grad and tensor.dtype is not DType.INTEGRAL:
         saves = _keep_indices(m, index, grad, site) if is_advanced(m, index) else ()
-        node = Node("setitem", saves, m.history(tensor, value))
+        given = m.history(value)
+        if not isinstance(value, Tensor) and (joined := perhaps(given)) is not None:
+            given = (joined,)
+        node = Node("setitem", saves, tuple(dict.fromkeys((*m.history(tensor), *given))))
         m.state.put(tensor.cell, CellState(grad, node, False))
+        events.recorded(m, node, site)

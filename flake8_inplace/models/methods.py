@@ -9,6 +9,7 @@ from ..torchfacts.refusals import refuses_grad
 from ..trace import events
 from ..trace.callables import Method
 from ..trace.holdings import depth_of
+from ..trace.log import WRITES
 from ..trace.trace import Trace
 from . import arrays, gradients, registry
 from .overloads import apply
@@ -145,10 +146,19 @@ def attribute(m: Trace, tensor: Tensor, name: str, site: Site) -> Value:
         return apply(m, facts.lookup(f"Tensor.{name}"), [tensor], {}, site)
     if name in facts.tensor_methods():
         if name == "requires_grad":
-            return m.ask(tensor.cell)
+            return Const(False) if _is_new_constant(m, tensor) else m.ask(tensor.cell)
         if name in facts.scalar_methods() and name in ("is_cuda", "grad_fn", "is_sparse"):
             return m.symbol(tensor.cell, name, scalar=True)
         return Method(tensor, name, site.node)
     if "style" in m.extra and name[-1] == "_" != name[-2:-1]:
         m.refuse("style missing", site, other=tensor.place)
     return Unknown()
+
+
+def _is_new_constant(m: Trace, tensor: Tensor) -> bool:
+    """Whether a tensor surely has no gradient: a function such as ``randn`` made it, and nothing was done to it."""
+    changed = tensor.cell in m.state.store or m.state[WRITES].get(tensor.storage)
+    if changed or tensor.made is None or tensor.cell.initial.grad is not Grad.NO:
+        return False
+    made_by = facts.lookup(f"torch.{tensor.storage.op}")
+    return bool(made_by) and not any(out.differentiable for op in made_by for out in op.outs)

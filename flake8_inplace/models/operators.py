@@ -262,6 +262,7 @@ def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], ref
     for tensor in _returned(call) if not refused else ():
         if tensor.dtype is not DType.INTEGRAL:
             m.state.put(tensor.cell, CellState(max(m.cell(tensor).grad, call.grad), node, False))
+            events.recorded(m, node, call.site)
     shared = {tensor.cell for tensor in call.given}
     for out, result in zip(op.outs, results, strict=True):
         if out.differentiable and out.kind != "detached":

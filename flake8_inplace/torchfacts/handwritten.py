@@ -145,11 +145,22 @@ ROWS: dict[str, tuple[str, ...]] = {
     "torch.frombuffer": ("frombuffer|buffer * dtype count? offset? requires_grad?|||fresh!",),
     "torch.from_dlpack": ("from_dlpack|ext_tensor * device? copy?|||fresh!",),
     "torch.range": (f"range|start end? step? * {_CREATE} layout?|||fresh!",),
-    "torch.sparse_coo_tensor": (
-        f"sparse_coo_tensor|indices values size? * {_CREATE} is_coalesced? check_invariants?|||fresh",
+    "torch.sparse_coo_tensor": tuple(
+        f"sparse_coo_tensor|{indices} {values} size? * {_CREATE} is_coalesced? check_invariants?|||fresh"
+        for values in ("values:T", "values")
+        for indices in ("indices:T", "indices")
     ),
+    "torch.sparse_csr_tensor": tuple(
+        f"sparse_csr_tensor|{crow} {col} {values} size? * {_CREATE} check_invariants?|||fresh"
+        for values in ("values:T", "values")
+        for crow, col in (("crow_indices:T", "col_indices:T"), ("crow_indices", "col_indices"))
+    ),
+    **{f"Tensor.to_sparse_{layout}": (f"to_sparse_{layout}|self:T dense_dim?|||fresh",) for layout in ("csr", "csc")},
+    "Tensor.to_sparse_coo": ("to_sparse_coo|self:T|||fresh",),
     # a sparse tensor has no memory of its own to overwrite: what counts is the dense operand, and its gradient
     "torch.sparse.mm": ("mm|mat1:T mat2:T|mat2<mat1||fresh", "mm|mat1:T mat2:T reduce|||fresh"),
+    **{f"torch.{name}": ("mm|self:T mat2:T|mat2<self self<mat2||fresh",) for name in ("spmm", "dsmm")},
+    "torch.sparse.sampled_addmm": ("sampled_addmm|input:T mat1:T mat2:T * beta? alpha?|mat1<mat2 mat2<mat1||fresh",),
     "torch.sparse.addmm": ("addmm|mat:T mat1:T mat2:T * beta? alpha?|mat2<mat1||fresh",),
     "torch.sparse.sum": ("sum|input:T dim? dtype?|||fresh",),
     "torch.sparse.softmax": ("softmax|input:T dim * dtype?|result<input||fresh",),

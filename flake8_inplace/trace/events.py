@@ -72,8 +72,12 @@ record: Event[[Tensor]] = Event()
 """Autograd records an operator with this operand."""
 relate: Event[[str, Tensor, Tensor, Site]] = Event()
 """An operator relates two tensors of the same shape: ``sub``, ``add``, ``mul``, ``allclose``, ``cosine_similarity``."""
+recorded: Event[[Node, Site]] = Event()
+"""Autograd has recorded an in-place write: the node that is the history of the tensor from now on, place."""
 reach: Event[[Sequence[Value]]] = Event()
 """A backward may start from these values, now or in unknown code."""
+run_backward: Event[[Sequence[Value], bool, Site]] = Event()
+"""``backward()`` is about to go through all of a graph: from these values, whether it frees the graph, place."""
 retain_graph: Event[[Sequence[Value]]] = Event()
 """A backward from these values retained their graph."""
 free_graph: Event[[Sequence[Node]]] = Event()

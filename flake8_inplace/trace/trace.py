@@ -269,7 +269,7 @@ class Trace(ABC):
                     continue
                 left = max(COMBINATIONS // combinations, 1)
                 if len(value.options) > left:
-                    values[index] = Choice(value.options[:left]) if left > 1 else value.options[0][1]
+                    values[index] = Choice(value.options[:left])  # a single one too: its path is a condition
                 combinations *= min(len(value.options), left)
         return values
 
