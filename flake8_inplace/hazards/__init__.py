@@ -16,6 +16,7 @@ from . import (
     data,
     discarded,
     first_reads,
+    gradients,
     integers,
     itself,
     merged,
@@ -35,7 +36,7 @@ from . import (
 )
 
 # Imported for their listeners: reads, and the log of writes.
-_ = contained, copies, first_reads, merged, origins, restored, tables, targets, tied, vectors
+_ = contained, copies, first_reads, gradients, merged, origins, restored, tables, targets, tied, vectors
 CHECKERS = (
     saved,
     refused,

@@ -9,7 +9,6 @@ from ..heap.regions import same_tensor, unshaped
 from ..heap.state import Declared, latest, same_or_none
 from ..heap.values import (
     NONE,
-    UNCERTAIN,
     Attributes,
     Choice,
     Dict,
@@ -157,9 +156,7 @@ def _is_same(m: Trace, value: Value, part: Tensor) -> bool:
 
 def _judge_snapshots(m: Trace, container: List, key: tuple[Hashable, ...], part: Value) -> None:
     """Report ``history.append(w.detach())``, or a ``state_dict()``, appended again after an update of the memory."""
-    if not isinstance(part, Tensor) or not part.time or part.view is not View.NONE or part.origin in UNCERTAIN:
-        return
-    if may_be_copy(m, part):
+    if not isinstance(part, Tensor) or not part.time or part.view is not View.NONE or may_be_copy(m, part):
         return
     memory = part.storage.memory
     for other in m.state.get(container).items:
