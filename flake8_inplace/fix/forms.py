@@ -272,7 +272,7 @@ class Form:
         """A copy bound to the same name just above: the write then goes to memory that nobody has kept."""
         source = written_value(statement)
         if self.fact is None and self.form == "read":
-            return  # autograd wrote, to what may lie in a list that the call was given: ``clip_grad_norm_(parameters, 1)``
+            return  # autograd wrote, to what may lie in a list: ``clip_grad_norm_(parameters, 1)``
         for root in layers_of(target):
             if isinstance(statement, (cst.Assign, cst.AugAssign)) and root is target:
                 continue  # the assignment itself binds it

@@ -49,13 +49,13 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
         for event in writes:
             here = event.frames[-1] is frame
             known = here or _in_call(m, event, frame) or is_emptied(m, event, frame)
-            own = here and event.name == name  # the value that is read was written by the same variable
+            # The value that is read was written by the same variable: a short name for an attribute, ``h = self.h``.
+            own = here and (event.name == name or (written and event.tensor is tensor))
             if not compatible(event.guard, guard) or event.form == "out" or not known or own:
                 continue
             if writes_through(frame.line, name):
                 return
-            beside = here and not written and reads_what_it_wrote(frame.line, event)
-            wanted = beside or _is_made_of(event, tensor)
+            wanted = (here and reads_what_it_wrote(frame.line, event)) or _is_made_of(event, tensor)
             if frame.reads.get(name, 0) >= taken and not wanted:
                 continue
             lost = _has_content(m, tensor, event, taken) and _loses(m, tensor, event)
