@@ -9,6 +9,7 @@ from ..heap.regions import same_tensor, unshaped
 from ..heap.state import Declared, latest, same_or_none
 from ..heap.values import (
     NONE,
+    UNCERTAIN,
     Attributes,
     Choice,
     Dict,
@@ -165,7 +166,9 @@ def _judge_snapshots(m: Trace, container: List, key: tuple[Hashable, ...], part:
             continue
         if before.storage.memory is memory:
             changes: list[Update | Overwrite] = [*updates_of(m, memory, before.time)]
-            for change in [*changes, *since(m, Tensor(memory), before.time)]:
+            if part.origin not in UNCERTAIN:  # `cpu()` copies what the program has put on a device
+                changes += since(m, Tensor(memory), before.time)
+            for change in changes:
                 if change.site is not None and change.time < part.time:
                     m.refuse("read", change.site)
 
