@@ -264,6 +264,7 @@ LAWS = {
     "PARTS": Law(agreed),
     "LIES_IN": Law(agreed),
     "MERGED": Law(agreed),
+    "SUMS": Law(agreed),
     "TIED": Law(agreed),
     "READER": Law(agreed),
     "CHOSEN": Law(agreed),

@@ -440,6 +440,7 @@ MEANT = {
     "functions that clip or normalise their argument, and return the size it had",
     "functions that scale an argument by other tensors as a statement: it is the state of who calls them",
     "gradient aliases read each step",
+    "short names and tables of a live state, sums in the first of parts, a state that a step fills",
     "sync weights to actor",
     "two networks share their weights, and an optimizer updates them as those of both",
     "view is written after the base was cleared",

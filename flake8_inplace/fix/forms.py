@@ -271,6 +271,8 @@ class Form:
     def clone_first(self, target: cst.BaseExpression, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
         """A copy bound to the same name just above: the write then goes to memory that nobody has kept."""
         source = written_value(statement)
+        if self.fact is None and self.form == "read":
+            return  # autograd wrote, to what may lie in a list: ``clip_grad_norm_(parameters, 1)``
         for root in layers_of(target):
             if isinstance(statement, (cst.Assign, cst.AugAssign)) and root is target:
                 continue  # the assignment itself binds it

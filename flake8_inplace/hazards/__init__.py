@@ -17,6 +17,7 @@ from . import (
     discarded,
     first_reads,
     freed,
+    gradients,
     integers,
     itself,
     merged,
@@ -36,7 +37,7 @@ from . import (
 )
 
 # Imported for their listeners: reads, and the log of writes.
-_ = contained, copies, first_reads, merged, origins, restored, tables, targets, tied, vectors
+_ = contained, copies, first_reads, gradients, merged, origins, restored, tables, targets, tied, vectors
 CHECKERS = (
     saved,
     freed,

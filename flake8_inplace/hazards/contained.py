@@ -157,9 +157,7 @@ def _is_same(m: Trace, value: Value, part: Tensor) -> bool:
 
 def _judge_snapshots(m: Trace, container: List, key: tuple[Hashable, ...], part: Value) -> None:
     """Report ``history.append(w.detach())``, or a ``state_dict()``, appended again after an update of the memory."""
-    if not isinstance(part, Tensor) or not part.time or part.view is not View.NONE or part.origin in UNCERTAIN:
-        return
-    if may_be_copy(m, part):
+    if not isinstance(part, Tensor) or not part.time or part.view is not View.NONE or may_be_copy(m, part):
         return
     memory = part.storage.memory
     for other in m.state.get(container).items:
@@ -168,7 +166,9 @@ def _judge_snapshots(m: Trace, container: List, key: tuple[Hashable, ...], part:
             continue
         if before.storage.memory is memory:
             changes: list[Update | Overwrite] = [*updates_of(m, memory, before.time)]
-            for change in [*changes, *since(m, Tensor(memory), before.time)]:
+            if part.origin not in UNCERTAIN:  # `cpu()` copies what the program has put on a device
+                changes += since(m, Tensor(memory), before.time)
+            for change in changes:
                 if change.site is not None and change.time < part.time:
                     m.refuse("read", change.site)
 

@@ -158,11 +158,12 @@ def judge_restore(m: Trace, tensor: Tensor, old: Tensor) -> None:
 
 
 def _judge_own(m: Trace, tensor: Tensor) -> None:
-    """Report the last step that overwrote a parameter, or what an optimizer keeps, or backward a gradient.
+    """Report the last step that overwrote a parameter, or what an optimizer or a norm keeps, or backward a gradient.
 
     It is given itself: ``kept = list(model.parameters())`` keeps no values.
     """
-    for event in [event for event in since(m, tensor, 0) if event.form == "accumulate"][-1:]:
+    trained = [event for event in since(m, tensor, 0) if event.form == "accumulate" or event.written.op == "batch_norm"]
+    for event in trained[-1:]:
         m.refuse("read", event.site, guard=event.guard)
     state = m.cell(tensor)
     steps = updates_of(m, tensor.storage, 0) if state.grad is Grad.YES and state.leaf else ()

@@ -1,9 +1,9 @@
 """The first read of a variable that took a view, or an attribute's tensor, before the memory was overwritten.
 
 A view that is bound before a write and read only after it was to keep the old values: for the new ones it could have
-been taken afterwards. A function that the base is given to may have overwritten it too. A view that is read before the
-write too, or bound outside the loop, may be a window on memory that changes, unless the new values of the base were
-computed from it.
+been taken afterwards. So was a name for an attribute that is read beside it: ``(x - old) * (x - self.mean)``. A
+function that the base is given to may have overwritten it too. A view that is read before the write too, or bound
+outside the loop, may be a window on memory that changes, unless the new values of the base were computed from it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from ..heap.autograd import compatible
 from ..heap.regions import DEPTH, base_of, plain, same_tensor, share, whole_of
 from ..heap.values import (
     ALWAYS,
+    NONE,
     UNCERTAIN,
     Choice,
+    Dict,
     Grad,
     Guard,
     Source,
@@ -29,7 +31,7 @@ from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import RETURNED, WRITES, Overwrite, array_backing, direct_tensors, fills, since, since_in_memory, whole
 from ..trace.trace import Trace
-from .intent import attribute_written, is_told_apart, writes_through
+from .intent import attribute_written, is_told_apart, reads_what_it_wrote, writes_through
 from .overlap import written_region
 
 
@@ -42,15 +44,19 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
     if (frame.loops and frame.loops[-1].began > taken) or name in frame.elements:
         return
     for guard, tensor in _tensors(m, value):
-        for event in _since(m, tensor, taken):
+        writes = _since(m, tensor, taken)
+        written = any(event.name == name and event.frames[-1] is frame for event in writes)
+        for event in writes:
             here = event.frames[-1] is frame
             known = here or _in_call(m, event, frame) or is_emptied(m, event, frame)
-            own = here and event.name == name  # the value that is read was written by the same variable
+            # The value that is read was written by the same variable: a short name for an attribute, ``h = self.h``.
+            own = here and (event.name == name or (written and event.tensor is tensor))
             if not compatible(event.guard, guard) or event.form == "out" or not known or own:
                 continue
             if writes_through(frame.line, name):
                 return
-            if frame.reads.get(name, 0) >= taken and not _is_made_of(event, tensor):
+            wanted = (here and reads_what_it_wrote(frame.line, event)) or _is_made_of(event, tensor)
+            if frame.reads.get(name, 0) >= taken and not wanted:
                 continue
             lost = _has_content(m, tensor, event, taken) and _loses(m, tensor, event)
             if lost and not is_told_apart(m, event, name, frame):
@@ -124,15 +130,16 @@ def _has_content(m: Trace, tensor: Tensor, event: Overwrite, time: int) -> bool:
 def _loses(m: Trace, value: Tensor, event: Overwrite) -> bool:
     """Whether a write by another name surely replaced the values that a variable took."""
     state = m.cell(value)
-    if value.origin in UNCERTAIN or event.tensor is value or (state.grad is Grad.YES and state.leaf):
-        return False
     by_attribute = not event.name and bool(attribute_written(event.site))
-    if not event.name and not by_attribute:
+    apart = by_attribute or isinstance(m.see(event.frames[-1].vars.get(event.name, NONE)), Dict)
+    if value.origin in UNCERTAIN or (state.grad is Grad.YES and state.leaf):
+        return False
+    if (event.tensor is value and not apart) or (not event.name and not by_attribute):
         return False
     if any(option is value for new in event.written.values for option in direct_tensors(m, new)):
         return False
     if value.region is None or value.view is View.EXPANDED:
-        return by_attribute and value.view is View.NONE and event.written.index is None and whole(value, event)
+        return apart and value.view is View.NONE and event.written.index is None and whole(value, event)
     if value.region.reshaped or not plain(value.region.index):
         return _is_constant(event) and _covers(value, event)  # a name for the whole mostly means the whole
     return _covers(value, event)

@@ -77,6 +77,14 @@ def writes_through(line: cst.CSTNode | None, name: str) -> bool:
     return name in written_by(line)
 
 
+def reads_what_it_wrote(line: cst.CSTNode | None, event: Overwrite) -> bool:
+    """Return whether a statement reads an attribute or entry as a write spelled it: ``self.mean``, ``state["x"]``."""
+    from ..program.wording import reads_target, written_holder
+
+    target = written_holder(event.site.expression)
+    return target is not None and line is not None and event.line is not line and reads_target(line, target)
+
+
 def is_statement(event: Overwrite) -> bool:
     """Return whether a write is a statement of its own: nothing uses its result."""
     from ..program.wording import is_statement

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..heap.regions import base_of, same_tensor, unshaped
-from ..heap.values import NONE, UNCERTAIN, Grad, Object, Origin, Source, Tensor, View
+from ..heap.values import NONE, UNCERTAIN, Dict, Grad, List, Object, Origin, Source, Tensor, Value, View
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
 from ..torchfacts.kinds import ADDING, DIFFERENCES, EQUATING, NOISE
 from ..trace import events
 from ..trace.frames import Frame
-from ..trace.log import ATTRIBUTE_WRITERS, RETURNED, WRITES, Overwrite, direct_tensors, since
+from ..trace.log import ATTRIBUTE_WRITERS, RETURNED, STORED, WRITES, Overwrite, direct_tensors, since
 from ..trace.trace import Trace
 from .data import without_factors
 from .intent import spelled_with
 from .overlap import untouched
 from .snapshots import Update, updates, updates_of
+
+if TYPE_CHECKING:
+    from ..program.wording import Operand
 
 # Training overwrites gradients and running statistics without a write in the text.
 RULES: tuple[Rule, ...] = ()  # it reports TIP303
@@ -27,6 +31,8 @@ TRIGGERS = Triggers(names=frozenset({"grad", "running_mean", "running_var"}))
 
 TERMS = 3
 """How deep a sum is taken apart."""
+_SENSELESS = DIFFERENCES | {"copy_"}
+"""Operators that say nothing of a tensor and itself."""
 _ELSEWHERE = EQUATING | {"lerp"}
 """Operators that may ask whether two names are one tensor, and those that `hazards.data` judges."""
 
@@ -40,19 +46,52 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     """
     if op in ADDING:
         _judge_terms(m, op, one, other, site)
+    if op in EQUATING and one is other and m.stack.frames and _is_parameter(m, one):
+        _judge_equal(m, one, site)
     one, other = _behind(m, *without_factors(m, op, one, other))
     if one.storage.memory is not other.storage.memory or op in _ELSEWHERE or not m.stack.frames:
         return
-    taken = _taken(m, site, (one, other))
+    taken = _taken(m, site, (one, other), op in _SENSELESS)
     if not _alike(one, other, taken.made_here):
         return
     trained, made = _is_trained(m, one) or _is_trained(m, other), _made(m, one, other)
-    for span in _spans(taken, trained, op in DIFFERENCES or _is_gradient(m, one)):
+    for span in _spans(taken, trained, op in _SENSELESS or _is_gradient(m, one)):
         begin, end = max(span[0], made), span[1]
         for change in [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin, end)]:
             if change.site is not None:
                 m.refuse("read", change.site)
                 return
+
+
+@events.copy.listen
+def on_copy(m: Trace, tensor: Tensor, source: Tensor) -> None:
+    """Report ``x.copy_(old)`` if both names are one tensor: it restores nothing."""
+    here = m.here()
+    if here is not None and tensor.storage.memory is source.storage.memory:
+        on_relate(m, "copy_", tensor, source, here)
+
+
+def _judge_equal(m: Trace, parameter: Tensor, site: Site) -> None:
+    """Report ``torch.equal(p, before[name])`` if ``before`` has had the parameter since before it was updated.
+
+    Who asks whether two modules have one parameter doesn't keep it in a container.
+    """
+    from ..program.wording import operands
+
+    frame = m.stack.frames[-1]
+    for name in [operand.name for operand in operands(site.expression) or () if operand.path is None]:
+        holder = m.see(frame.vars.get(name, NONE))
+        if isinstance(holder, (List, Dict)) and name not in frame.elements and _had(m, holder, parameter):
+            for change in _changes(m, parameter, frame.bound(name)):
+                if change.site is not None:
+                    m.refuse("read", change.site)
+                    return
+
+
+def _had(m: Trace, holder: List | Dict, tensor: Tensor) -> bool:
+    """Whether a container was made with a tensor in it."""
+    held = holder.initial.items.values() if isinstance(holder, Dict) else holder.initial.items
+    return any(m.see(value) is tensor for value in held)
 
 
 def _made(m: Trace, one: Tensor, other: Tensor) -> int:
@@ -210,10 +249,11 @@ class _Taken:
     bound: bool = False
 
 
-def _taken(m: Trace, site: Site, tensors: Sequence[Tensor]) -> _Taken:
+def _taken(m: Trace, site: Site, tensors: Sequence[Tensor], apart: bool) -> _Taken:
     """Return when two operands took their tensors; 1 for both if they are spelled alike, or with no variable.
 
     What the text doesn't tell of an element, such as ``before["weight"]``, the value may: when ``detach()`` made it.
+    ``apart``: the two are to have different values, so that a dictionary counts as a variable that has the element.
     """
     from ..program.wording import binds, operands
 
@@ -222,7 +262,7 @@ def _taken(m: Trace, site: Site, tensors: Sequence[Tensor]) -> _Taken:
         return _Taken(((1, False), (1, False)), (False, False))
     if found[0].name == found[1].name and isinstance(m.see(frame.vars.get(found[0].name, NONE)), Tensor):
         return _Taken(((1, False), (1, False)), (False, False))  # parts of one: ``x[:, None] - x``
-    times = [_time_of(m, frame, operand.name, operand.path) for operand in found]
+    times = [_time_of(m, frame, each, tensor, apart) for each, tensor in zip(found, tensors, strict=True)]
     made_here = [operand.called for operand in found]
     before = 0 < min(tensor.time for tensor in tensors) < frame.born  # `old["w"].flatten()`: detached by a caller
     if not any(time for time, _ in times) and (before or not any(made_here)):
@@ -233,10 +273,25 @@ def _taken(m: Trace, site: Site, tensors: Sequence[Tensor]) -> _Taken:
     return _Taken(times, made_here, binds(m.text.body(frame.function)[0], found[newer].name, found[older].name))
 
 
-def _time_of(m: Trace, frame: Frame, name: str, path: tuple[str, ...] | None) -> tuple[int, bool]:
-    if name in frame.elements or name not in frame.vars or path is None:
+def _stored(m: Trace, owner: Value, tensor: Tensor, apart: bool) -> int:
+    """Return since when a dictionary has a tensor: ``metric.count - before["count"]``. 0 if it isn't known.
+
+    Of gradients it is asked whatever the holder: ``grad - state["previous"]``, where ``state`` is in an optimizer.
+    """
+    every = m.state[STORED].items() if _is_gradient(m, tensor) else ()
+    times = [abs(time) for (holder, storage), time in every if storage is tensor.storage and isinstance(holder, Dict)]
+    if len(times) != 1 and apart and isinstance(owner, Dict):
+        return abs(m.state[STORED].get((owner, tensor.storage), 0)) or owner.time
+    return times[0] if len(times) == 1 else 0
+
+
+def _time_of(m: Trace, frame: Frame, operand: Operand, tensor: Tensor, apart: bool) -> tuple[int, bool]:
+    name, path = operand.name, operand.path
+    if name in frame.elements or name not in frame.vars:
         return 0, False
     owner = m.see(frame.vars[name])
+    if path is None:
+        return _stored(m, owner, tensor, apart), False
     if not path:  # `buffer.first()` takes something out of an instance, and doesn't tell when the tensor was bound
         return (0 if isinstance(owner, Object) else frame.bound(name)), False
     for attribute in path[:-1]:

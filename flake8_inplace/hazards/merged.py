@@ -1,7 +1,8 @@
-"""States of several modules that a function adds up in one of them, such as the first client of a federation.
+"""What a function adds up in the first of the elements that it was given in a list, and which is read afterwards.
 
 ``total = states[0]``, ``total[key].add_(other[key])``: a ``state_dict()`` holds the parameters themselves, so that the
-first module has the sum. What is loaded into it afterwards puts that right.
+first module has the sum. What is loaded into it afterwards puts that right. ``total = grads[0]`` and
+``total += grad`` make the first gradient the sum.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from ..heap.values import NONE, Dict, List, Object, Storage, Tensor, Value
 from ..program.site import Site
 from ..torchfacts.kinds import ADDING
 from ..trace import events, holdings
-from ..trace.log import WRITES, Overwrite, direct_tensors, since
+from ..trace.log import ENTRIES, WRITES, Overwrite, array_backing, direct_tensors, since
 from ..trace.trace import Trace
 from .snapshots import SNAPSHOTS
 
 MERGED: Declared[Storage, Overwrite | None] = Declared(same_or_none)
 """Where parameters of other modules were added to a parameter, by its state."""
+
+SUMS: Declared[tuple[Value, Tensor], Overwrite | None] = Declared(same_or_none)
+"""Where the other elements of a list were added to one of them, by the list and that element."""
 
 
 @events.returns.listen
@@ -53,6 +57,37 @@ def _of_another(m: Trace, tensor: Tensor, event: Overwrite) -> bool:
     own = m.state[SNAPSHOTS].get(tensor)
     added = [m.state[SNAPSHOTS].get(each) for value in event.written.values for each in direct_tensors(m, value)]
     return own is not None and any(other is not None and other.module is not own.module for other in added)
+
+
+@events.returns.listen
+def on_sum(m: Trace, args: Sequence[Value], result: Value, born: int, used: bool) -> None:
+    """Note an element of a list to which a function added others of that list, by a variable, for its result."""
+    if not used or not m.state[WRITES]:
+        return
+    for given in [each for each in map(m.see, args) if isinstance(each, List) and each is not m.see(result)]:
+        items = [array_backing(m.see(item)) for item in m.state.get(given).items[:ENTRIES]]
+        for tensor in [item for item in items if isinstance(item, Tensor)]:
+            others = [item for item in items if item is not tensor]
+            for event in since(m, tensor, born):
+                if _adds_up(m, event, tensor, others):
+                    m.state.set(m.state[SUMS], (given, tensor), event)
+
+
+def _adds_up(m: Trace, event: Overwrite, tensor: Tensor, others: Sequence[Value]) -> bool:
+    """Whether a write that is spelled with a variable for one element of a list adds other elements to it."""
+    by = array_backing(m.see(event.frames[-1].vars.get(event.name, NONE)))
+    adds = event.written.op.removesuffix("_") in ADDING and event.written.index is None
+    added = [each for value in event.written.values for each in direct_tensors(m, value)]
+    return adds and by is tensor and any(each in others for each in added)
+
+
+@events.load.listen
+def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None:
+    """Report the read of an element that a function has added the others to."""
+    tensor = array_backing(m.see(value)) if m.state[SUMS] else NONE
+    event = m.state[SUMS].get((container, tensor)) if isinstance(tensor, Tensor) else None
+    if event is not None and known and m.stack.frames[-1] is not event.frames[-1]:
+        m.refuse("argument", event.site, guard=event.guard)
 
 
 @events.load_state_dict.listen

@@ -9,8 +9,10 @@ from __future__ import annotations
 from ..heap.state import Declared, same_or_none, union
 from ..heap.values import UNCERTAIN, Object, Storage, Tensor, Value, View
 from ..program.site import Site
+from ..torchfacts.kinds import DIFFERENCES
 from ..trace import events, holdings
 from ..trace.frames import Frame
+from ..trace.log import since_in_memory
 from ..trace.trace import Trace
 from .snapshots import updates_of
 
@@ -58,6 +60,21 @@ def on_call(m: Trace, instance: Object, site: Site) -> None:
                 if update.site is not None and memory in update.memory and tensor.storage not in update.memory:
                     m.refuse("read", update.site)
                     return
+
+
+@events.relate.listen
+def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None:
+    """Report ``before.data - p.data`` after a write to the memory that both have since ``p.data = before.data``."""
+    mine, its = one.storage.memory, other.storage.memory
+    shared = m.state[SHARED].get(mine) if m.state[SHARED] and op in DIFFERENCES and mine is not its else None
+    if shared is None or shared[0] is not its or not all(each.view is View.NONE for each in (one, other)):
+        return
+    for memory in (mine, its):
+        for event in since_in_memory(m, Tensor(memory), shared[1]):
+            m.refuse("read", event.site, guard=event.guard)
+        for update in updates_of(m, memory, shared[1]):
+            if update.site is not None and memory in update.memory:
+                m.refuse("read", update.site)
 
 
 def _caller(frame: Frame) -> object:

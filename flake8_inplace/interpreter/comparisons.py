@@ -49,8 +49,9 @@ def _contains(m: Trace, item: Value, whole: Value) -> bool | None:
         return None
     if isinstance(whole, Const) and isinstance(whole.value, str) and isinstance(item.value, str):
         return item.value in whole.value
-    if isinstance(whole, Dict) and not m.state.get(whole).open:
-        return item.value in m.state.get(whole).items
+    if isinstance(whole, Dict):
+        table = m.state.get(whole)
+        return True if item.value in table.items else None if table.open else False
     if isinstance(whole, (Tuple, List)):
         items = whole.items if isinstance(whole, Tuple) else m.state.get(whole).items
         closed = isinstance(whole, Tuple) or not m.state.get(whole).open

@@ -76,6 +76,8 @@ def condition(m: Trace, value: Value) -> bool | Condition:
             return bool(contents.items)
     if isinstance(value, (Function, Class, Ref)):
         return True
+    if isinstance(value, Dict) and m.state.get(value).open and m.state.get(value).items:
+        return True
     if isinstance(value, Choice):
         truths = {condition(m, option) for guard, option in value.options if m.state.possible(guard)}
         if truths == {True} or truths == {False}:

@@ -168,6 +168,10 @@ def length(m: Trace, value: Value) -> Value:
     if isinstance(value, Const) and hasattr(value.value, "__len__"):
         with suppress(OverflowError):  # range(10**40)
             return Const(len(value.value))
+    if isinstance(value, Dict):  # its length changes: an optimizer fills the state of a parameter in its first step
+        table = m.state.get(value)
+        known = bool(table.items) and table.open
+        return Unknown(scalar=True, positive=True) if known else m.symbol("len", value, tuple(table.items), scalar=True)
     return m.symbol("len", value if isinstance(value, Hashable) else id(value), scalar=True)
 
 

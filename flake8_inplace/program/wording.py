@@ -132,9 +132,11 @@ class Operand:
 
 
 def operands(node: cst.CSTNode) -> list[Operand] | None:
-    """How two operands are spelled. None if they are spelled alike, or one of them with no variable."""
+    """How two operands, or a target and its new part, are spelled. None if alike, or one of them with no variable."""
     if isinstance(node, cst.BinaryOperation):
         both: Sequence[cst.CSTNode] = (node.left, node.right)
+    elif type(node) is cst.AugAssign:
+        both = (node.target, node.value)
     elif type(node) is cst.Call:
         both = [arg.value for arg in node.args if not arg.star and arg.keyword is None][:2]
         if type(node.func) is cst.Attribute and len(both) == 1:
@@ -205,6 +207,26 @@ def written_attribute(node: cst.CSTNode) -> str:
     while type(node) is cst.Subscript:
         node = node.value
     return node.attr.value if type(node) is cst.Attribute else ""
+
+
+def written_holder(node: cst.CSTNode) -> cst.CSTNode | None:
+    """The attribute or element that a write is spelled with: ``self.h`` of ``self.h.add_(1)`` and ``self.h += 1``."""
+    while type(node) is cst.Call and type(node.func) is cst.Attribute and _overwrites(node.func):
+        node = node.func.value
+    if type(node) is cst.AugAssign:
+        node = node.target
+    return node if type(node) is cst.Attribute or type(node) is cst.Subscript else None
+
+
+def reads_target(node: cst.CSTNode, target: cst.CSTNode) -> bool:
+    """Whether a statement has an attribute or element on its right side, and asks for more than its shape."""
+    if isinstance(node, (cst.Assign, cst.AugAssign)):
+        return reads_target(node.value, target)
+    if type(node) is cst.Attribute and node.attr.value in ("shape", "device", "dtype", "size", "numel", "dim"):
+        return False
+    if type(node) is type(target) and list(_words(node)) == list(_words(target)):
+        return True
+    return any(reads_target(part, target) for part in parts(node))
 
 
 def links(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
