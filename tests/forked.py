@@ -1,6 +1,6 @@
 """Programs and runs of flake8, each in a process of its own that is forked from one that has imported everything.
 
-It is what `python -c TEXT` and `python -m flake8` do in a folder, without their start: torch and libcst are loaded once.
+It is what `python -c TEXT` and `python -m flake8` do in a folder, without their start: torch is loaded once.
 """
 
 import json

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..heap.state import Declared, in_order, latest, same_or_none, union
-from ..heap.values import UNCERTAIN, Array, Attributes, Choice, Const, Grad, Object, Source, Storage, Tensor, Unknown, Value
+from ..heap.values import (
+    UNCERTAIN,
+    Array,
+    Attributes,
+    Choice,
+    Const,
+    Grad,
+    Object,
+    Source,
+    Storage,
+    Tensor,
+    Unknown,
+    Value,
+)
 from ..program.sealed import sealed
 from ..program.site import Site
 from ..program.units import Triggers
