@@ -247,8 +247,9 @@ def on_method(m: Trace, instance: Object, had: Attributes, begin: int) -> None:
     """
     for copy, source in list(m.state[TWINS].items()) if m.state[UPDATES] else ():
         begun = m.state[SHALLOW].get(copy, 0)
-        apart = source is not None and begun and "training" not in m.state.get(copy).items
-        if not apart or min(m.state[QUIET].get(copy, 0), m.state[CALLED].get(source, 0)) < begin:
+        if source is None or not begun or "training" in m.state.get(copy).items:
+            continue
+        if min(m.state[QUIET].get(copy, 0), m.state[CALLED].get(source, 0)) < begin:
             continue
         changes = [each for tensor in holdings.parameters(m, copy) for each in _changes(m, tensor.storage, begin)]
         if site := next((change.site for change in changes if change.site is not None), None):
