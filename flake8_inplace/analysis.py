@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -14,6 +15,9 @@ from .program.disk import Stamp
 from .program.imports import Project, Source
 from .program.modules import Modules, Outside
 from .program.scan import FRAMEWORKS, handles_tensors, only_imports, scan
+
+_RENAMED = 1_000_000
+"""More mentions than any file has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +37,22 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
+class Calls:
+    """The calls of a function: how many stand in each file. ``derived``: a backward may come to one of them."""
+
+    derived: bool
+    number: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class _Read:
-    """What one file, read from its entry points, shows: ``findings`` by the file that they stand in."""
+    """What one file, read from its entry points, shows: ``findings`` by the file that they stand in.
+
+    ``uses`` are its calls of functions of other files, by file and name.
+    """
 
     findings: dict[str, list[Finding]] = field(default_factory=dict)
+    uses: dict[tuple[str, str], Calls] = field(default_factory=dict)
     reveals: tuple[tuple[int, str], ...] = ()
     problem: tuple[Place, str] | None = None
     readings: tuple[str, ...] = ()
@@ -70,13 +86,46 @@ class Program:
         own = self._read(source, tree, path)
         found = list(own.findings.get(path, ()))
         complete = own.problem is None
-        for importer in self.modules.importers(path):
+        importers = self.modules.importers(path)
+        if found and (calm := self._calm(tree, path, importers)):
+            outside = self.modules.outside(source, tree, path)
+            found = _read(source, tree, self._extra, path, outside, self.modules, calm).findings.get(path, [])
+        for importer in importers:
             places = {finding.place for finding in found}
             read = self._shown_by(importer)
             shown = read.findings.get(path, ())
             found += [finding for finding in shown if finding.place not in places]
             complete = complete and read.problem is None
         return Result(_in_order(found), own.reveals, own.problem, own.readings, complete)
+
+    def _calm(self, tree: ast.Module, path: str, importers: list[str]) -> frozenset[str]:
+        """The functions of a file that others call, and only so that no backward comes to what they compute.
+
+        Each mention of one in another file has to be such a call: nobody knows who calls what is handed on.
+        """
+        names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        called: set[str] = set()
+        for importer in importers:
+            uses = self._shown_by(importer).uses
+            mine = {name: uses[path, name] for name in names if (path, name) in uses}
+            called |= mine.keys()
+            names -= {name for name, calls in mine.items() if calls.derived}
+            mentions = self._mentions(importer) if names else {}
+            names -= {name for name in names & mentions.keys() if mentions[name] > _number(mine.get(name), importer)}
+        return frozenset(names & called)
+
+    def _mentions(self, path: str) -> Counter[str]:
+        """How often a file mentions each name, apart from imports; more often than it calls, if it renames it there."""
+        source = self.modules.project.source(path)
+        found: Counter[str] = Counter()
+        for node in ast.walk(source.tree) if isinstance(source, Source) else ():
+            if isinstance(node, ast.Name):
+                found[node.id] += 1
+            elif isinstance(node, ast.Attribute):
+                found[node.attr] += 1
+            elif isinstance(node, ast.alias) and node.asname is not None:
+                found[node.name] += _RENAMED
+        return found
 
     def override(self, path: str, text: str | None) -> None:
         """Let an unsaved text stand for a file; None: the file on disk counts. What followed from the old is lost."""
@@ -139,8 +188,18 @@ def _in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: (finding.place, finding.code)))
 
 
+def _number(calls: Calls | None, path: str) -> int:
+    return calls.number.get(path, 0) if calls is not None else 0
+
+
 def _read(
-    source: str, tree: ast.Module, extra: frozenset[str], path: str, outside: Outside, others: Modules | None
+    source: str,
+    tree: ast.Module,
+    extra: frozenset[str],
+    path: str,
+    outside: Outside,
+    others: Modules | None,
+    calm: frozenset[str] = frozenset(),
 ) -> _Read:
     """Read a file from its entry points; of ``others``, what it calls."""
     file = scan(source, tree, TRIGGERS, bool(extra), path, outside.ways, outside.variables)
@@ -150,7 +209,7 @@ def _read(
     from .sentences import ALONE, Files
     from .verdicts import findings
 
-    trace = analyse(file, extra, others)
+    trace = analyse(file, extra, others, calm)
     problem = None
     own = {piece: reason for piece, reason in trace.text.unreadable.items() if piece.path == path}
     if own:
@@ -160,5 +219,6 @@ def _read(
     files = Files(others.name_of, others.project.is_installed) if others is not None else ALONE
     found = findings(trace.reports.hazards.values(), trace.reports.misuses, files)
     said = readings.explain(file, trace) if os.environ.get(readings.VARIABLE) else ()
+    uses = {key: Calls(use.derived, Counter(use.sites.values())) for key, use in trace.work.uses.items()}
     trace.close()
-    return _Read(found, reveals, problem, said)
+    return _Read(found, uses, reveals, problem, said)

@@ -244,6 +244,7 @@ LAWS = {
     "ORIGINALS": Law(times),
     "SHALLOW": Law(times),
     "CALLED": Law(times),
+    "QUIET": Law(times),
     "TWINS": Law(agreed),
     "APPENDED": Law(times),
     "APPENDED_VIEWS": Law(times),

@@ -104,3 +104,12 @@ def on_call(m: Trace, instance: Object, site: Site) -> None:
         event = m.state[MERGED].get(tensor.storage)
         if event is not None:
             m.refuse("argument", event.site, guard=event.guard)
+
+
+@events.read_attribute.listen
+def on_read(m: Trace, instance: Object, name: str, value: Value) -> None:
+    """Report the read of a parameter that others were added to: ``client.model.weight``."""
+    tensor = m.see(value) if m.state[MERGED] else NONE
+    event = m.state[MERGED].get(tensor.storage) if isinstance(tensor, Tensor) else None
+    if event is not None:
+        m.refuse("argument", event.site, guard=event.guard)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..heap.state import Declared, same_or_none
-from ..heap.values import NONE, Source, Storage, Tensor, Unknown, Value, is_number
+from ..heap.values import NONE, List, Source, Storage, Tensor, Unknown, Value, is_number
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
@@ -112,13 +112,15 @@ def _holds(m: Trace, values: Iterable[Value], tensor: Tensor) -> bool:
 
 
 @events.dataset.listen
-def on_dataset(m: Trace, getter: Function, instance: Value, site: Site) -> None:
-    """Run ``__getitem__`` twice and report the in-place conversions that happen in both runs."""
+def on_dataset(m: Trace, getter: Function, instance: Value, collate: Value, site: Site) -> None:
+    """Run ``__getitem__`` twice, and what collates, and report the in-place conversions that happen in both runs."""
     mark, index = m.state.mark(), Unknown(scalar=True)
     begin = m.tick()
-    m.run(getter, [instance, index], {}, site)
-    again_from = m.tick()
-    m.run(getter, [instance, index], {}, site)
+    _visit(m, getter, [instance, index], collate, site)
+    again_from, told = m.tick(), len(m.reports.misuses)
+    _visit(m, getter, [instance, index], collate, site)
+    if collate != NONE:
+        del m.reports.misuses[told:]  # what the first run left is read again: below is asked whether that is the same
     for writes in list(m.state[WRITES].values()):
         first = {event.site.expression for event in writes if begin < event.time < again_from}
         again = [event for event in writes if event.time > again_from and event.site.expression in first]
@@ -126,6 +128,13 @@ def on_dataset(m: Trace, getter: Function, instance: Value, site: Site) -> None:
         for event in again if any(map(_converts, again)) else ():
             m.refuse("dataset", event.site, guard=event.guard, through=(site,))
     m.state.rollback(mark)
+
+
+def _visit(m: Trace, getter: Function, args: list[Value], collate: Value, site: Site) -> None:
+    """Get an element of a dataset, as an epoch does."""
+    element = m.run(getter, args, {}, site)
+    if collate != NONE:
+        m.call(collate, [List([element])], {}, site)
 
 
 def _converts(event: Overwrite) -> bool:

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..heap.state import Declared, in_order, latest, same_or_none, union
-from ..heap.values import UNCERTAIN, Array, Choice, Const, Grad, Object, Source, Storage, Tensor, Unknown, Value
+from ..heap.values import (
+    UNCERTAIN,
+    Array,
+    Attributes,
+    Choice,
+    Const,
+    Grad,
+    Object,
+    Source,
+    Storage,
+    Tensor,
+    Unknown,
+    Value,
+)
 from ..program.sealed import sealed
 from ..program.site import Site
 from ..program.units import Triggers
@@ -71,6 +84,8 @@ TWINS: Declared[Object, Object | None] = Declared(same_or_none)
 """What a shallow copy was made of."""
 CALLED: Declared[Value, int] = Declared(latest)
 """When an instance was called last, as long as there are shallow copies."""
+QUIET: Declared[Value, int] = Declared(latest)
+"""When an instance was called last with gradients disabled, as long as there are shallow copies."""
 STEPPED: Declared[Value, bool | None] = Declared(same_or_none)
 """The optimizers that have made a step."""
 STEPPED_ON: Declared[Value, Site | None] = Declared(same_or_none)
@@ -207,7 +222,7 @@ def on_call_instance(m: Trace, instance: Object, site: Site) -> None:
     """
     if not m.state[TWINS]:
         return
-    m.state.set(m.state[CALLED], instance, m.tick())
+    m.state.set(m.state[CALLED if m.grad_mode else QUIET], instance, m.tick())
     for copy, source in list(m.state[TWINS].items()):
         begun = m.state[SHALLOW].get(copy, 0)
         if source is None or not begun or instance not in (copy, source):
@@ -218,8 +233,27 @@ def on_call_instance(m: Trace, instance: Object, site: Site) -> None:
         shown = [each for each in changes if each.site is not None]  # what unknown code may do is none here
         last = max(shown, key=lambda change: change.time, default=None)
         other = source if instance is copy else copy
-        if last is not None and last.site is not None and last.time < m.state[CALLED].get(other, 0):
+        called = max(m.state[table].get(other, 0) for table in (CALLED, QUIET))
+        if last is not None and last.site is not None and last.time < called:
             m.refuse("snapshot", last.site)
+
+
+@events.method.listen
+def on_method(m: Trace, instance: Object, had: Attributes, begin: int) -> None:
+    """Report the update of a module in a method that calls a shallow copy of it as a target, with gradients disabled.
+
+    The next call of the method computes the targets with the new weights. If the mode of the copy was set, it may be
+    the form of the module that evaluates.
+    """
+    for copy, source in list(m.state[TWINS].items()) if m.state[UPDATES] else ():
+        begun = m.state[SHALLOW].get(copy, 0)
+        if source is None or not begun or "training" in m.state.get(copy).items:
+            continue
+        if min(m.state[QUIET].get(copy, 0), m.state[CALLED].get(source, 0)) < begin:
+            continue
+        changes = [each for tensor in holdings.parameters(m, copy) for each in _changes(m, tensor.storage, begin)]
+        if site := next((change.site for change in changes if change.site is not None), None):
+            m.refuse("snapshot", site)
 
 
 def may_be_copy(m: Trace, tensor: Tensor) -> bool:

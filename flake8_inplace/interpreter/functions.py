@@ -22,6 +22,7 @@ from ..trace.callables import Autocast, Dispatch, Managed
 from ..trace.frames import Frame, Function
 from ..trace.stack import DEPTH
 from ..trace.trace import Trace
+from . import uses
 from .dispatch import evaluate, suite
 
 RECURSIONS = 3
@@ -57,6 +58,8 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
         body = partial(_resumed, m, function, args, kwargs, site)
         return lazy.generator(m, body, [*args, *kwargs.values()])
     own = function.piece.path == m.text.file.path
+    if not own:
+        uses.note(m, function, [*args, *kwargs.values()], site)
     if _too_deep(m, function):
         if own:
             _cut(m, function)

@@ -22,7 +22,6 @@ from ..heap.values import (
     Unknown,
     Value,
     is_tuple,
-    part_grad,
 )
 from ..models import arrays, classes, lineage, methods, registry, tensors
 from ..program.pieces import SUBCLASSES
@@ -244,8 +243,7 @@ def _unknown_attribute(m: Trace, value: Unknown, name: str, site: Site) -> Value
         return Method(value, name, site.node)
     if name == "data" and value.likely:
         return methods.attribute(m, m.promote(value), name, site)  # type: ignore[arg-type]
-    part = m.symbol(value, name, grad=part_grad(value))
-    part.node = part.node or value.node
+    part = m.part(value, name)
     seen = m.see(part)
     events.read_part(m, seen)
     return tensors.data(m, seen) if name == "data" and isinstance(seen, Tensor) else part

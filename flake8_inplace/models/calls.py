@@ -123,7 +123,7 @@ def _instantiate(m: Trace, cls: Class, args: list[Value], kwargs: dict[str, Valu
     made = classes.instantiate(m, cls, args, kwargs, site)
     getter = lineage.member(cls, "__getitem__")
     if isinstance(getter, Function) and any(lineage.inherits(cls, name) for name in lineage.DATASETS):
-        events.dataset(m, getter, made, site)
+        events.dataset(m, getter, made, NONE, site)
     return made
 
 

@@ -150,7 +150,7 @@ def _item_of_unknown(m: Trace, value: Unknown, index: Value) -> Value:
     if (value, "[]", key) in m.state.store:
         return m.see(m.state.store[value, "[]", key])
     if isinstance(index, Unknown) or (isinstance(index, Const) and key is not None):
-        element = m.symbol(value, "[]", index, grad=part_grad(value))
+        element = m.part(value, "[]", index)
         events.read_part(m, m.see(element))
         return element
     return Unknown(part_grad(value), value.node)

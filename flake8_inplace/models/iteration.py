@@ -194,7 +194,7 @@ def unpack(m: Trace, value: Value, count: int, star: int | None = None) -> list[
     if isinstance(value, Array):
         return arrays.rows(m, value, count)
     if isinstance(value, Unknown) and not value.scalar:
-        return [m.symbol(value, "[]", index, grad=part_grad(value)) for index in range(count)]
+        return [m.part(value, "[]", index) for index in range(count)]
     return [Unknown(scalar=isinstance(value, Unknown)) for _ in range(count)]
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from ..heap.values import NONE, List, Object, Origin, Ref, Source, Tensor, Tuple, Value
+from ..trace import events
+from ..trace.callables import Bound
+from ..trace.frames import Function
 from ..trace.trace import Trace
-from . import tensors
+from . import lineage, tensors
 from .registry import Call, model
 
 DATASET, LOADER = Ref("torch.utils.data.TensorDataset"), Ref("torch.utils.data.DataLoader")
@@ -20,7 +23,10 @@ def _dataset(call: Call) -> Value | None:
 
 @model(LOADER.name, "torch.utils.data.dataloader.DataLoader")
 def _loader(call: Call) -> Value | None:
-    data = call.m.see(call.argument(0, "dataset"))
+    data, collate = call.m.see(call.argument(0, "dataset")), call.m.see(call.kwargs.get("collate_fn", NONE))
+    getter = lineage.member(data.cls, "__getitem__") if isinstance(data, Object) else None
+    if isinstance(getter, Function) and isinstance(collate, (Bound, Function, Object)):
+        events.dataset(call.m, getter, data, collate, call.site)
     batched = not call.kwargs.keys() & _OWN and call.m.see(call.kwargs.get("batch_size", Tuple(()))) != NONE
     known = batched and isinstance(data, Object) and data.cls == DATASET and len(call.args) <= 3
     return Object(LOADER, {"dataset": data}) if known else None

@@ -27,6 +27,7 @@ from ..heap.values import (
     Unknown,
     Value,
     is_number,
+    part_grad,
 )
 from ..program.pieces import Piece
 from ..program.site import Site
@@ -183,6 +184,12 @@ class Trace(ABC):
         found = self.symbols.get(key)
         if found is None:
             found = self.symbols[key] = Unknown(grad, scalar=scalar)
+        return found
+
+    def part(self, value: Unknown, *key: Hashable) -> Unknown:
+        """Return the symbol for a part of an unknown value. If that was computed, so was the part."""
+        found = self.symbol(value, *key, grad=part_grad(value))
+        found.node = found.node or value.node
         return found
 
     def promote(self, value: Value) -> Value:

@@ -27,6 +27,17 @@ class Start:
 
 
 @dataclass(slots=True, eq=False)
+class Use:
+    """The calls of a function of another file: each with the file that it stands in.
+
+    ``derived``: one of them is in grad mode, and is given what may require grad.
+    """
+
+    derived: bool = False
+    sites: dict[cst.CSTNode, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
 class Worklist:
     """What entry points share: which functions were read already, and the state after module-level code."""
 
@@ -39,5 +50,7 @@ class Worklist:
     module_state: dict[Any, Any] = field(default_factory=dict)  # the store after module-level code
     loading: int = 0  # top-level statements that run, each for a name in the one before
     receivers: dict[Class, Start] = field(default_factory=dict)  # instances that entry points are called on
+    uses: dict[tuple[str, str], Use] = field(default_factory=dict)  # calls of functions of others, by path and name
+    calm: frozenset[str] = frozenset()  # functions that other files only call where no backward comes to
     # the saved tensors that a custom backward overwrites, by their positions
     backwards: dict[Function, list[tuple[int, Write]]] = field(default_factory=dict)
