@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..heap.regions import base_of
+from ..heap.regions import base_of, takes_all
 from ..heap.values import (
     NONE,
     Array,
     Choice,
-    Grad,
     Object,
     Slice,
     Source,
@@ -104,7 +103,7 @@ def _change(m: Trace, tensor: Tensor, frame: Frame, name: str, form: str, writte
     rest = [other for other in others if isinstance(other, Tensor)]
     if not unknown and _constant(m, rest, frame):
         return Change.SHIFTED if not own and _only_adds(form, written) else Change.CONVERTED
-    return Change.MARKED if m.grad(tensor) is Grad.NO and _marks(written) else Change.OTHER
+    return Change.MARKED if _marks(written) else Change.OTHER
 
 
 def _sources(m: Trace, value: Value, tensor: Tensor, depth: int = DEPTH) -> Iterator[Value]:
@@ -151,7 +150,8 @@ def _marks(written: Written) -> bool:
     if written.op != "setitem" or written.index is None:
         return written.op == "masked_fill_"
     number = all(is_number(value) or isinstance(value, Object) for value in written.values)
-    return number and len(written.index) == 1 and _is_mask(written.index[0])
+    masks = [index for index in written.index if not takes_all(index)]
+    return number and len(masks) == 1 and _is_mask(masks[0])
 
 
 def _is_mask(index: Value) -> bool:

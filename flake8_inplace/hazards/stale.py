@@ -317,11 +317,18 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
         elif (
             m.stack.frames
             and m.stack.frames[-1] not in event.frames
+            and not _is_updated(m, value, name)
             and (was_given(m, value, event) or (_has_part(m, value, event) and not _ran_before(m, event)))
         ):
             m.refuse("argument", event.site, guard=event.guard)
     if time:
         m.state.set(m.state[STORED], (instance, name), -time)
+
+
+def _is_updated(m: Trace, value: Tensor, name: str) -> bool:
+    """Whether the program updates an attribute in place by its name too, as a state: ``self.state += x``."""
+    writes = m.state[WRITES].get(value.storage, ())
+    return any(attribute_written(event.site) == name and not event.filled for event in writes)
 
 
 def _ran_before(m: Trace, event: Overwrite) -> bool:
