@@ -142,7 +142,8 @@ def _is_left(m: Trace, storage: Storage, writes: list[Overwrite]) -> bool:
 
     ``count = (x > 1).sum()``, ``x.clamp_(max=1)`` and ``return count``.
     """
-    return m.state[SEEN].get(storage, 0) < min((event.time for event in writes), default=0)
+    alone = all(event.form in ("augmented", "subscript") or is_statement(event) for event in writes)
+    return alone and m.state[SEEN].get(storage, 0) < min((event.time for event in writes), default=0)
 
 
 def _gives_back(m: Trace, result: Value, storage: Storage, writes: list[Overwrite]) -> bool:

@@ -94,18 +94,22 @@ def on_logged(m: Trace, event: Overwrite) -> None:
         m.refuse("shared", event.site, other=Site(owner.piece, owner.node, owner.node))
 
 
+_CALLED = frozenset({"forward", "__call__"})
+"""Methods of what is called as a function: each call is to compute the same."""
+
+
 @events.returns.listen
 def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: bool) -> None:
-    """Report a table of a module that each ``forward`` scales, or marks, by a variable: ``pe = self.pe``, ``pe *= 2``.
+    """Report a table of a module that each call scales, or marks, by a variable: ``pe = self.pe``, ``pe *= 2``.
 
     A table has values since the module was made, and nothing else writes to it. A state begins with zeros, or takes in
     what it is given.
     """
     frame = m.stack.frames[-1]
-    if frame.function is None or frame.function.name != "forward" or not m.state[WRITES]:
+    if frame.function is None or frame.function.name not in _CALLED or not m.state[WRITES]:
         return
     owner, instance = frame.owner, frame.receiver
-    if owner is None or not owner.bases or not isinstance(instance, Object):
+    if owner is None or not isinstance(instance, Object):
         return
     for value in m.state.get(instance).items.values():
         for tensor in direct_tensors(m, value) if not isinstance(m.see(value), Tuple) else ():
