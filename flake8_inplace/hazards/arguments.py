@@ -195,15 +195,14 @@ def _note_writes(
     """
     changes = {event.change for event in writes}
     converted = Change.CONVERTED in changes <= {Change.CONVERTED, Change.SHIFTED}
-    marked = changes == {Change.MARKED} and not back
     for event in writes:
         if _is_packed(event):
             continue
-        if ((back or converted or marked) and not event.filled) or _is_aside(m, event, tensor, args, born):
+        if ((back or converted) and not event.filled) or _is_aside(m, event, tensor, args, born):
             m.state.set(m.state[RETURNED], event, tensor)
         if inner and (back or is_in_copy(m, event, args)):
             m.state.set(m.state[RETURNED], (Change.OTHER, event), tensor)
-        if converted or marked:
+        if converted or (changes == {Change.MARKED} and not back):
             m.state.set(m.state[RETURNED], (event.change, event), tensor)
 
 

@@ -322,7 +322,7 @@ def _judge_element(m: Trace, container: List | Dict, value: Tensor, event: Overw
     taken_out = m.state[RETURNED].get((Change.OTHER, event)) is not None and bool(time or container.time)
     if own and is_in_copy(m, event, inner.given):
         return
-    if ((time or container.time) and was_given(m, value, event)) or taken_out:
+    if (time and was_given(m, value, event)) or taken_out:
         m.refuse("argument", event.site, guard=event.guard)
     elif own:
         return  # what a write to the elements of a list is for: ``torch._foreach_add_(totals, values)``

@@ -9,6 +9,7 @@ from ..heap.values import (
     NONE,
     Array,
     Choice,
+    Grad,
     Object,
     Slice,
     Source,
@@ -103,7 +104,7 @@ def _change(m: Trace, tensor: Tensor, frame: Frame, name: str, form: str, writte
     rest = [other for other in others if isinstance(other, Tensor)]
     if not unknown and _constant(m, rest, frame):
         return Change.SHIFTED if not own and _only_adds(form, written) else Change.CONVERTED
-    return Change.MARKED if _marks(written) else Change.OTHER
+    return Change.MARKED if m.grad(tensor) is Grad.NO and _marks(written) else Change.OTHER
 
 
 def _sources(m: Trace, value: Value, tensor: Tensor, depth: int = DEPTH) -> Iterator[Value]:

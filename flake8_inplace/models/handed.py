@@ -21,7 +21,7 @@ TIMER = Ref("timeit.Timer")
 STACK = Ref("contextlib.ExitStack")
 LOOP = Ref("asyncio.AbstractEventLoop")
 QUEUE = Ref("queue.Queue")
-SIGNAL = Ref("threading.Event")
+SIGNAL = Ref("threading.Condition")
 CLASSES = frozenset({THREAD, POOL, EXECUTOR, FUTURE, RESULT, TIMER, STACK, LOOP, QUEUE, SIGNAL})
 """The classes of this module, whose methods are models."""
 _MADE = "what was made"
