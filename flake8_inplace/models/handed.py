@@ -22,7 +22,8 @@ STACK = Ref("contextlib.ExitStack")
 LOOP = Ref("asyncio.AbstractEventLoop")
 QUEUE = Ref("queue.Queue")
 SIGNAL = Ref("threading.Condition")
-CLASSES = frozenset({THREAD, POOL, EXECUTOR, FUTURE, RESULT, TIMER, STACK, LOOP, QUEUE, SIGNAL})
+SEMAPHORE = Ref("threading.Semaphore")
+CLASSES = frozenset({THREAD, POOL, EXECUTOR, FUTURE, RESULT, TIMER, STACK, LOOP, QUEUE, SIGNAL, SEMAPHORE})
 """The classes of this module, whose methods are models."""
 _MADE = "what was made"
 """What a future holds. No attribute has this name: ``future.result`` is a method."""
@@ -127,9 +128,14 @@ def _queue(call: Call) -> Value:
     return Object(QUEUE, {_WITHIN: List(), _LAST: Const(0)})
 
 
-@model("threading.Event", "threading.Condition", "threading.Semaphore", "threading.Barrier")
+@model("threading.Event", "threading.Condition", "threading.Barrier")
 def _signal(call: Call) -> Value:
     return Object(SIGNAL)
+
+
+@model("threading.Semaphore", "threading.BoundedSemaphore")
+def _semaphore(call: Call) -> Value:
+    return Object(SEMAPHORE)
 
 
 @method(QUEUE.name, "put", "put_nowait")
@@ -154,7 +160,8 @@ def _get(call: Call, queue: Object) -> Value:
 
 
 @method(QUEUE.name, "join")
-@method(SIGNAL.name, "wait", "acquire", "wait_for", "__enter__")
+@method(SIGNAL.name, "wait", "wait_for")
+@method(SEMAPHORE.name, "acquire")
 def _wait(call: Call, owner: Object) -> Value:
     call.m.state.set(call.m.state[WAITED], "", call.m.tick())
     return Unknown()
