@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from ..heap.regions import base_of, is_base, unshaped
-from ..heap.state import Declared, latest
+from ..heap.state import Declared, latest, same_or_none
 from ..heap.values import NONE, Array, Const, Dict, List, Object, Slice, Source, Storage, Tensor, Tuple, Unknown, Value
 from ..rule import Rule
 from ..torchfacts.kinds import SCALING, plain
 from ..trace import events
+from ..trace.frames import Frame
 from ..trace.log import (
     ENTRIES,
     PLACES,
@@ -25,6 +27,9 @@ from ..trace.log import (
 )
 from ..trace.trace import Trace
 from .intent import is_statement, spelled_with
+
+if TYPE_CHECKING:
+    import libcst as cst
 
 RULES = (
     Rule(
@@ -44,8 +49,45 @@ RULES = (
 
 HANDED_BACK: Declared[tuple[Overwrite, Value], int] = Declared(latest)
 """When a function returned the list, dictionary or record that it overwrote a tensor of, by the write and by that."""
+SEEN: Declared[Storage, int] = Declared(latest)
+"""When a variable, attribute or element with the memory of an overwritten tensor was last read."""
+READING: Declared[Storage, tuple[cst.CSTNode | None, int] | None] = Declared(same_or_none)
+"""The statement that read it last, and when another one had read it before."""
 FACTORS = 3
 """How many operators lie between a result and a change that is computed from it: ``(limit / norm).clamp(max=1)``."""
+
+
+@events.read_variable.listen
+def on_read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...]) -> None:
+    _note_seen(m, value)
+
+
+@events.read_attribute.listen
+def on_read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
+    _note_seen(m, value)
+
+
+@events.load.listen
+def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None:
+    _note_seen(m, value)
+
+
+def _note_seen(m: Trace, value: Value) -> None:
+    """Note when a program reads what it has overwritten."""
+    for tensor in direct_tensors(m, value) if len(m.state[WRITES]) and m.stack.frames else ():
+        if tensor.storage in m.state[WRITES]:
+            line, last = m.stack.frames[-1].line, m.state[READING].get(tensor.storage)
+            if last is None or last[0] is not line:
+                m.state.set(m.state[READING], tensor.storage, (line, m.state[SEEN].get(tensor.storage, 0)))
+            m.state.set(m.state[SEEN], tensor.storage, m.clock)
+
+
+@events.logged.listen
+def on_logged(m: Trace, event: Overwrite) -> None:
+    """Forget the reads of a statement that overwrites what it reads: ``x /= x.sum()``."""
+    last = m.state[READING].get(event.tensor.storage)
+    if last is not None and last[0] is event.line:
+        m.state.set(m.state[SEEN], event.tensor.storage, last[1])
 
 
 @events.returns.listen
@@ -90,9 +132,18 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
         back, inner = storage.memory in returned, storage not in direct
         alone = all(found is tensor for found in every if found.storage is storage)
         writes = _writes_since(m, tensor, born, alone)
-        if not _gives_back(m, outcome, storage, writes):
+        if not _gives_back(m, outcome, storage, writes) and (back or not _is_left(m, storage, writes)):
             scaled = not inner and _is_scaled_on_the_way(m, tensor, writes, results)
             _note_writes(m, tensor, writes, args, born, back or scaled, inner)
+
+
+def _is_left(m: Trace, storage: Storage, writes: list[Overwrite]) -> bool:
+    """Whether a call reads nothing of what it wrote, and doesn't return it: it can only be for the caller.
+
+    ``count = (x > 1).sum()``, ``x.clamp_(max=1)`` and ``return count``.
+    """
+    alone = all(event.form in ("augmented", "subscript") or is_statement(event) for event in writes)
+    return alone and m.state[SEEN].get(storage, 0) < min((event.time for event in writes), default=0)
 
 
 def _gives_back(m: Trace, result: Value, storage: Storage, writes: list[Overwrite]) -> bool:

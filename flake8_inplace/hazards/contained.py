@@ -107,6 +107,18 @@ def on_append(m: Trace, container: List, value: Value) -> None:
                 m.state.set(m.state[APPENDED_VIEWS], (container, part), m.tick())
 
 
+@events.join.listen
+def on_join(m: Trace, left: Tuple, right: Tuple) -> None:
+    """Report ``states + (x,)`` where the variable ``states`` has ``x`` already, and a write came in between."""
+    frame = m.stack.frames[-1]
+    bound = max((frame.bound(name) for name, value in frame.vars.items() if m.see(value) is left), default=0)
+    for part in [each for item in right.items if bound for each in direct_tensors(m, item)]:
+        if any(_is_same(m, other, part) for other in left.items):
+            for event in since(m, part, bound):
+                if _changes(part, event):
+                    m.refuse("read", event.site, guard=event.guard)
+
+
 @events.method.listen
 def on_method(m: Trace, instance: Object, had: Attributes, begin: int) -> None:
     """Report a tensor of an instance that a method overwrites, and puts into a list of the instance.

@@ -7,14 +7,36 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..heap.regions import base_of, same_tensor, unshaped
-from ..heap.values import NONE, UNCERTAIN, Dict, Grad, List, Object, Origin, Source, Tensor, Value, View
+from ..heap.values import (
+    NONE,
+    UNCERTAIN,
+    Array,
+    Dict,
+    Grad,
+    List,
+    Object,
+    Origin,
+    Source,
+    Tensor,
+    Value,
+    View,
+)
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
 from ..torchfacts.kinds import ADDING, DIFFERENCES, EQUATING, NOISE
 from ..trace import events
 from ..trace.frames import Frame
-from ..trace.log import ATTRIBUTE_WRITERS, RETURNED, STORED, WRITES, Overwrite, direct_tensors, since
+from ..trace.log import (
+    ATTRIBUTE_WRITERS,
+    RETURNED,
+    STORED,
+    WRITES,
+    Overwrite,
+    array_backing,
+    direct_tensors,
+    since,
+)
 from ..trace.trace import Trace
 from .data import without_factors
 from .intent import spelled_with
@@ -31,7 +53,9 @@ TRIGGERS = Triggers(names=frozenset({"grad", "running_mean", "running_var"}))
 
 TERMS = 3
 """How deep a sum is taken apart."""
-_SENSELESS = DIFFERENCES | {"copy_"}
+_CHOICE = "where"
+"""The operator that takes each element from one of two tensors; a masked assignment does that too."""
+_SENSELESS = DIFFERENCES | {"copy_", _CHOICE, "maximum", "minimum"}
 """Operators that say nothing of a tensor and itself."""
 _ELSEWHERE = EQUATING | {"lerp"}
 """Operators that may ask whether two names are one tensor, and those that `hazards.data` judges."""
@@ -92,6 +116,23 @@ def _had(m: Trace, holder: List | Dict, tensor: Tensor) -> bool:
     """Whether a container was made with a tensor in it."""
     held = holder.initial.items.values() if isinstance(holder, Dict) else holder.initial.items
     return any(m.see(value) is tensor for value in held)
+
+
+@events.assign_in_array.listen
+def on_assign_in_array(m: Trace, array: Array, index: tuple[Value, ...], value: Value, site: Site) -> None:
+    on_assign_part(m, array.tensor, index, value, site)
+
+
+@events.assign_part.listen
+def on_assign_part(m: Trace, target: Tensor, index: tuple[Value, ...], value: Value, site: Site) -> None:
+    """Report ``best[better] = x[better]`` where ``best`` is ``x``: it gives the elements their own values."""
+    value = array_backing(m.see(value))
+    made = value.made if isinstance(value, Tensor) else None
+    if made is None or made.op != "index" or made.values[1:] != index or not m.stack.frames:
+        return
+    source, line = array_backing(m.see(made.values[0])), m.stack.frames[-1].line
+    if isinstance(source, Tensor) and line is not None:
+        on_relate(m, _CHOICE, target, source, Site(site.piece, site.node, line))
 
 
 def _made(m: Trace, one: Tensor, other: Tensor) -> int:
@@ -187,6 +228,7 @@ def _spans(taken: _Taken, trained: bool, senseless: bool) -> Iterator[tuple[int,
     kept = sorted(time for time, _ in taken.times)
     if senseless and kept[0] < kept[1] and kept[0]:
         yield kept[0], kept[1]
+        yield kept[1], 0
 
 
 def _changes(m: Trace, tensor: Tensor, begin: int, end: int = 0) -> Iterator[Overwrite | Update]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..heap.regions import base_of
+from ..heap.regions import base_of, takes_all
 from ..heap.values import (
     NONE,
     Array,
@@ -151,7 +151,8 @@ def _marks(written: Written) -> bool:
     if written.op != "setitem" or written.index is None:
         return written.op == "masked_fill_"
     number = all(is_number(value) or isinstance(value, Object) for value in written.values)
-    return number and len(written.index) == 1 and _is_mask(written.index[0])
+    masks = [index for index in written.index if not takes_all(index)]
+    return number and len(masks) == 1 and _is_mask(masks[0])
 
 
 def _is_mask(index: Value) -> bool:

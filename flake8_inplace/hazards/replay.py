@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..heap.state import Declared, same_or_none
-from ..heap.values import NONE, List, Source, Storage, Tensor, Unknown, Value, is_number
+from ..heap.values import NONE, List, Object, Source, Storage, Tensor, Tuple, Unknown, Value, is_number
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
@@ -92,6 +92,48 @@ def on_logged(m: Trace, event: Overwrite) -> None:
         and _holds(m, [owner.members.get(attribute_written(event.site), NONE)], event.tensor)
     ):
         m.refuse("shared", event.site, other=Site(owner.piece, owner.node, owner.node))
+
+
+_CALLED = frozenset({"forward", "__call__"})
+"""Methods of what is called as a function: each call is to compute the same."""
+
+
+@events.returns.listen
+def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: bool) -> None:
+    """Report a table of a module that each call scales, or marks, by a variable: ``pe = self.pe``, ``pe *= 2``.
+
+    A table has values since the module was made, and nothing else writes to it. A state begins with zeros, or takes in
+    what it is given.
+    """
+    frame = m.stack.frames[-1]
+    if frame.function is None or frame.function.name not in _CALLED or not m.state[WRITES]:
+        return
+    owner, instance = frame.owner, frame.receiver
+    if owner is None or not isinstance(instance, Object):
+        return
+    for value in m.state.get(instance).items.values():
+        for tensor in direct_tensors(m, value) if not isinstance(m.see(value), Tuple) else ():
+            writes = since(m, tensor, born) if tensor.storage in m.state[WRITES] else []
+            if writes and _is_table(m, tensor, owner, writes) and all(_rescales(event, frame) for event in writes):
+                for event in writes:
+                    m.refuse("shared", event.site, guard=event.guard, other=Site(owner.piece, owner.node, owner.node))
+
+
+def _rescales(event: Overwrite, frame: Frame) -> bool:
+    """Whether a write of this call changes old values by numbers, or by a mask, through a variable."""
+    here = event.frames[-1] is frame and event.name and event.form in ("augmented", "op_", "inplace", "subscript")
+    numbers = all(map(is_number, event.written.values))
+    return bool(here) and (event.change is Change.MARKED or (event.change is Change.CONVERTED and numbers))
+
+
+def _is_table(m: Trace, tensor: Tensor, owner: Class, writes: list[Overwrite]) -> bool:
+    """Whether a module has had a tensor since it was made, with values that only ``__init__`` gave it."""
+    every, sites = m.state[WRITES].get(tensor.storage, ()), {event.site.expression for event in writes}
+    others = [event for event in every if event.site.expression not in sites]
+    made = _constructor(owner)
+    by_constructor = made is not None and all(any(f.function is made for f in each.frames) for each in others)
+    known = tensor.origin is Source.COMPUTED or (tensor.origin is Source.BLANK and bool(others))
+    return known and by_constructor and not m.grad(tensor)
 
 
 def _constructor(owner: Class | None) -> Function | None:

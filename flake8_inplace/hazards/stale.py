@@ -317,11 +317,22 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
         elif (
             m.stack.frames
             and m.stack.frames[-1] not in event.frames
-            and (was_given(m, value, event) or (_has_part(m, value, event) and not _ran_before(m, event)))
+            and (
+                _was_given_no_state(m, value, event, name) or (_has_part(m, value, event) and not _ran_before(m, event))
+            )
         ):
             m.refuse("argument", event.site, guard=event.guard)
     if time:
         m.state.set(m.state[STORED], (instance, name), -time)
+
+
+def _was_given_no_state(m: Trace, value: Tensor, event: Overwrite, name: str) -> bool:
+    """Whether a function was given an attribute and overwrote it: not a state, which its name updates in place too.
+
+    ``self.state += x`` is such an update.
+    """
+    writes = m.state[WRITES].get(value.storage, ()) if was_given(m, value, event) else ()
+    return bool(writes) and not any(attribute_written(each.site) == name and not each.filled for each in writes)
 
 
 def _ran_before(m: Trace, event: Overwrite) -> bool:

@@ -125,6 +125,8 @@ def _of_containers(m: Trace, name: str, left: Value, right: Value) -> Value | No
     if name == "add" and isinstance(left, (List, Tuple)) and isinstance(right, (List, Tuple)):
         a, b = elements_all(m, left), elements_all(m, right)
         if isinstance(left, Tuple) and isinstance(right, Tuple) and len(a[0]) + len(b[0]) <= LONGEST:
+            if len(m.state[WRITES]):
+                events.join(m, left, right)
             return Tuple((*left.items, *right.items))
         if (len(m.state[STORED]) or len(m.state[WRITES])) and len(a[0]) + len(b[0]) <= LONGEST:
             return _joined(m, left, right, a, b)

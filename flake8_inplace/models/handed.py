@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..heap.state import Exit
-from ..heap.values import NONE, Const, Dict, List, Object, Ref, Tuple, Unknown, Value
+from ..heap.state import Declared, Exit, latest
+from ..heap.values import NONE, Attributes, Const, Dict, List, Object, Ref, Tuple, Unknown, Value, constant
 from ..trace import events
 from ..trace.callables import Bound, MethodCaller, Partial
 from ..trace.frames import Function
 from ..trace.trace import Trace
-from . import containers, lineage
+from . import containers, lineage, tensors
 from .iteration import elements
 from .registry import Call, method, model
 
@@ -20,7 +20,10 @@ RESULT = Ref("multiprocessing.pool.AsyncResult")
 TIMER = Ref("timeit.Timer")
 STACK = Ref("contextlib.ExitStack")
 LOOP = Ref("asyncio.AbstractEventLoop")
-CLASSES = frozenset({THREAD, POOL, EXECUTOR, FUTURE, RESULT, TIMER, STACK, LOOP})
+QUEUE = Ref("queue.Queue")
+SIGNAL = Ref("threading.Condition")
+SEMAPHORE = Ref("threading.Semaphore")
+CLASSES = frozenset({THREAD, POOL, EXECUTOR, FUTURE, RESULT, TIMER, STACK, LOOP, QUEUE, SIGNAL, SEMAPHORE})
 """The classes of this module, whose methods are models."""
 _MADE = "what was made"
 """What a future holds. No attribute has this name: ``future.result`` is a method."""
@@ -111,6 +114,57 @@ def _run_thread(call: Call, thread: Object) -> Value:
     if (target := held.get("target", NONE)) != NONE:
         m.call(target, _arguments(m, held.get("args", NONE)), _named(m, held.get("kwargs", NONE)), call.site)
     return NONE
+
+
+# -- queues. What waits for another thread lets it take out what is in them
+
+WAITED: Declared[str, int] = Declared(latest)
+"""When the program last waited for another thread."""
+_WITHIN, _LAST = "what is in it", "when it got that"
+
+
+@model("queue.Queue", "queue.SimpleQueue", "queue.LifoQueue")
+def _queue(call: Call) -> Value:
+    return Object(QUEUE, {_WITHIN: List(), _LAST: Const(0)})
+
+
+@model("threading.Event", "threading.Condition", "threading.Barrier")
+def _signal(call: Call) -> Value:
+    return Object(SIGNAL)
+
+
+@model("threading.Semaphore", "threading.BoundedSemaphore")
+def _semaphore(call: Call) -> Value:
+    return Object(SEMAPHORE)
+
+
+@method(QUEUE.name, "put", "put_nowait")
+def _put(call: Call, queue: Object) -> Value:
+    m, held = call.m, call.m.state.get(queue).items
+    items, last = held[_WITHIN], constant(held[_LAST])
+    if isinstance(items, List):
+        if isinstance(last, int) and m.state[WAITED].get("", 0) > last:
+            containers.clear(m, items)
+        containers.append(m, items, call.argument(0, "item"))
+        m.state.put(queue, Attributes({_WITHIN: items, _LAST: Const(m.tick())}))
+    tensors.unknown_call(m, *call.values)  # another thread may do anything with it
+    return NONE
+
+
+@method(QUEUE.name, "get", "get_nowait")
+def _get(call: Call, queue: Object) -> Value:
+    m, items = call.m, call.m.state.get(queue).items[_WITHIN]
+    if isinstance(items, List) and m.state.get(items).items:
+        return containers.pop(m, items, 0)
+    return _wait(call, queue)
+
+
+@method(QUEUE.name, "join")
+@method(SIGNAL.name, "wait", "wait_for")
+@method(SEMAPHORE.name, "acquire")
+def _wait(call: Call, owner: Object) -> Value:
+    call.m.state.set(call.m.state[WAITED], "", call.m.tick())
+    return Unknown()
 
 
 # -- event loops. A coroutine is what it returns: its function runs where it is called

@@ -58,7 +58,8 @@ _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 SAVES = 64
 """The most saves of one memory that are told apart: the first of them speak for the others."""
 _BITWISE = frozenset({"and", "or", "xor", "not"})
-_RELATING = kinds.DIFFERENCES | kinds.EQUATING | {*"add lerp mul dot vdot matmul mm div add_ sub_ mul_ lerp_".split()}
+_RELATING = kinds.DIFFERENCES | kinds.EQUATING
+_RELATING |= {*"add lerp mul dot vdot matmul mm div where maximum minimum add_ sub_ mul_ lerp_".split()}
 """Operators that say nothing, or little, of a tensor and itself."""
 
 
@@ -84,7 +85,7 @@ class _Call:
 
     def pairs(self) -> list[tuple[Tensor, Tensor]]:
         """Both operands of an operator of two; of one that works on lists, element by element."""
-        both = [found for found in self.operands.values() if found]
+        both = [found for name, found in self.operands.items() if found and name != "condition"]
         return list(zip(*both, strict=False)) if len(both) == 2 and len(both[0]) == len(both[1]) else []
 
 

@@ -132,13 +132,22 @@ class Operand:
 
 
 def operands(node: cst.CSTNode) -> list[Operand] | None:
-    """How two operands, or a target and its new part, are spelled. None if alike, or one of them with no variable."""
-    if isinstance(node, cst.BinaryOperation):
-        both: Sequence[cst.CSTNode] = (node.left, node.right)
+    """How two operands, or a target and its new part, are spelled. None if alike, or one of them with no variable.
+
+    Those of an assignment, ``best[better] = x[better]``, are what the elements are of.
+    """
+    if type(node) is cst.Assign:
+        sides = (node.targets[0].target, node.value)
+        both: Sequence[cst.CSTNode] = [side.value for side in sides if type(side) is cst.Subscript]
+    elif isinstance(node, cst.BinaryOperation):
+        both = (node.left, node.right)
     elif type(node) is cst.AugAssign:
         both = (node.target, node.value)
     elif type(node) is cst.Call:
-        both = [arg.value for arg in node.args if not arg.star and arg.keyword is None][:2]
+        both = [arg.value for arg in node.args if not arg.star and arg.keyword is None]
+        if called_name(node) == "where":
+            both = both[1:]
+        both = both[:2]
         if type(node.func) is cst.Attribute and len(both) == 1:
             both = (node.func.value, *both)
     else:
