@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from .finding import Finding, Place, Related, Words, said
-from .hazards.saved import AGAIN, RENORM, TO_A_CLONE, UPDATES, VALUE_FIRST
+from .hazards.saved import AGAIN, LATER, RENORM, TO_A_CLONE, UPDATES, VALUE_FIRST
 from .rule import Rule
 from .torchfacts import ops as facts
 
@@ -27,8 +27,11 @@ LONGEST, SHORTEST, LEAST = 30, 16, 13
 _RAISES = "backward raises"
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 """Statements that hold no others."""
+_WRITING = ("op_", "augmented", "subscript", "out", "data", "numpy")
+"""The kinds of rules for writes that could be made to another tensor as well."""
 _RESULT_COUNTS = ("use `", "drop `out=`")
 """How a remedy begins after which the result has to be assigned."""
+_ASSIGNED = " and assign the result"
 _VIEWS = ("view", "views", "expand")
 _SLOTS = {"made": "value", "self": "input", "input": "input", "weight": "weight", "parameters": "parameter"}
 
@@ -78,11 +81,15 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
 
     at = place_of(saved.place) if not origin.path else None
     advice = AGAIN if _of_next(hazard) else _advice(hazard, rule, form)
-    if form.kind == "augmented" and hazard.write.part:
+    if hazard.saved.leaf and form.kind in _WRITING:
+        advice = advice if advice == AGAIN else LATER
+    elif form.kind == "augmented" and hazard.write.part:
         advice = TO_A_CLONE
     remedy = (RENORM,) if hazard.write.form == "renorm" else _remedy(advice, form.part, write)
     if remedy == (TO_A_CLONE,) and _saved_by_value(hazard):
         remedy = (VALUE_FIRST,)
+    if call is not None and form.kind in _WRITING[:3] and not (hazard.saved.leaf or _hands_back(write)):
+        remedy = (f"{said(remedy).removesuffix(_ASSIGNED)} and return it",) if remedy else ()
     if form.kind == "inplace" and remedy and hazard.write.module is not None:
         remedy = _dropping(remedy, hazard.write.module, write, site, files)
     needed = conditions_of(hazard.needs, site, files)
@@ -130,7 +137,8 @@ def _operand(hazard: Hazard) -> str:
         text = code(hazard.saved.place, operand)
         if len(text) <= LONGEST // 2:
             return f"`{text}`, saved by {op}"
-    return f"{op}'s saved {'result' if slot.startswith('result') else _SLOTS.get(slot, 'argument')}"
+    what = slot.removeprefix("self.") if slot.startswith("self.") else _SLOTS.get(slot, "argument")
+    return f"{op}'s saved {'result' if slot.startswith('result') else what}"
 
 
 def _earlier(hazard: Hazard) -> bool:
@@ -153,7 +161,7 @@ def _saved_by_value(hazard: Hazard) -> bool:
 def _of_next(hazard: Hazard) -> bool:
     """Return whether an update is needed by a backward above it, which is the next iteration's."""
     write, end = hazard.write, hazard.end
-    if write.form not in UPDATES or end is None or end.piece is not write.place.piece:
+    if not (write.form in UPDATES or hazard.saved.leaf) or end is None or end.piece is not write.place.piece:
         return False
     return place_of(end).line < place_of(write.place).line
 
@@ -184,7 +192,7 @@ def _remedy(advice: str, otherwise: str, write: Site) -> Words:
         part = _is_part(getattr(write.expression, "func", None))
         advice = advice.replace("{function}", plain) if plain and not part else otherwise
     if advice.startswith(_RESULT_COUNTS) and _is_statement(write):
-        advice += " and assign the result"
+        advice += _ASSIGNED
     if isinstance(write.expression, cst.AugAssign):
         target = code(write, write.expression.target)
         advice = advice.replace("{target}", target).replace("{operator}", code(write, write.node)[:-1])
@@ -221,6 +229,12 @@ def _is_statement(site: Site) -> bool:
         if value is not None:
             return True
     return False
+
+
+def _hands_back(write: Site) -> bool:
+    """Return whether the function that writes returns a value; other code is no function."""
+    nodes = [node for part in write.piece.body or () for node in ast.walk(part)]
+    return any(isinstance(node, ast.Return) and node.value is not None for node in nodes)
 
 
 def _dropping(remedy: Words, module: Site, write: Site, site: Site, files: Files) -> Words:

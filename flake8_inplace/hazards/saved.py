@@ -156,6 +156,8 @@ UPDATES = ("step", "fused")
 """The forms of the writes that optimizers make."""
 AGAIN = "run the forward again before the next backward, or `detach()` what it reuses"
 """The advice if the backward that needs the old parameters is the one of the next iteration."""
+LATER = "change it after that backward"
+"""The advice if a parameter is overwritten, or another leaf: a new tensor would be no parameter."""
 RENORM = "look the embedding up first, or use a `clone()` of the weight"
 """The advice if an embedding with ``max_norm`` overwrites its weight. The rule is that of an in-place method."""
 
