@@ -33,7 +33,18 @@ _RESULT_COUNTS = ("use `", "drop `out=`")
 """How a remedy begins after which the result has to be assigned."""
 _ASSIGNED = " and assign the result"
 _VIEWS = ("view", "views", "expand")
-_SLOTS = {"made": "value", "self": "input", "input": "input", "weight": "weight", "parameters": "parameter"}
+_SECOND = ("other", "mat2", "vec", "tensor")
+"""What the second operand of an operator is called."""
+_SLOTS = {
+    "index": "index",
+    "mask": "mask",
+    "condition": "condition",
+    "made": "value",
+    "self": "input",
+    "input": "input",
+    "weight": "weight",
+    "parameters": "parameter",
+}
 
 
 def _not_installed(path: str) -> bool:
@@ -81,14 +92,15 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
 
     at = place_of(saved.place) if not origin.path else None
     advice = AGAIN if _of_next(hazard) else _advice(hazard, rule, form)
-    if hazard.saved.leaf and form.kind in _WRITING:
+    of_module = hazard.saved.leaf or hazard.saved.slot.startswith("self.")
+    if of_module and form.kind in _WRITING:
         advice = advice if advice == AGAIN else LATER
     elif form.kind == "augmented" and hazard.write.part:
         advice = TO_A_CLONE
     remedy = (RENORM,) if hazard.write.form == "renorm" else _remedy(advice, form.part, write)
     if remedy == (TO_A_CLONE,) and _saved_by_value(hazard):
         remedy = (VALUE_FIRST,)
-    if call is not None and form.kind in _WRITING[:3] and not (hazard.saved.leaf or _hands_back(write)):
+    if call is not None and form.kind in _WRITING[:3] and not (of_module or _hands_back(write)):
         remedy = (f"{said(remedy).removesuffix(_ASSIGNED)} and return it",) if remedy else ()
     if form.kind == "inplace" and remedy and hazard.write.module is not None:
         remedy = _dropping(remedy, hazard.write.module, write, site, files)
@@ -125,20 +137,48 @@ def _verb(hazard: Hazard) -> str:
 
 def _operand(hazard: Hazard) -> str:
     """Return what was saved, as the program calls it if that is plain."""
-    slot, op, expression = hazard.saved.slot, hazard.saved.op, hazard.saved.place.expression
+    slot, op = hazard.saved.slot, hazard.saved.op
     if hazard.saved.possible:
         return "an argument that a call may have saved"
     if slot.startswith("ctx."):
         return f"`{slot}` of {op}"
     if hazard.write.form in UPDATES:
         return f"a parameter saved by {op}"
-    if isinstance(expression, cst.BinaryOperation) and not slot.startswith("result"):
-        operand = expression.left if slot in ("self", "input") else expression.right
-        text = code(hazard.saved.place, operand)
-        if len(text) <= LONGEST // 2:
-            return f"`{text}`, saved by {op}"
+    operand = _operand_of(hazard.saved.place, op, slot)
+    if operand is not None and len(text := code(hazard.saved.place, operand)) <= LONGEST // 2:
+        return f"`{text}`, saved by {op}"
     what = slot.removeprefix("self.") if slot.startswith("self.") else _SLOTS.get(slot, "argument")
     return f"{op}'s saved {'result' if slot.startswith('result') else what}"
+
+
+def _operand_of(place: Site, op: str, slot: str) -> cst.BaseExpression | None:
+    """Return the operand of an operation that was saved, of ``a * b``, ``a.pow(2)`` or ``torch.mm(a, b)``."""
+    expression, first = place.expression, slot in ("self", "input")
+    if isinstance(expression, cst.BinaryOperation) and not slot.startswith("result"):
+        return expression.left if first else expression.right
+    if not isinstance(expression, cst.Call) or not isinstance(expression.func, cst.Attribute):
+        return None
+    if not (first or slot in _SECOND) or expression.func.attr.value != op.rpartition(".")[2]:
+        return None
+    given = [argument.value for argument in expression.args if argument.keyword is None and not argument.star]
+    if not _is_imported(place, expression.func.value):
+        given = [expression.func.value, *given]
+    operand = given[0 if first else 1] if len(given) > (not first) else None
+    return operand if isinstance(operand, (cst.Name, cst.Attribute, cst.Subscript)) else None
+
+
+def _is_imported(place: Site, receiver: cst.BaseExpression) -> bool:
+    """Return whether a function is one of a module, as in ``F.pad(x)``, and no method of a tensor."""
+    while isinstance(receiver, cst.Attribute):
+        receiver = receiver.value
+    return isinstance(receiver, cst.Name) and receiver.value in _imports("\n".join(place.piece.lines))
+
+
+@lru_cache(maxsize=1)
+def _imports(text: str) -> frozenset[str]:
+    """Return the names that a file imports."""
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return frozenset((alias.asname or alias.name).partition(".")[0] for node in nodes for alias in node.names)
 
 
 def _earlier(hazard: Hazard) -> bool:

@@ -63,7 +63,7 @@ def _paths(module: Module) -> Iterator[cst.BaseExpression]:
 
 
 def _looped_over(module: Module, names: set[str]) -> set[str]:
-    """The names in what loops go over that have one of these names for an element: ``for t, g in zip(total, grads)``."""
+    """The names in what loops go over whose elements have one of these names: ``for t, g in zip(total, grads)``."""
     loops: list[cst.For | cst.CompFor] = [*module.of(cst.For), *module.of(cst.CompFor)]
     return {
         module.code(node)
@@ -113,10 +113,10 @@ def _copied(
 
 def _shallow(value: cst.BaseExpression) -> cst.BaseExpression | None:
     """The container that ``list(x)``, ``x[:]``, ``x.copy()`` or ``copy.copy(x)`` copies without its elements."""
-    if isinstance(value, cst.Call) and len(value.args) == 1 and not value.args[0].star:
-        if last_name(value.func) in _SHALLOW or _is_copy(value):
-            return value.args[0].value
-    if isinstance(value, cst.Call) and not value.args and isinstance(value.func, cst.Attribute):
+    given = value.args if isinstance(value, cst.Call) else ()
+    if isinstance(value, cst.Call) and len(given) == 1 and (last_name(value.func) in _SHALLOW or _is_copy(value)):
+        return given[0].value if not given[0].star else None
+    if isinstance(value, cst.Call) and not given and isinstance(value.func, cst.Attribute):
         return value.func.value if value.func.attr.value == "copy" else None
     if isinstance(value, cst.Subscript) and len(value.slice) == 1:
         part = value.slice[0].slice

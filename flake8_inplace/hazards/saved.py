@@ -67,6 +67,7 @@ RULES = (
         "parameters are updated between a forward and its backward",
         "step",
         advice="update after that backward",
+        happens="updated",
     ),
     Rule("TIP107", "saved-tensor-callee", "a called function overwrites a tensor that its caller had saved", "callee"),
     Rule(
@@ -77,6 +78,7 @@ RULES = (
         "detaches a tensor that {op} saved",
         effect="backward raises",
         advice="use `detach()`",
+        happens="detached",
     ),
     Rule(
         "TIP109",
@@ -111,6 +113,7 @@ RULES = (
         "fused",
         effect="gradient silently wrong",
         advice="update after that backward",
+        happens="updated",
     ),
     Rule(
         "TIP311",

@@ -173,8 +173,10 @@ def run_hooks(m: Trace, values: Sequence[Value]) -> None:
     hooks = m.state[HOOKS]
     nodes = list(graph(*m.history(*values))) if hooks else []
     for node in nodes:
-        for hook in hooks.get(node, ()):
-            backpropagate(m, hook, bool(hook.before) or _hands_on(node, nodes))
+        found = hooks.get(node, ())
+        shared = len(found) > 1 or (bool(found) and _hands_on(node, nodes))  # another hook may keep it
+        for hook in found:
+            backpropagate(m, hook, bool(hook.before) or shared)
 
 
 _COMPUTING = frozenset({"mul", "div", "neg", "mean"})
