@@ -19,6 +19,8 @@ from .statements import imported, writing_statements
 from .syntax import Module, is_path, last_name, root_of, stripped, viewed_root, walk
 
 _TRIED = 4
+_OWN = frozenset({"grad", "data", "requires_grad"})
+"""What only the parameter itself has, and not a copy of its values."""
 _ITEM = "each"
 _SHALLOW = frozenset({"list", "tuple", "dict", "OrderedDict"})
 _ALIAS, _COPY = ".detach()", ".clone()"
@@ -88,17 +90,19 @@ def _copied(
     finding: Finding,
 ) -> list[Edit]:
     """The edits that copy what is bound; none where it is not certain to be a container of tensors."""
-    value, target = assign.value, module.code(assign.targets[0].target)
-    inner, whole = _shallow(value), _is_kept(module, value)
-    if inner is not None and _yields_parameters(inner):
-        return [module.replaced(value, f"[p.detach().clone() for p in {module.code(inner)}]")]
-    kinds = fact.kinds.get(target, set()) if fact is not None else set()
-    source = inner if inner is not None else value if whole else None
+    value, target = assign.value, assign.targets[0].target
+    inner, made = _shallow(value), last_name(value.func) if isinstance(value, cst.Call) else ""
+    if inner is not None and last_name(inner.func if isinstance(inner, cst.Call) else inner) == "parameters":
+        values = made == "list" and _only_compared(module, target)
+        return [module.replaced(value, f"[p.detach().clone() for p in {module.code(inner)}]")] if values else []
+    kinds = fact.kinds.get(module.code(target), set()) if fact is not None else set()
+    source = inner if inner is not None else value if _is_kept(value) else None
     if source is None:
         return []
     if (kinds == {"dict"} or _is_copy(value)) and not (fact is not None and fact.of_graph):
-        return [*imported(module, "copy"), module.replaced(value, f"copy.deepcopy({module.code(source)})")]
-    if kinds and kinds != {"list"}:
+        kept = source if is_path(source) or isinstance(source, cst.Subscript) else value
+        return [*imported(module, "copy"), module.replaced(value, f"copy.deepcopy({module.code(kept)})")]
+    if kinds != {"list"} and not (made == "list" and not kinds):
         return []
     each = scope_around(module, assign).unused(_ITEM)
     copies, aliases = (
@@ -109,6 +113,39 @@ def _copied(
         other.code == finding.code and other.place.line == finding.place.line for other in left
     )
     return [copies] if stays else []
+
+
+def _only_compared(module: Module, target: cst.BaseExpression) -> bool:
+    """Whether a list of parameters is kept for their values: nobody asks for a gradient, or hands the list on."""
+    uses = [node for node in _paths(module) if node is not target and module.code(node) == module.code(target)]
+    uses = [node for node in uses if not isinstance(module.parents[node], cst.AssignTarget)]
+    return all(_is_iterated(module, use) for use in uses)
+
+
+def _is_iterated(module: Module, use: cst.CSTNode) -> bool:
+    """Whether a loop goes over a list, beside others perhaps, and does nothing but compute with the elements."""
+    parent = module.parents[use]
+    if isinstance(parent, cst.Arg) and isinstance(call := module.parents[parent], cst.Call):
+        if last_name(call.func) not in ("zip", "enumerate"):
+            return False
+        place = [argument.value for argument in call.args].index(parent.value)
+        use, parent = call, module.parents[call]
+    else:
+        place = -1
+    if not isinstance(parent, (cst.For, cst.CompFor)) or parent.iter is not use:
+        return isinstance(parent, cst.Subscript) and not isinstance(module.parents[parent], cst.AssignTarget)
+    target: cst.BaseExpression = parent.target
+    if place >= 0 and isinstance(target, cst.Tuple) and place < len(target.elements):
+        target = target.elements[place].value
+    names = {node.value for node in walk(target) if isinstance(node, cst.Name)}
+    around = module.parents[parent] if isinstance(parent, cst.CompFor) else parent
+    return not any(
+        isinstance(node, cst.Attribute)
+        and isinstance(node.value, cst.Name)
+        and node.value.value in names
+        and (node.attr.value in _OWN or node.attr.value.endswith("_"))
+        for node in walk(around)
+    )
 
 
 def _shallow(value: cst.BaseExpression) -> cst.BaseExpression | None:
@@ -129,10 +166,6 @@ def _is_copy(value: cst.BaseExpression) -> bool:
     return isinstance(value, cst.Call) and last_name(value.func) == "copy" and len(value.args) == 1
 
 
-def _is_kept(module: Module, value: cst.BaseExpression) -> bool:
+def _is_kept(value: cst.BaseExpression) -> bool:
     """``states[0]``, ``batch``: a container itself."""
     return is_path(value) or (isinstance(value, cst.Subscript) and stripped(value)[0] is value)
-
-
-def _yields_parameters(node: cst.BaseExpression) -> bool:
-    return isinstance(node, cst.Call) and last_name(node.func) == "parameters"

@@ -113,9 +113,8 @@ def _tensors(m: Trace, value: Value) -> Iterator[tuple[Guard, Tensor]]:
 
 
 def _has_content(m: Trace, tensor: Tensor, event: Overwrite, time: int) -> bool:
-    """Whether something was in a memory: it was not only made to be filled, nor a window on new zeros taken."""
-    window = tensor.region is not None and not tensor.region.reshaped
-    if not window and not fills(event.tensor, event.written) and event.written.op != "setitem":
+    """Whether something was in a memory: it was not only made to be filled."""
+    if not fills(event.tensor, event.written) and event.written.op != "setitem":
         return True
     tensor = base_of(tensor)
     written = any(event.time < time for event in m.state[WRITES].get(tensor.storage, ()))
