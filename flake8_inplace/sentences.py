@@ -82,7 +82,7 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
             calling = (f" in {name} (", files.related(call, f"{name} is defined here", site), ")")
         else:
             calling = (", called on ", files.related(call, "called here", site), ",")
-    happens = rule.message.format(op=saved.op) if rule.message else f"{_verb(hazard)} {_operand(hazard)}"
+    happens = rule.message.format(op=saved.op) if rule.message else f"{_verb(hazard)} {_operand(hazard, call is None)}"
     effect = rule.effect or form.effect or _RAISES
     device = f", on {saved.device.upper()}" if saved.device else ""
     end = f"{', in the previous iteration' if _earlier(hazard) else ''}{device}): {effect}"
@@ -135,8 +135,8 @@ def _verb(hazard: Hazard) -> str:
     return "updates" if form in UPDATES else "may overwrite" if form == "possible" else "overwrites"
 
 
-def _operand(hazard: Hazard) -> str:
-    """Return what was saved, as the program calls it if that is plain."""
+def _operand(hazard: Hazard, room: bool) -> str:
+    """Return what was saved, as the program calls it if that is plain, and for a call if there is ``room``."""
     slot, op = hazard.saved.slot, hazard.saved.op
     if hazard.saved.possible:
         return "an argument that a call may have saved"
@@ -144,7 +144,8 @@ def _operand(hazard: Hazard) -> str:
         return f"`{slot}` of {op}"
     if hazard.write.form in UPDATES:
         return f"a parameter saved by {op}"
-    operand = _operand_of(hazard.saved.place, op, slot)
+    shown = room or isinstance(hazard.saved.place.expression, cst.BinaryOperation)
+    operand = _operand_of(hazard.saved.place, op, slot) if shown else None
     if operand is not None and len(text := code(hazard.saved.place, operand)) <= LONGEST // 2:
         return f"`{text}`, saved by {op}"
     what = slot.removeprefix("self.") if slot.startswith("self.") else _SLOTS.get(slot, "argument")
