@@ -693,6 +693,9 @@ NOT_FOUND = {
     "mask of a custom dropout on ctx is cleared in forward",
     "votes of experts are counted in a table of integers",
     "saved tensors are packed without a copy and the activation is scaled",
+    "LSTM states in a list, copied shallowly",
+    "tuple of states",
+    "batch with strings beside tensors",
 }
 NO_FIX = {
     "weights clipped through .data between forward and backward": "not meant for a fix: the order is the author's",
@@ -717,6 +720,12 @@ NO_FIX = {
     "a step through .data with a second-order gradient": "the step may not be meant for the gradient",
     "a running mean is updated inside what a checkpoint computes again": "where else is for the author",
     "fused Adam steps between two losses": "the order is the author's to change",
+    "params list used for clipping and for the drift": "the list is handed to an optimizer too",
+    "one list is optimised and compared": "the list is handed to an optimizer too",
+    "named parameters kept in a dict": "no form for it",
+    "gradient of the kept parameters is asked for": "a copy has no gradient",
+    "dictionary of activations with a graph": "a deep copy of what is in a graph raises",
+    "hook function that is also called by hand": "that call wants its argument changed",
 }
 
 
