@@ -209,7 +209,8 @@ def _headline(entry: Entry, paint: Callable[[str, str], str]) -> str:
 
 def excerpts(entry: Entry, paint: Callable[[str, str], str]) -> list[str]:
     """The lines of a finding, in the order of the text; those of other files after them."""
-    own = "overwritten here" if entry.related else "here"
+    rule = RULES.get(entry.code)
+    own = f"{rule.happens if rule is not None else 'overwritten'} here" if entry.related else "here"
     same = [spot for spot in entry.related if (spot.path, spot.cell, spot.line, spot.column) == _where(entry.at)]
     shown = [replace(entry.at, note=", ".join([*(spot.note.removesuffix(" here") for spot in same), own]))]
     shown += [spot for spot in entry.related if spot.text and spot not in same]

@@ -28,6 +28,7 @@ class Rule:
     family: str = ""  # what has to be switched on for it; on by default where this is empty
     fix: str = "unsafe"  # the best grade that `flake8-inplace fix` gives: "safe", "unsafe" or "never"
     silent: bool = False  # torch says nothing: it gives way to an error that the same write leads to
+    happens: str = "overwritten"  # what happens at the place of the finding
     at_run_time: bool = True  # whether a run of the reported line can tell if the finding is right
     also: tuple[Rule, ...] = ()  # kinds of misuse that it reports too, in words of their own
 

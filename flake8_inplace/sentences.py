@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from .finding import Finding, Place, Related, Words, said
-from .hazards.saved import AGAIN, RENORM, TO_A_CLONE, UPDATES, VALUE_FIRST
+from .hazards.saved import AGAIN, LATER, RENORM, TO_A_CLONE, UPDATES, VALUE_FIRST
 from .rule import Rule
 from .torchfacts import ops as facts
 
@@ -27,10 +27,24 @@ LONGEST, SHORTEST, LEAST = 30, 16, 13
 _RAISES = "backward raises"
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 """Statements that hold no others."""
+_WRITING = ("op_", "augmented", "subscript", "out", "data", "numpy")
+"""The kinds of rules for writes that could be made to another tensor as well."""
 _RESULT_COUNTS = ("use `", "drop `out=`")
 """How a remedy begins after which the result has to be assigned."""
+_ASSIGNED = " and assign the result"
 _VIEWS = ("view", "views", "expand")
-_SLOTS = {"made": "value", "self": "input", "input": "input", "weight": "weight", "parameters": "parameter"}
+_SECOND = ("other", "mat2", "vec", "tensor")
+"""What the second operand of an operator is called."""
+_SLOTS = {
+    "index": "index",
+    "mask": "mask",
+    "condition": "condition",
+    "made": "value",
+    "self": "input",
+    "input": "input",
+    "weight": "weight",
+    "parameters": "parameter",
+}
 
 
 def _not_installed(path: str) -> bool:
@@ -68,7 +82,7 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
             calling = (f" in {name} (", files.related(call, f"{name} is defined here", site), ")")
         else:
             calling = (", called on ", files.related(call, "called here", site), ",")
-    happens = rule.message.format(op=saved.op) if rule.message else f"{_verb(hazard)} {_operand(hazard)}"
+    happens = rule.message.format(op=saved.op) if rule.message else f"{_verb(hazard)} {_operand(hazard, call is None)}"
     effect = rule.effect or form.effect or _RAISES
     device = f", on {saved.device.upper()}" if saved.device else ""
     end = f"{', in the previous iteration' if _earlier(hazard) else ''}{device}): {effect}"
@@ -78,11 +92,16 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
 
     at = place_of(saved.place) if not origin.path else None
     advice = AGAIN if _of_next(hazard) else _advice(hazard, rule, form)
-    if form.kind == "augmented" and hazard.write.part:
+    of_module = hazard.saved.leaf or hazard.saved.slot.startswith("self.")
+    if of_module and form.kind in _WRITING:
+        advice = advice if advice == AGAIN else LATER
+    elif form.kind == "augmented" and hazard.write.part:
         advice = TO_A_CLONE
     remedy = (RENORM,) if hazard.write.form == "renorm" else _remedy(advice, form.part, write)
     if remedy == (TO_A_CLONE,) and _saved_by_value(hazard):
         remedy = (VALUE_FIRST,)
+    if call is not None and form.kind in _WRITING[:3] and not (of_module or _hands_back(write)):
+        remedy = (f"{said(remedy).removesuffix(_ASSIGNED)} and return it",) if remedy else ()
     if form.kind == "inplace" and remedy and hazard.write.module is not None:
         remedy = _dropping(remedy, hazard.write.module, write, site, files)
     needed = conditions_of(hazard.needs, site, files)
@@ -116,21 +135,51 @@ def _verb(hazard: Hazard) -> str:
     return "updates" if form in UPDATES else "may overwrite" if form == "possible" else "overwrites"
 
 
-def _operand(hazard: Hazard) -> str:
-    """Return what was saved, as the program calls it if that is plain."""
-    slot, op, expression = hazard.saved.slot, hazard.saved.op, hazard.saved.place.expression
+def _operand(hazard: Hazard, room: bool) -> str:
+    """Return what was saved, as the program calls it if that is plain, and for a call if there is ``room``."""
+    slot, op = hazard.saved.slot, hazard.saved.op
     if hazard.saved.possible:
         return "an argument that a call may have saved"
     if slot.startswith("ctx."):
         return f"`{slot}` of {op}"
     if hazard.write.form in UPDATES:
         return f"a parameter saved by {op}"
+    shown = room or isinstance(hazard.saved.place.expression, cst.BinaryOperation)
+    operand = _operand_of(hazard.saved.place, op, slot) if shown else None
+    if operand is not None and len(text := code(hazard.saved.place, operand)) <= LONGEST // 2:
+        return f"`{text}`, saved by {op}"
+    what = slot.removeprefix("self.") if slot.startswith("self.") else _SLOTS.get(slot, "argument")
+    return f"{op}'s saved {'result' if slot.startswith('result') else what}"
+
+
+def _operand_of(place: Site, op: str, slot: str) -> cst.BaseExpression | None:
+    """Return the operand of an operation that was saved, of ``a * b``, ``a.pow(2)`` or ``torch.mm(a, b)``."""
+    expression, first = place.expression, slot in ("self", "input")
     if isinstance(expression, cst.BinaryOperation) and not slot.startswith("result"):
-        operand = expression.left if slot in ("self", "input") else expression.right
-        text = code(hazard.saved.place, operand)
-        if len(text) <= LONGEST // 2:
-            return f"`{text}`, saved by {op}"
-    return f"{op}'s saved {'result' if slot.startswith('result') else _SLOTS.get(slot, 'argument')}"
+        return expression.left if first else expression.right
+    if not isinstance(expression, cst.Call) or not isinstance(expression.func, cst.Attribute):
+        return None
+    if not (first or slot in _SECOND) or expression.func.attr.value != op.rpartition(".")[2]:
+        return None
+    given = [argument.value for argument in expression.args if argument.keyword is None and not argument.star]
+    if not _is_imported(place, expression.func.value):
+        given = [expression.func.value, *given]
+    operand = given[0 if first else 1] if len(given) > (not first) else None
+    return operand if isinstance(operand, (cst.Name, cst.Attribute, cst.Subscript)) else None
+
+
+def _is_imported(place: Site, receiver: cst.BaseExpression) -> bool:
+    """Return whether a function is one of a module, as in ``F.pad(x)``, and no method of a tensor."""
+    while isinstance(receiver, cst.Attribute):
+        receiver = receiver.value
+    return isinstance(receiver, cst.Name) and receiver.value in _imports("\n".join(place.piece.lines))
+
+
+@lru_cache(maxsize=1)
+def _imports(text: str) -> frozenset[str]:
+    """Return the names that a file imports."""
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return frozenset((alias.asname or alias.name).partition(".")[0] for node in nodes for alias in node.names)
 
 
 def _earlier(hazard: Hazard) -> bool:
@@ -153,7 +202,7 @@ def _saved_by_value(hazard: Hazard) -> bool:
 def _of_next(hazard: Hazard) -> bool:
     """Return whether an update is needed by a backward above it, which is the next iteration's."""
     write, end = hazard.write, hazard.end
-    if write.form not in UPDATES or end is None or end.piece is not write.place.piece:
+    if not (write.form in UPDATES or hazard.saved.leaf) or end is None or end.piece is not write.place.piece:
         return False
     return place_of(end).line < place_of(write.place).line
 
@@ -184,7 +233,7 @@ def _remedy(advice: str, otherwise: str, write: Site) -> Words:
         part = _is_part(getattr(write.expression, "func", None))
         advice = advice.replace("{function}", plain) if plain and not part else otherwise
     if advice.startswith(_RESULT_COUNTS) and _is_statement(write):
-        advice += " and assign the result"
+        advice += _ASSIGNED
     if isinstance(write.expression, cst.AugAssign):
         target = code(write, write.expression.target)
         advice = advice.replace("{target}", target).replace("{operator}", code(write, write.node)[:-1])
@@ -221,6 +270,12 @@ def _is_statement(site: Site) -> bool:
         if value is not None:
             return True
     return False
+
+
+def _hands_back(write: Site) -> bool:
+    """Return whether the function that writes returns a value; other code is no function."""
+    nodes = [node for part in write.piece.body or () for node in ast.walk(part)]
+    return any(isinstance(node, ast.Return) and node.value is not None for node in nodes)
 
 
 def _dropping(remedy: Words, module: Site, write: Site, site: Site, files: Files) -> Words:

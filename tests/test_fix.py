@@ -836,3 +836,12 @@ def test_moved() -> None:
     edits = [Edit(Place(2, 0), Place(2, 0), "one\ntwo "), Edit(Place(3, 4), Place(3, 6), "")]
     places = {Place(1, 3): Place(1, 3), Place(2, 5): Place(3, 9), Place(3, 8): Place(4, 6), Place(4, 1): Place(5, 1)}
     assert {place: moved(place, edits) for place in places} == places
+
+
+def test_the_lines_of_a_value_keep_their_indentation() -> None:
+    text = (
+        "import torch\n\n\ndef f(w: torch.nn.Parameter, b):\n    if b:\n        h = torch.exp(w)\n"
+        "        h += (\n            h.sum()\n            * 2  # twice\n        )\n        return h\n    return w\n"
+    )
+    done = mend(text, lambda _, findings: [True] * len(findings), unsafe=True)
+    assert done.text == text.replace("h += (", "h = h + (")

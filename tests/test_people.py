@@ -171,10 +171,91 @@ def test_an_update_that_the_backward_of_the_next_iteration_needs() -> None:
         ("rnnt_grad_scaled_on_saved", " in backward (line 31) overwrites LatticeScore's saved value (line 60)"),
         ("snntorch_membrane_reset", "overwrites FastSigmoidSpike's saved input (line 38)"),
         ("swiglu_kernel_reuses_inputs_for_grads", "overwrites a tensor of the forward (in the backward on line 40)"),
+        ("critic_weights_clamped_before_backward", "overwrites Linear's saved weight (line 28)"),
+        ("moe_gates_renormalised_after_dropping", "overwrites `weights`, saved by square (line 32)"),
     ],
 )
 def test_the_places_are_what_the_message_says(name: str, said: str) -> None:
     assert said in findings(name)[0].message
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("linalg.norm(h)", "`h`, saved by linalg.norm"),
+        ("fn.softplus(h)", "`h`, saved by softplus"),
+        ("torch.mm(w, h)", "`h`, saved by mm"),
+        ("w.maximum(h)", "`h`, saved by maximum"),
+        ("h.pow(2)", "`h`, saved by pow"),
+        ("torch.dot(input=w, tensor=h)", "dot's saved argument"),
+    ],
+)
+def test_a_saved_operand_is_called_what_the_program_calls_it(line: str, said: str) -> None:
+    text = (
+        "import torch\nimport torch.nn.functional as fn\nfrom torch import (\n    linalg,\n    nn,\n)\n\n\n"
+        f"def f(w: nn.Parameter):\n    h = w * 1\n    y = {line}\n    h += 1\n    return y\n"
+    )
+    [found] = analyze(text).findings
+    assert f"overwrites {said} (line 11)" in found.message
+
+
+CLIPPED = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(3))
+
+    def clip(self):
+        with torch.no_grad():
+            {}
+
+    def forward(self, x):
+        y = self.act(x) * self.w
+        {}
+        return y.exp()
+
+    def act(self, x):
+        return self.w.sigmoid() * 2
+"""
+
+
+@pytest.mark.parametrize(
+    "line", ["self.w /= self.w.norm()", "self.w.clamp_(0, 1)", "self.w.data *= 2", "self.w[0] = 0"]
+)
+@pytest.mark.parametrize("called", [False, True])
+def test_a_parameter_cannot_be_bound_anew(line: str, called: bool) -> None:
+    [found] = analyze(CLIPPED.format("pass" if not called else line, "self.clip()" if called else line)).findings[:1]
+    if found.code[:4] != "TIP2":  # that PyTorch refuses at once
+        assert found.help == "change it after that backward"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("output.mul_(2)", "use `mul` and return it"),
+        ("output *= 2", "write `output = output * ...` and return it"),
+        ("output[0] = 0", "write to a `clone()` and return it"),
+    ],
+)
+def test_what_a_function_computes_is_to_be_handed_back(line: str, said: str) -> None:
+    text = (
+        "import torch\n\n\ndef scale(output):\n"
+        f"    {line}\n\n\ndef gate(w: torch.nn.Parameter):\n    h = torch.sigmoid(w)\n    scale(h)\n    return h\n"
+    )
+    [found] = analyze(text).findings
+    assert (found.code, found.help) == ("TIP107", said)
+
+
+def test_the_mark_says_what_happens_there() -> None:
+    for name, said in (
+        ("objective_built_once_before_loop", "updated here"),
+        ("teacher_logits_frozen_in_place", "unset here"),
+    ):
+        assert said in run("check", "--isolated", f"tests/cases/{name}.py", cwd=ROOT, status=1).stdout
 
 
 def test_tied_weights_are_not_to_be_copied() -> None:

@@ -215,6 +215,26 @@ def test_advice_follows_the_form(x: torch.Tensor, write: Callable[[torch.Tensor]
     ]
 
 
+def test_a_parameter_is_not_to_be_bound_anew() -> None:
+    class Scaled(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = torch.nn.Parameter(torch.ones(2, 2))
+
+        @torch.no_grad()
+        def scale(self) -> None:
+            self.w /= self.w.norm()
+
+    net, x = Scaled(), torch.ones(2, 2, requires_grad=True)
+    with inplace_sanitizer("record") as report:
+        y = x @ net.w
+        z = x @ net.w.t()
+        net.scale()
+    assert [hazard.leaf for hazard in report.hazards] == [True, True]
+    assert {hazard.advice.partition(" that ")[0] for hazard in report.hazards} == {"update after every backward"}
+    assert y.equal(z)
+
+
 def test_error_lists_what_waits_behind_it(x: torch.Tensor) -> None:
     with pytest.raises(InplaceHazardError) as raised, inplace_sanitizer():
         y = x.exp()

@@ -1,5 +1,8 @@
 """The sanitizer changes nothing and claims nothing that it does not know: PyTorch's own behaviour stands beside it."""
 
+import importlib.util
+import re
+import sys
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -280,3 +283,59 @@ def test_only_the_project_is_linted(
     monkeypatch.chdir("/")
     assert main([str(project / "train.py")]) == 0
     assert "0 findings in 2 files" in capsys.readouterr().out
+
+
+# Whole programs in their contexts: tests/data/watched.txt
+
+WATCHED = {
+    part.partition("\n")[0]: part.partition("\n")[2]
+    for part in re.split("^### ", Path(__file__).with_name("data").joinpath("watched.txt").read_text(), flags=re.M)[1:]
+}
+"""Lines that end in ``# SAVED`` and ``# WRITE`` are the only ones that the report may name."""
+OPTIONS: list[dict[str, Any]] = [
+    {"mode": "raise"},
+    {"mode": "warn", "fingerprint": True},
+    {"mode": "record", "stale_reads": True},
+    {"mode": "raise", "fingerprint": True, "stale_reads": True},
+]
+
+
+def result(program: Callable[[], list[torch.Tensor]]) -> tuple[str, list[torch.Tensor]]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return "", program()
+        except Exception as error:
+            return str(error).partition(": [")[0].partition("\n")[0], []
+
+
+@pytest.mark.parametrize("name", WATCHED)
+def test_a_watched_program_does_what_it_does_alone(name: str, tmp_path: Path) -> None:
+    text, path = WATCHED[name], tmp_path / "watched_program.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location("watched_program", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "watched_program", module)
+        spec.loader.exec_module(module)
+        alone = result(module.run)
+        marks = {
+            mark: {number for number, line in enumerate(text.splitlines(), 1) if line.endswith(mark)}
+            for mark in ("# SAVED", "# WRITE", "# COMPILED")
+        }
+        for options in OPTIONS:
+            with inplace_sanitizer(**options) as report:
+                error, values = result(module.run)
+            assert error == alone[0]
+            assert len(values) == len(alone[1])
+            assert all(
+                one is other is None or torch.equal(one, other) for one, other in zip(values, alone[1], strict=True)
+            )
+            if marks["# COMPILED"]:
+                continue
+            assert bool(report.hazards) == bool(marks["# SAVED"])
+            for hazard in report.hazards:
+                assert hazard.saved_at[0].line in marks["# SAVED"]
+                assert {write.stack[0].line for write in hazard.writes} <= marks["# WRITE"]
+                assert hazard.writes

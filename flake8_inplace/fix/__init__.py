@@ -20,13 +20,16 @@ from ..hazards.saved import UPDATES
 from ..rules import RULES
 from .bound import Bound
 from .carried import carried
+from .containers import containers
 from .copies import RAISING, Copies
 from .detached import DETACHED, detached
 from .forms import Form
 from .heap import observed
+from .hooked import hooked
 from .iteration import iteration
 from .kept import kept
 from .listed import as_list
+from .marked import marked
 from .parts import parts
 from .repeated import repeated
 from .statements import statement_around, writing_statements
@@ -125,6 +128,8 @@ class Repair:
             return
         if form == "expanded":
             yield from repeated(self._module, finding)
+        if form == "dirty":
+            yield from marked(usual)
         copies = Copies(self._module, finding, self._after, self._facts.layers)
         if form in RAISING and usual.unseen():
             yield from copies.fixes(safe=False)
@@ -133,6 +138,8 @@ class Repair:
         mixed = form == "read" and _is_read_by_itself(self._module, finding)
         if not mixed:
             yield from usual.fixes()
+        if form == "callee" or (form == "read" and not mixed):
+            yield from hooked(usual)
         yield from iteration(usual)
         yield from as_list(usual)
         yield from parts(usual)
@@ -151,6 +158,8 @@ class Repair:
             yield from bound.given()
         if form == "argument" and usual.fact is not None:
             yield from bound.entered(usual.fact.kinds)
+        if form in ("read", "argument"):
+            yield from containers(self._module, finding, usual.fact, self._after)
         if form == "read" and not mixed:
             usual.strict = False
             yield from usual.fixes()

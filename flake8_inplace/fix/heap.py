@@ -93,6 +93,7 @@ class Fact:
     - ``names``: the variables of its function that lead to it.
     - ``same_type``: the new values leave the type of a tensor of floats, as its own values and numbers do.
     - ``numbers``: the new values are numbers.
+    - ``of_graph``: what is written may be a part of a graph, and no leaf of it.
     """
 
     form: str
@@ -111,6 +112,7 @@ class Fact:
     names: set[str] = field(default_factory=set)
     same_type: bool = True
     numbers: bool = True
+    of_graph: bool = False
 
 
 @dataclass(slots=True)
@@ -162,6 +164,7 @@ def note_write(
     if requires and m.cell(tensor).leaf:
         whole = tensor.view is View.NONE
         fact.leaf, fact.part_of_leaf = fact.leaf or whole, fact.part_of_leaf or not whole
+    fact.of_graph = fact.of_graph or (requires and m.cell(tensor).node is not None)
     fact.carries = fact.carries or (grad is not Grad.NO and m.grad_mode)
     fact.feeds = fact.feeds or carries
     if refused and form != "out" and not (requires and m.cell(tensor).leaf):  # no leaf, no buffer: a value

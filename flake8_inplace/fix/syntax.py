@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
+from libcst.metadata import (
+    CodeRange,
+    MetadataWrapper,
+    ParentNodeProvider,
+    PositionProvider,
+    WhitespaceInclusivePositionProvider,
+)
 
 from ..finding import Edit, Place
 from ..torchfacts import modules, ops
@@ -32,6 +38,7 @@ class Module:
     def __init__(self, text: str) -> None:
         wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
         self.tree = wrapper.module
+        self._wrapper = wrapper
         self.ranges = wrapper.resolve(PositionProvider)
         self.parents = wrapper.resolve(ParentNodeProvider)
         self.nodes = list(walk(self.tree))
@@ -50,7 +57,19 @@ class Module:
         return found
 
     def code(self, node: cst.CSTNode) -> str:
-        return self.tree.code_for_node(node)
+        """The text of an expression or statement, which keeps the indentation of its later lines."""
+        code = self.tree.code_for_node(node)
+        if (
+            "\n" not in code
+            or node not in self.ranges
+            or not isinstance(node, (cst.BaseExpression, cst.BaseSmallStatement))
+        ):
+            return code
+        whole = self._wrapper.resolve(WhitespaceInclusivePositionProvider)[node]
+        assert isinstance(whole, CodeRange)
+        lines = self.tree.code.split("\n")[whole.start.line - 1 : whole.end.line]
+        lines[-1] = lines[-1][: whole.end.column]
+        return "\n".join(lines)[whole.start.column :]
 
     def above(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """The nodes around a node, from the inside."""

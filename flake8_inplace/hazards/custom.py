@@ -54,6 +54,7 @@ RULES = (
         effect="PyTorch raises",
         advice="return the input, or overwrite a `clone()`",
         fix="never",
+        happens="marked",
     ),
 )
 

@@ -26,6 +26,7 @@ RULES = (
         advice="use the in-place method, or the result",
         silent=True,
         at_run_time=False,
+        happens="thrown away",
     ),
 )
 

@@ -20,7 +20,7 @@ RULES = (
         "truncates a value with a gradient",
         other="made of integers",
         effect="gradient silently lost",
-        advice="make a tensor of floats",
+        advice="make it a tensor of floats",
         fix="never",
         silent=True,
         at_run_time=False,

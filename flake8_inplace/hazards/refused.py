@@ -77,6 +77,7 @@ RULES = (
         effect="PyTorch raises",
         advice="use `detach()`",
         fix="safe",
+        happens="detached",
     ),
     Rule(
         "TIP207",
@@ -116,7 +117,7 @@ RULES = (
         "writes a batched value to an unbatched tensor",
         other="made",
         effect="`vmap` raises",
-        advice="use `new_zeros` of a batched one",
+        advice="make it with `new_zeros` of a batched tensor",
         fix="never",
     ),
     Rule(
@@ -138,6 +139,7 @@ RULES = (
         other="computed",
         effect="PyTorch raises",
         advice="use `detach()`",
+        happens="unset",
     ),
     Rule(
         "TIP215",

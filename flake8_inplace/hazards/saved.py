@@ -67,6 +67,7 @@ RULES = (
         "parameters are updated between a forward and its backward",
         "step",
         advice="update after that backward",
+        happens="updated",
     ),
     Rule("TIP107", "saved-tensor-callee", "a called function overwrites a tensor that its caller had saved", "callee"),
     Rule(
@@ -77,6 +78,7 @@ RULES = (
         "detaches a tensor that {op} saved",
         effect="backward raises",
         advice="use `detach()`",
+        happens="detached",
     ),
     Rule(
         "TIP109",
@@ -111,6 +113,7 @@ RULES = (
         "fused",
         effect="gradient silently wrong",
         advice="update after that backward",
+        happens="updated",
     ),
     Rule(
         "TIP311",
@@ -156,6 +159,8 @@ UPDATES = ("step", "fused")
 """The forms of the writes that optimizers make."""
 AGAIN = "run the forward again before the next backward, or `detach()` what it reuses"
 """The advice if the backward that needs the old parameters is the one of the next iteration."""
+LATER = "change it after that backward"
+"""The advice if a parameter is overwritten, or another leaf: a new tensor would be no parameter."""
 RENORM = "look the embedding up first, or use a `clone()` of the weight"
 """The advice if an embedding with ``max_norm`` overwrites its weight. The rule is that of an in-place method."""
 

@@ -357,6 +357,7 @@ class Saved:
     - ``needs``: the operands for whose gradient it is saved, if all are known.
     - ``device``: the one device that saves it, if others don't.
     - ``asking``: the operands of which one must require grad, if that is certain of none.
+    - ``leaf``: it is a leaf that requires grad, such as a parameter.
     """
 
     op: str
@@ -370,6 +371,7 @@ class Saved:
     needs: frozenset[Cell] = frozenset()
     device: str = ""
     asking: tuple[Tensor, ...] = ()
+    leaf: bool = False
 
     @property
     def recomputed(self) -> bool:

@@ -146,7 +146,7 @@ def register_hook(m: Trace, tensor: Tensor, args: list[Value], site: Site) -> No
     The gradient of a leaf reaches nobody after its hooks, so only a tensor that has a ``grad_fn`` matters.
     """
     if args and m.grad(tensor) is Grad.YES and m.cell(tensor).node is not None:
-        backpropagate(m, Hook(args[0], (), (), site))
+        backpropagate(m, Hook(args[0], (), (), site), shared=False)
         watch(m, tensor, Hook(args[0], (), (tensor,), site))
 
 
@@ -171,22 +171,45 @@ def watch(m: Trace, value: Value, hook: Hook) -> None:
 def run_hooks(m: Trace, values: Sequence[Value]) -> None:
     """Run the hooks of a backward from these values, with the variables as they are now."""
     hooks = m.state[HOOKS]
-    for node in graph(*m.history(*values)) if hooks else ():
-        for hook in hooks.get(node, ()):
-            backpropagate(m, hook)
+    nodes = list(graph(*m.history(*values))) if hooks else []
+    for node in nodes:
+        found = hooks.get(node, ())
+        shared = len(found) > 1 or (bool(found) and _hands_on(node, nodes))  # another hook may keep it
+        for hook in found:
+            backpropagate(m, hook, bool(hook.before) or shared)
 
 
-def backpropagate(m: Trace, hook: Hook) -> None:
+_COMPUTING = frozenset({"mul", "div", "neg", "mean"})
+"""Operators that compute a gradient of their own for an operand, whether or not they save something for it."""
+_ADDING = ("add", "baddbmm", "scatter", "index_add", "index_put", "put")
+"""How the names begin of operators that save something, and hand the gradient of the result on to an operand."""
+
+
+def _hands_on(node: Node, nodes: Sequence[Node]) -> bool:
+    """Return whether others may have the gradient that a node is given.
+
+    Autograd adds up the gradients of several readers in a new tensor, and most operators compute one.
+    """
+    readers = [reader for reader in nodes for parent in reader.parents if parent is node]
+    if len(readers) != 1:
+        return not readers
+    (reader,) = readers
+    custom = any(saved.slot == "made" or saved.slot.startswith("ctx.") for saved in reader.saves)
+    computes = bool(reader.saves) and not custom and not reader.op.startswith(_ADDING)
+    return not (computes or reader.op in _COMPUTING)
+
+
+def backpropagate(m: Trace, hook: Hook, shared: bool = True) -> None:
     """Call a hook of the backward pass, for what it must not overwrite.
 
-    That is the gradient which it is given, and what was saved by nodes that run after it. What it does besides happens
-    at another time, and leaves no trace here.
+    That is the gradient which it is given, if it is ``shared`` with others, and what was saved by nodes that run after
+    it. What it does besides happens at another time, and leaves no trace here.
     """
     if m.backward.readonly:
         return
     mark, grad = m.state.mark(), Tensor()
     m.state.set(m.state.modes, "grad", False)
-    m.backward.readonly, m.backward.place = {grad.storage: "grad_output"}, hook.site
+    m.backward.readonly, m.backward.place = {grad.storage: "grad_output" if shared else ""}, hook.site
     m.call(hook.function, [*hook.before, Tuple((grad,)) if hook.before else grad], {}, hook.site)
     if hook.after:
         events.reach(m, hook.after)

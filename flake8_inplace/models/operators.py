@@ -171,7 +171,8 @@ def _keep(m: Trace, call: _Call, save: Save, slot: str, tensor: Tensor) -> Saved
     known = _ANY not in call.requiring
     needs = frozenset(other.cell for other in call.given if m.grad(other)) if known else frozenset[Cell]()
     asking = () if call.grad is Grad.YES and _is_certain(m, call, save) else tuple(filter(m.grad, call.given))
-    return keep(m, call.op.name, slot, tensor.storage, call.site, False, needs, save.device, asking)
+    leaf = m.grad(tensor) is Grad.YES and m.cell(tensor).node is None
+    return keep(m, call.op.name, slot, tensor.storage, call.site, False, needs, save.device, asking, leaf)
 
 
 def _is_certain(m: Trace, call: _Call, save: Save) -> bool:
@@ -382,12 +383,13 @@ def keep(
     needs: frozenset[Cell] = frozenset(),
     device: str = "",
     asking: tuple[Tensor, ...] = (),
+    leaf: bool = False,
 ) -> Saved:
     """Autograd keeps a tensor for the backward pass, where one of ``needs`` requires grad."""
     packing = m.state.modes.get("packing")
     guard, calls = m.state.guard(), tuple(m.stack.calls)
     hooked = packing if packing in ("share", CHECKPOINT) else ""
-    saved = Saved(op, slot, storage, site, guard, calls, hooked, possible, needs, device, asking)
+    saved = Saved(op, slot, storage, site, guard, calls, hooked, possible, needs, device, asking, leaf)
     if packing == CHECKPOINT:
         m.state.set(m.state.modes, "last save", m.tick())
     held = m.state.get(storage)

@@ -169,6 +169,7 @@ class Ledger:
             version_now=tensor._version,
             reached=reached,
             silent=silent,
+            leaf=any(each is not None and each.is_leaf and each.requires_grad for each in (tensor, tensor._base)),
         )
 
     def refuse(self, tensor: torch.Tensor, save: Save, silent: bool) -> None:

@@ -18,6 +18,8 @@ WORDING = "one of the variables needed for gradient computation has been modifie
 
 _OUT_OF_SIGHT = "overwritten where the sanitizer cannot see: compiled code, an extension, numpy or a thread"
 
+_LATER = "update after every backward that needs the old values, or run the forward again"
+
 
 @dataclass(frozen=True, slots=True)
 class Write:
@@ -35,6 +37,7 @@ class Hazard:
     ``reached`` says that a backward pass asked for it; ``silent`` that PyTorch alone would have computed a wrong
     gradient instead of raising. Versions are those of PyTorch's counter, when the tensor was saved and when the hazard
     was seen. ``writes`` is empty where the write was out of sight: compiled code, an extension, another process.
+    ``leaf``: it is a parameter, or another leaf that requires grad, or a view of one.
     """
 
     tensor: str
@@ -51,13 +54,14 @@ class Hazard:
     reached: bool
     silent: bool = False
     times: int = 1
+    leaf: bool = False
 
     @property
     def advice(self) -> str:
         """What to change in the program."""
         for write in self.writes:
             if write.stack:
-                return _advice(write)
+                return _LATER if self.leaf else _advice(write)
         return "give autograd a tensor that nothing else writes to: `clone()` it before it is used"
 
     def same_lines(self, other: Hazard) -> bool:
@@ -206,7 +210,7 @@ def _advice(write: Write) -> str:
     frame = write.stack[0]
     statement = _statement(frame.file, frame.line)
     if write.op.startswith("_fused_") or (isinstance(statement, ast.Expr) and _method(statement.value) == "step"):
-        return "update after every backward that needs the old values, or run the forward again"
+        return _LATER
     if isinstance(statement, ast.AugAssign) and isinstance(statement.target, (ast.Name, ast.Attribute)):
         target, operator = ast.unparse(statement.target), ast.unparse(statement).split("=")[0].split()[-1]
         return f"write `{target} = {target} {operator} ...` instead of `{operator}=`"
