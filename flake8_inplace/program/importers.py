@@ -48,7 +48,7 @@ class Index:
     sizes: dict[str, int] = field(default_factory=dict)
     statements: dict[str, list[str]] = field(default_factory=dict)  # the import statements of each file
     registering: dict[str, list[str]] = field(default_factory=dict)
-    sight: list[tuple[str, str, str]] = field(default_factory=list)  # for a cache: each file with digests of it and of them
+    sight: list[tuple[str, str, str]] = field(default_factory=list)  # for a cache: digests of each file and of them
     _modules: dict[str, set[str]] = field(default_factory=dict)  # what was asked for already
 
     def with_word(self, word: str) -> list[str]:
