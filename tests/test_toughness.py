@@ -464,6 +464,13 @@ def test_a_generator_of_module_level_code() -> None:
     assert len(analyze("import torch\n\n" + rows + function).findings) == 1
 
 
+def test_a_reduction_of_module_level_code() -> None:
+    """No function runs when it is looked up, so there is none whose return counts."""
+    total = "import operator, functools\n\ntotal = functools.reduce(operator.or_, [1, 2]) + len((1,) + (2,))\n"
+    function = "\n\ndef f(x: torch.Tensor):\n    y = x.exp()\n    y += total\n    return y\n"
+    assert [finding.code for finding in analyze("import torch\n" + total + function).findings] == ["TIP103"]
+
+
 # What goes wrong around the files
 
 

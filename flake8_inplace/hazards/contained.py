@@ -110,6 +110,8 @@ def on_append(m: Trace, container: List, value: Value) -> None:
 @events.join.listen
 def on_join(m: Trace, left: Tuple, right: Tuple) -> None:
     """Report ``states + (x,)`` where the variable ``states`` has ``x`` already, and a write came in between."""
+    if not m.stack.frames:
+        return
     frame = m.stack.frames[-1]
     bound = max((frame.bound(name) for name, value in frame.vars.items() if m.see(value) is left), default=0)
     for part in [each for item in right.items if bound for each in direct_tensors(m, item)]:

@@ -127,7 +127,7 @@ def on_assign_in_array(m: Trace, array: Array, index: tuple[Value, ...], value: 
 def on_assign_part(m: Trace, target: Tensor, index: tuple[Value, ...], value: Value, site: Site) -> None:
     """Report ``best[better] = x[better]`` where ``best`` is ``x``: it gives the elements their own values."""
     value = array_backing(m.see(value))
-    made = value.made if isinstance(value, Tensor) else None
+    made = value.made if isinstance(value, Tensor) and value.storage not in m.state[WRITES] else None  # no `x[i] -= 1`
     if made is None or made.op != "index" or made.values[1:] != index or not m.stack.frames:
         return
     source, line = array_backing(m.see(made.values[0])), m.stack.frames[-1].line

@@ -105,8 +105,8 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
     A table has values since the module was made, and nothing else writes to it. A state begins with zeros, or takes in
     what it is given.
     """
-    frame = m.stack.frames[-1]
-    if frame.function is None or frame.function.name not in _CALLED or not m.state[WRITES]:
+    frame = m.stack.frames[-1] if m.stack.frames and m.state[WRITES] else None
+    if frame is None or frame.function is None or frame.function.name not in _CALLED:
         return
     owner, instance = frame.owner, frame.receiver
     if owner is None or not isinstance(instance, Object):
