@@ -72,14 +72,16 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
         _judge_terms(m, op, one, other, site)
     if op in EQUATING and one is other and m.stack.frames and _is_parameter(m, one):
         _judge_equal(m, one, site)
-    one, other = _behind(m, *without_factors(m, op, one, other))
+    plain = without_factors(m, op, one, other)
+    senseless = op in _SENSELESS and plain[0] is one and plain[1] is other  # `x - x * mask` says something
+    one, other = _behind(m, *plain)
     if one.storage.memory is not other.storage.memory or op in _ELSEWHERE or not m.stack.frames:
         return
-    taken = _taken(m, site, (one, other), op in _SENSELESS)
+    taken = _taken(m, site, (one, other), senseless)
     if not _alike(one, other, taken.made_here):
         return
     trained, made = _is_trained(m, one) or _is_trained(m, other), _made(m, one, other)
-    for span in _spans(taken, trained, op in _SENSELESS or _is_gradient(m, one)):
+    for span in _spans(taken, trained, senseless or _is_gradient(m, one)):
         begin, end = max(span[0], made), span[1]
         for change in [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin, end)]:
             if change.site is not None:
