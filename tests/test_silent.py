@@ -106,6 +106,7 @@ NO_FORM = {
     "eighteenth: running scale of activations under a checkpoint",
     "eighth: gradients logged before they are clipped",
     "fifth: expanded prior is shared",
+    "fifth: frame skip keeps last two frames",
     "first: checkpoint runs twice",
     "fourth: checkpointed usage counter",
     "fourth: reentrant checkpoint writes its input",
@@ -119,7 +120,6 @@ NO_FORM = {
     "kept_elsewhere: share of the gradient that clipping keeps",
     "ninth_state: parameters that lie in a vector",
     "noticed: signal blended with its reverse by a factor that is a tensor",
-    "ninth_state: slow weights of lookahead",
     "ninth_state: tied head is initialised after the padding row",
     "tenth: array over scores, sorted backwards for thresholds",
     "second: list of boxes scaled",
@@ -137,7 +137,6 @@ NO_FORM = {
     "thirteenth: padding row is zeroed once more after the initialisation that undid it",
     "nineteenth: rewards shaped inside the transitions that a buffer keeps",
     "nineteenth: stack of frames from a camera with one array",
-    "nineteenth: targets of a text padded by a helper of the caller's list",
     "seventeenth: anchor of a penalty that is a parameter itself",
     "seventeenth: average of models that is the first of them",
     "seventeenth: buffer of first weights for a pruned layer",
@@ -159,9 +158,13 @@ NO_FORM = {
 }
 
 
-#: A fix that mends what the finding says, and the right version does something else about it.
+#: A fix that mends what the finding says, and leaves the program other than the right version, with the difference.
 ANOTHER = {
-    "thirteenth: sum in the first client, which gets the mean before it is called again": "it leaves the client alone"
+    "thirteenth: sum in the first client, which gets the mean before it is called again": "it leaves the client alone",
+    "first: forward without mark dirty": "autograd knows of the overwriting, which the right version does without",
+    "fourth: straight through rounds its input": "autograd knows of the overwriting, which the right version does without",
+    "nineteenth: hidden states of an encoder that a probe keeps in a list on the module": "the first state stays no copy",
+    "nineteenth: residual of a wavelet step that keeps its input": "a second write stays, which alone is not reported",
 }
 
 

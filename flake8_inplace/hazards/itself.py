@@ -91,10 +91,20 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
 
 @events.copy.listen
 def on_copy(m: Trace, tensor: Tensor, source: Tensor) -> None:
-    """Report ``x.copy_(old)`` if both names are one tensor: it restores nothing."""
+    """Report ``x.copy_(old)`` if both names are one tensor: it restores nothing.
+
+    A function that asks whether they are copies where they are not.
+    """
+    from ..program.wording import operands, tells_apart
+
     here = m.here()
-    if here is not None and tensor.storage.memory is source.storage.memory:
-        on_relate(m, "copy_", tensor, source, here)
+    if here is None or tensor.storage.memory is not source.storage.memory or not m.stack.frames:
+        return
+    names = [operand.name for operand in operands(here.expression) or ()]
+    function = m.stack.frames[-1].function
+    if len(names) == 2 and function is not None and tells_apart(m.text.body(function)[0], *names):
+        return
+    on_relate(m, "copy_", tensor, source, here)
 
 
 def _judge_equal(m: Trace, parameter: Tensor, site: Site) -> None:
