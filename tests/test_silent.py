@@ -137,6 +137,7 @@ NO_FORM = {
     "thirteenth: padding row is zeroed once more after the initialisation that undid it",
     "nineteenth: rewards shaped inside the transitions that a buffer keeps",
     "nineteenth: stack of frames from a camera with one array",
+    "nineteenth: targets of a text padded by a helper of the caller's list",
     "seventeenth: anchor of a penalty that is a parameter itself",
     "seventeenth: average of models that is the first of them",
     "seventeenth: buffer of first weights for a pruned layer",
@@ -161,9 +162,9 @@ NO_FORM = {
 #: A fix that mends what the finding says, and leaves the program other than the right version, with the difference.
 ANOTHER = {
     "thirteenth: sum in the first client, which gets the mean before it is called again": "it leaves the client alone",
-    "first: forward without mark dirty": "autograd knows of the overwriting, which the right version does without",
-    "fourth: straight through rounds its input": "autograd knows of the overwriting, which the right version does without",
-    "nineteenth: hidden states of an encoder that a probe keeps in a list on the module": "the first state stays no copy",
+    "first: forward without mark dirty": "autograd knows of the overwriting then",
+    "fourth: straight through rounds its input": "autograd knows of the overwriting then",
+    "nineteenth: hidden states of an encoder that a probe keeps in a list on the module": "the first stays no copy",
     "nineteenth: residual of a wavelet step that keeps its input": "a second write stays, which alone is not reported",
 }
 

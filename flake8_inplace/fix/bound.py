@@ -67,7 +67,7 @@ class Bound:
         function = next(
             (node for node in self.module.above(self._written()) if isinstance(node, cst.FunctionDef)), None
         )
-        if function is None:
+        if function is None or _only_writes(function):
             return
         names = {function.name.value}
         calls = [
@@ -82,7 +82,7 @@ class Bound:
     def entered(self, kinds: Mapping[str, set[str]]) -> Iterator[Fix]:
         """A copy of a parameter at the head of the function that overwrites parts of it."""
         function = self.module.around(self._written(), cst.FunctionDef)
-        if function is None or not isinstance(function.body, cst.IndentedBlock):
+        if function is None or not isinstance(function.body, cst.IndentedBlock) or _only_writes(function):
             return
         lines = [line for line in function.body.body if not _is_docstring(line)]
         names = [parameter.name.value for parameter in function.params.params]
@@ -243,3 +243,17 @@ def _is_docstring(line: cst.BaseStatement) -> bool:
 
 def _is_one_statement(node: cst.CSTNode) -> TypeGuard[cst.SimpleStatementLine]:
     return isinstance(node, cst.SimpleStatementLine) and len(node.body) == 1
+
+
+def _only_writes(function: cst.FunctionDef) -> bool:
+    """Whether a function does nothing but assign to parts of what it is given: on a copy, it would do nothing."""
+    names = {parameter.name.value for parameter in function.params.params}
+    body = [line for line in function.body.body if isinstance(line, cst.BaseStatement)]
+    lines = [line for line in body if not _is_docstring(line)]
+    statements = [part for line in lines for part in (line.body if isinstance(line, cst.SimpleStatementLine) else ())]
+    return len(statements) == len(lines) > 0 and all(
+        isinstance(part, cst.Assign)
+        and isinstance(root := root_of(part.targets[0].target), cst.Name)
+        and root.value in names
+        for part in statements
+    )
