@@ -442,6 +442,7 @@ MEANT = {
     "gradient aliases read each step",
     "short names and tables of a live state, sums in the first of parts, a state that a step fills",
     "sync weights to actor",
+    "functions that count or measure what they bound in place, and return that",
     "two networks share their weights, and an optimizer updates them as those of both",
     "view is written after the base was cleared",
     "window on a grid read each step",
