@@ -327,12 +327,15 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
 
 
 def _was_given_no_state(m: Trace, value: Tensor, event: Overwrite, name: str) -> bool:
-    """Whether a function was given an attribute and overwrote it: not a state, which its name updates in place too.
+    """Whether a function was given an attribute and overwrote it: not a state that it scales or marks.
 
-    ``self.state += x`` is such an update.
+    ``self.state += x`` tells a state. A function that does not scale it has returned it, and its caller takes that.
     """
-    writes = m.state[WRITES].get(value.storage, ()) if was_given(m, value, event) else ()
-    return bool(writes) and not any(attribute_written(each.site) == name and not each.filled for each in writes)
+    if not was_given(m, value, event):
+        return False
+    writes = m.state[WRITES].get(value.storage, ())
+    state = any(attribute_written(each.site) == name and not each.filled for each in writes)
+    return not state or m.state[RETURNED].get((event.change, event)) is None
 
 
 def _ran_before(m: Trace, event: Overwrite) -> bool:
