@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,9 +16,6 @@ from .program.disk import Stamp
 from .program.imports import Project, Source
 from .program.modules import Modules, Outside
 from .program.scan import FRAMEWORKS, handles_tensors, only_imports, scan
-
-_RENAMED = 1_000_000
-"""More mentions than any file has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +85,9 @@ class Program:
         found = list(own.findings.get(path, ()))
         complete = own.problem is None
         importers = self.modules.importers(path)
-        if found and (calm := self._calm(tree, path, importers)):
+        if found and (disabled := self._without_grad(tree, path, importers)):
             outside = self.modules.outside(source, tree, path)
-            found = _read(source, tree, self._extra, path, outside, self.modules, calm).findings.get(path, [])
+            found = _read(source, tree, self._extra, path, outside, self.modules, disabled).findings.get(path, [])
         for importer in importers:
             places = {finding.place for finding in found}
             read = self._shown_by(importer)
@@ -98,7 +96,7 @@ class Program:
             complete = complete and read.problem is None
         return Result(_in_order(found), own.reveals, own.problem, own.readings, complete)
 
-    def _calm(self, tree: ast.Module, path: str, importers: list[str]) -> frozenset[str]:
+    def _without_grad(self, tree: ast.Module, path: str, importers: list[str]) -> frozenset[str]:
         """The functions of a file that others call, and only so that no backward comes to what they compute.
 
         Each mention of one in another file has to be such a call: nobody knows who calls what is handed on.
@@ -124,7 +122,7 @@ class Program:
             elif isinstance(node, ast.Attribute):
                 found[node.attr] += 1
             elif isinstance(node, ast.alias) and node.asname is not None:
-                found[node.name] += _RENAMED
+                found[node.name] += sys.maxsize  # what is called by the other name is not counted
         return found
 
     def override(self, path: str, text: str | None) -> None:
@@ -199,7 +197,7 @@ def _read(
     path: str,
     outside: Outside,
     others: Modules | None,
-    calm: frozenset[str] = frozenset(),
+    without_grad: frozenset[str] = frozenset(),
 ) -> _Read:
     """Read a file from its entry points; of ``others``, what it calls."""
     file = scan(source, tree, TRIGGERS, bool(extra), path, outside.ways, outside.variables)
@@ -209,7 +207,7 @@ def _read(
     from .sentences import ALONE, Files
     from .verdicts import findings
 
-    trace = analyse(file, extra, others, calm)
+    trace = analyse(file, extra, others, without_grad)
     problem = None
     own = {piece: reason for piece, reason in trace.text.unreadable.items() if piece.path == path}
     if own:

@@ -244,7 +244,7 @@ LAWS = {
     "ORIGINALS": Law(times),
     "SHALLOW": Law(times),
     "CALLED": Law(times),
-    "QUIET": Law(times),
+    "CALLED_WITHOUT_GRAD": Law(times),
     "TWINS": Law(agreed),
     "APPENDED": Law(times),
     "APPENDED_VIEWS": Law(times),

@@ -84,7 +84,7 @@ TWINS: Declared[Object, Object | None] = Declared(same_or_none)
 """What a shallow copy was made of."""
 CALLED: Declared[Value, int] = Declared(latest)
 """When an instance was called last, as long as there are shallow copies."""
-QUIET: Declared[Value, int] = Declared(latest)
+CALLED_WITHOUT_GRAD: Declared[Value, int] = Declared(latest)
 """When an instance was called last with gradients disabled, as long as there are shallow copies."""
 STEPPED: Declared[Value, bool | None] = Declared(same_or_none)
 """The optimizers that have made a step."""
@@ -222,7 +222,7 @@ def on_call_instance(m: Trace, instance: Object, site: Site) -> None:
     """
     if not m.state[TWINS]:
         return
-    m.state.set(m.state[CALLED if m.grad_mode else QUIET], instance, m.tick())
+    m.state.set(m.state[CALLED if m.grad_mode else CALLED_WITHOUT_GRAD], instance, m.tick())
     for copy, source in list(m.state[TWINS].items()):
         begun = m.state[SHALLOW].get(copy, 0)
         if source is None or not begun or instance not in (copy, source):
@@ -233,7 +233,7 @@ def on_call_instance(m: Trace, instance: Object, site: Site) -> None:
         shown = [each for each in changes if each.site is not None]  # what unknown code may do is none here
         last = max(shown, key=lambda change: change.time, default=None)
         other = source if instance is copy else copy
-        called = max(m.state[table].get(other, 0) for table in (CALLED, QUIET))
+        called = max(m.state[table].get(other, 0) for table in (CALLED, CALLED_WITHOUT_GRAD))
         if last is not None and last.site is not None and last.time < called:
             m.refuse("snapshot", last.site)
 
@@ -249,7 +249,7 @@ def on_method(m: Trace, instance: Object, had: Attributes, begin: int) -> None:
         begun = m.state[SHALLOW].get(copy, 0)
         if source is None or not begun or "training" in m.state.get(copy).items:
             continue
-        if min(m.state[QUIET].get(copy, 0), m.state[CALLED].get(source, 0)) < begin:
+        if min(m.state[CALLED_WITHOUT_GRAD].get(copy, 0), m.state[CALLED].get(source, 0)) < begin:
             continue
         changes = [each for tensor in holdings.parameters(m, copy) for each in _changes(m, tensor.storage, begin)]
         if site := next((change.site for change in changes if change.site is not None), None):

@@ -162,15 +162,16 @@ def analyse(
     file: Scan,
     extra: frozenset[str] = frozenset(),
     others: Modules | None = None,
-    calm: frozenset[str] = frozenset(),
+    without_grad: frozenset[str] = frozenset(),
 ) -> Trace:
     """Read a whole file: its module-level code, then whatever that did not call.
 
     ``extra`` are the families that are off by default and wanted all the same: "possible", "style". ``others`` are the
-    other files of the project, if imports are followed. ``calm`` are functions that those never call in grad mode.
+    other files of the project, if imports are followed. ``without_grad`` are functions that those never call for
+    a backward.
     """
     m = Interpreter(Text(file, others), extra)
-    m.work.calm = calm
+    m.work.without_grad = without_grad
     m.text.modules[file.path] = own = m.text.begin(file)
     module = own.frame
     piece = file.pieces[0]
@@ -205,7 +206,7 @@ def _definition(m: Trace, piece: Piece, module: Frame) -> None:
         value = module.vars.get(name)
         if isinstance(value, Function) and value.node not in m.work.reached and worth(m, value):
             m.fresh_entry()
-            m.state.set(m.state.modes, "grad", name not in m.text.file.backwards and name not in m.work.calm)
+            m.state.set(m.state.modes, "grad", name not in m.text.file.backwards and name not in m.work.without_grad)
             call_entry(m, value, None)
         elif isinstance(value, Class):
             call_class(m, value)

@@ -51,6 +51,6 @@ class Worklist:
     loading: int = 0  # top-level statements that run, each for a name in the one before
     receivers: dict[Class, Start] = field(default_factory=dict)  # instances that entry points are called on
     uses: dict[tuple[str, str], Use] = field(default_factory=dict)  # calls of functions of others, by path and name
-    calm: frozenset[str] = frozenset()  # functions that other files only call where no backward comes to
+    without_grad: frozenset[str] = frozenset()  # functions that other files only call where no backward comes to
     # the saved tensors that a custom backward overwrites, by their positions
     backwards: dict[Function, list[tuple[int, Write]]] = field(default_factory=dict)
