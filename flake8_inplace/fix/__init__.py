@@ -33,7 +33,7 @@ from .marked import marked
 from .parts import parts
 from .repeated import repeated
 from .statements import statement_around, writing_statements
-from .syntax import Module, moved, viewed_root, written_at
+from .syntax import Module, moved, root_of, viewed_root, written_at
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -174,14 +174,34 @@ class Repair:
         return left <= others and self._hidden(finding, fix) <= left
 
     def _hidden(self, finding: Finding, fix: Fix) -> set[Place]:
-        """Earlier writes to the memory of a silent finding, which a fix does not come to: they must still be found."""
+        """Other writes to the memory of a silent finding, which a fix does not come to: they must still be found."""
         if RULES[finding.code].kind in RAISING or not fix.edits:
             return set()
         readers, first = {other.place for other in finding.related}, min(edit.start for edit in fix.edits)
-        earlier = [
-            other for other in self.found if other.code == finding.code and other.place < min(finding.place, first)
+        others = [
+            other
+            for other in self.found
+            if other.code == finding.code and readers.intersection(each.place for each in other.related)
         ]
-        return {other.place for other in earlier if readers.intersection(each.place for each in other.related)}
+        hidden = {other.place for other in others if other.place < min(finding.place, first)}
+        written = self._written(finding)
+        if written and all(
+            edit.start.line == finding.line for edit in fix.edits
+        ):  # only these variables get a new tensor
+            later = (other for other in others if other.place > finding.place and self._share(finding, other))
+            hidden |= {other.place for other in later if written.isdisjoint(self._written(other))}
+        return hidden
+
+    def _written(self, finding: Finding) -> set[str]:
+        """The variables that a write is spelled with."""
+        assert self._module is not None
+        targets = [target for _, target in writing_statements(self._module, finding.place)]
+        return {self._module.code(root_of(viewed_root(target))) for target in targets}
+
+    def _share(self, finding: Finding, other: Finding) -> bool:
+        """Whether two writes went to the same memory."""
+        one, two = (self._facts.writes.get(each.place) for each in (finding, other))
+        return one is not None and two is not None and not one.memory.isdisjoint(two.memory)
 
     def _after(self, edits: Sequence[Edit]) -> Sequence[Finding] | None:
         """What is found after some edits, None where the text is no program any more, or read less far."""

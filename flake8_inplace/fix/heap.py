@@ -94,6 +94,7 @@ class Fact:
     - ``same_type``: the new values leave the type of a tensor of floats, as its own values and numbers do.
     - ``numbers``: the new values are numbers.
     - ``of_graph``: what is written may be a part of a graph, and no leaf of it.
+    - ``memory``: what it wrote to.
     """
 
     form: str
@@ -113,6 +114,7 @@ class Fact:
     same_type: bool = True
     numbers: bool = True
     of_graph: bool = False
+    memory: set[Storage] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -164,6 +166,7 @@ def note_write(
     if requires and m.cell(tensor).leaf:
         whole = tensor.view is View.NONE
         fact.leaf, fact.part_of_leaf = fact.leaf or whole, fact.part_of_leaf or not whole
+    fact.memory.add(tensor.storage.memory)
     fact.of_graph = fact.of_graph or (requires and m.cell(tensor).node is not None)
     fact.carries = fact.carries or (grad is not Grad.NO and m.grad_mode)
     fact.feeds = fact.feeds or carries

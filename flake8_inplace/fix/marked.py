@@ -1,4 +1,8 @@
-"""An input that a custom forward overwrites and returns: ``ctx.mark_dirty(x)`` above the write."""
+"""An input that a custom forward overwrites and returns: ``ctx.mark_dirty(x)`` above the write.
+
+A write of its own is for the input. Where only its result is wanted, ``return x.mul_(2)``, the usual form computes it
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,9 @@ def marked(form: Form) -> Iterator[Fix]:
     module = form.module
     for statement, target in writing_statements(module, form.finding.place):
         root, function = root_of(target), module.around(statement, cst.FunctionDef)
-        if not isinstance(root, cst.Name) or function is None or not any(map(_gives, walk(function.body))):
+        if not isinstance(root, cst.Name) or function is None or isinstance(statement, cst.Return):
+            continue
+        if not any(map(_gives, walk(function.body))):
             continue
         if any(other.name.value == "setup_context" for other in module.of(cst.FunctionDef)):
             continue  # the context is not given to the forward
