@@ -109,16 +109,25 @@ def on_append(m: Trace, container: List, value: Value) -> None:
 
 @events.join.listen
 def on_join(m: Trace, left: Tuple, right: Tuple) -> None:
-    """Report ``states + (x,)`` where the variable ``states`` has ``x`` already, and a write came in between."""
+    """Report ``states + (x,)`` where the variable ``states`` has ``x`` already, and a write came in between.
+
+    That one is stale whether or not the new element is a copy.
+    """
     if not m.stack.frames:
         return
     frame = m.stack.frames[-1]
     bound = max((frame.bound(name) for name, value in frame.vars.items() if m.see(value) is left), default=0)
-    for part in [each for item in right.items if bound for each in direct_tensors(m, item)]:
+    for part in [_copied(m, each) for item in right.items if bound for each in direct_tensors(m, item)]:
         if any(_is_same(m, other, part) for other in left.items):
             for event in since(m, part, bound):
                 if _changes(part, event):
                     m.refuse("read", event.site, guard=event.guard)
+
+
+def _copied(m: Trace, tensor: Tensor) -> Tensor:
+    """Return ``x`` of ``x.clone()``, and any other tensor itself."""
+    source = m.see(tensor.made.values[0]) if tensor.made is not None and tensor.made.op == "clone" else tensor
+    return source if isinstance(source, Tensor) else tensor
 
 
 @events.method.listen

@@ -134,7 +134,8 @@ def _loses(m: Trace, value: Tensor, event: Overwrite) -> bool:
     apart = by_attribute or isinstance(m.see(event.frames[-1].vars.get(event.name, NONE)), Dict)
     if value.origin in UNCERTAIN or (state.grad is Grad.YES and state.leaf):
         return False
-    if (event.tensor is value and not apart) or (not event.name and not by_attribute):
+    here = event.frames[-1] is m.stack.frames[-1]  # a method that writes to all of an attribute: `hazards.stale` judges
+    if (event.tensor is value and not (apart and here)) or (not event.name and not by_attribute):
         return False
     if any(option is value for new in event.written.values for option in direct_tensors(m, new)):
         return False
