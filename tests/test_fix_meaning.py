@@ -675,11 +675,16 @@ LEFT = {
 }
 
 
-PAGES = {
-    part.partition("\n")[0]: part.partition("\n")[2]
-    for page in sorted((Path(__file__).parent / "fixed").glob("*.txt"))
-    for part in re.split("^### ", page.read_text(), flags=re.MULTILINE)[1:]
-}
+def sections(folder: Path) -> dict[str, str]:
+    """The programs of the pages in a folder, by their headings."""
+    return {
+        part.partition("\n")[0]: part.partition("\n")[2]
+        for page in sorted(folder.glob("*.txt"))
+        for part in re.split("^### ", page.read_text(), flags=re.MULTILINE)[1:]
+    }
+
+
+PAGES = sections(Path(__file__).parent / "fixed")
 """The programs of `tests/fixed/`. A line that ends in ``# bad`` or ``# good`` stands in that version only."""
 PASSING = {"dynamic programming: elements written in a double loop", "GRU state rows masked in a loop over a batch"}
 """Not bad after all."""
@@ -729,11 +734,7 @@ NO_FIX = {
 }
 
 
-RIGHT = {
-    part.partition("\n")[0]: part.partition("\n")[2]
-    for page in sorted((Path(__file__).parent / "fixed" / "right").glob("*.txt"))
-    for part in re.split("^### ", page.read_text(), flags=re.MULTILINE)[1:]
-}
+RIGHT = sections(Path(__file__).parent / "fixed" / "right")
 """Programs that do what they are meant to."""
 
 

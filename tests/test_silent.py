@@ -6,74 +6,30 @@ A line `Known limit: ...` above a program says why the linter doesn't tell the t
 has to go.
 """
 
-import contextlib
-import io
-import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import torch
+from twins import Program, blocks, executed, programs
 
 from flake8_inplace.analysis import analyze
 from flake8_inplace.fix import mend
 
-PROGRAM = re.compile(r"^## ([^\n]+)\n\n(?:Known limit: ([^\n]+)\n\n)?```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FOLDER = Path(__file__).with_name("silent")
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A wrong program and its right twin: the heading, why it is a known limit, the text, and what tells them apart."""
-
-    heading: str
-    limit: str
-    lines: tuple[str, ...]
-    truth: str
-
-    def text(self, mark: str) -> str:
-        """The version with the lines that end in a mark, without those that end in the other."""
-        other = "#-" if mark == "#+" else "#+"
-        return "\n".join(line.removesuffix(mark).rstrip() for line in self.lines if not line.endswith(other)) + "\n"
-
-
-def pairs() -> list[Pair]:
-    found = []
-    for path in sorted(FOLDER.glob("*.md")):
-        for heading, limit, text in PROGRAM.findall(path.read_text()):
-            truths = [line.removeprefix("#? ") for line in text.splitlines() if line.startswith("#? ")]
-            lines = tuple(line for line in text.splitlines() if not line.startswith("#? "))
-            found += [Pair(f"{path.stem}: {heading}", limit, lines, truth) for truth in truths]
-    return found
-
-
-def clean() -> list[tuple[str, str]]:
-    return [(heading, text) for heading, _, text in PROGRAM.findall((FOLDER / "clean.md").read_text())]
-
-
-def executed(text: str, name: str) -> dict[str, object]:
-    """Run a program, and return its variables."""
-    torch.manual_seed(0)
-    names: dict[str, object] = {"__name__": "__main__"}
-    with contextlib.redirect_stdout(io.StringIO()):
-        exec(compile(text, name, "exec"), names)
-    return names
-
-
-PAIRS = pairs()
-CLEAN = clean()
+PROGRAMS = list(programs(FOLDER, "#? "))
+PAIRS = [program for program in PROGRAMS if program.difference]
+CLEAN = [(program.name, program.text("#+")) for program in PROGRAMS if not program.difference]
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.heading)
-def test_the_two_versions_differ(pair: Pair) -> None:
+def test_the_two_versions_differ(pair: Program) -> None:
     wrong, right = pair.text("#-"), pair.text("#+")
-    assert not eval(pair.truth, executed(wrong, pair.heading))
-    assert eval(pair.truth, executed(right, pair.heading))
+    assert not eval(pair.difference, executed(wrong, pair.heading))
+    assert eval(pair.difference, executed(right, pair.heading))
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.heading)
-def test_the_linter_tells_them_apart(pair: Pair, request: pytest.FixtureRequest) -> None:
+def test_the_linter_tells_them_apart(pair: Program, request: pytest.FixtureRequest) -> None:
     if pair.limit:
         request.applymarker(pytest.mark.xfail(reason=pair.limit, strict=True))
     assert analyze(pair.text("#-")).findings
@@ -88,8 +44,8 @@ def test_a_clean_program_runs_without_a_finding(name: str, text: str) -> None:
 
 
 def test_every_program_is_a_test() -> None:
-    blocks = sum(path.read_text().count("```py\n") for path in FOLDER.glob("*.md"))
-    assert len(PAIRS) + len(CLEAN) == blocks > 100
+    assert len(PROGRAMS) == blocks(FOLDER) > 100
+    assert all(bool(program.difference) == (program.page != "clean") for program in PROGRAMS)
 
 
 #: Programs with a finding that no form is known for: writes that a checkpoint repeats, containers of the caller,
@@ -106,7 +62,6 @@ NO_FORM = {
     "eighteenth: running scale of activations under a checkpoint",
     "eighth: gradients logged before they are clipped",
     "fifth: expanded prior is shared",
-    "fifth: frame skip keeps last two frames",
     "first: checkpoint runs twice",
     "fourth: checkpointed usage counter",
     "fourth: reentrant checkpoint writes its input",
@@ -159,20 +114,16 @@ NO_FORM = {
 }
 
 
-#: A fix that mends what the finding says, and leaves the program other than the right version, with the difference.
+#: A fix that mends what the finding says, where the right version is another program.
 ANOTHER = {
-    "thirteenth: sum in the first client, which gets the mean before it is called again": "it leaves the client alone",
-    "first: forward without mark dirty": "autograd knows of the overwriting then",
-    "fourth: straight through rounds its input": "autograd knows of the overwriting then",
-    "nineteenth: hidden states of an encoder that a probe keeps in a list on the module": "the first stays no copy",
-    "nineteenth: residual of a wavelet step that keeps its input": "a second write stays, which alone is not reported",
+    "thirteenth: sum in the first client, which gets the mean before it is called again": "it leaves the client alone"
 }
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.heading)
-def test_a_fixed_program_does_what_the_right_one_does(pair: Pair) -> None:
+def test_a_fixed_program_does_what_the_right_one_does(pair: Program) -> None:
     done = mend(pair.text("#-"), lambda text, findings: [True] * len(findings), unsafe=True)
     assert bool(done.left) == (pair.heading in NO_FORM)
     after = executed(done.text, pair.heading) if done.done else {}
-    assert not done.done or pair.heading in ANOTHER or eval(pair.truth, after)
+    assert not done.done or pair.heading in ANOTHER or eval(pair.difference, after)

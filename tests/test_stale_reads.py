@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy
 import pytest
 import torch
-from test_silent import CLEAN, PAIRS, executed
+from test_silent import CLEAN, PAIRS
 from torch import nn
+from twins import executed
 
 from flake8_inplace.runtime import InplaceHazardWarning, inplace_sanitizer
 from flake8_inplace.runtime.verify import main
