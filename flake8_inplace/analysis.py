@@ -14,8 +14,8 @@ from .finding import Finding, Place
 from .hazards import TRIGGERS
 from .program.disk import Stamp
 from .program.imports import Project, Source
-from .program.modules import Modules, Outside
-from .program.scan import FRAMEWORKS, handles_tensors, only_imports, scan
+from .program.modules import Modules
+from .program.scan import FRAMEWORKS, NOTHING, Outside, handles_tensors, only_imports, scan
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ def analyze(
     source, tree = _parsed(source, tree)
     if not handles_tensors(source, tree, frameworks):
         return Result(readings=readings.nothing_read())
-    read = _read(source, tree, extra, "", Outside(), None)
+    read = _read(source, tree, extra, "", NOTHING, None)
     findings = _in_order(read.findings.get("", ()))
     return Result(findings, read.reveals, read.problem, read.readings, read.problem is None)
 
@@ -200,7 +200,7 @@ def _read(
     without_grad: frozenset[str] = frozenset(),
 ) -> _Read:
     """Read a file from its entry points; of ``others``, what it calls."""
-    file = scan(source, tree, TRIGGERS, bool(extra), path, outside.ways, outside.variables)
+    file = scan(source, tree, TRIGGERS, bool(extra), path, outside)
     if file is None:
         return _Read(readings=readings.nothing_read())
     from .interpreter.schedule import analyse

@@ -11,6 +11,7 @@ from textwrap import dedent
 
 import pytest
 
+from flake8_inplace.analysis import Program
 from flake8_inplace.hazards import TRIGGERS
 from flake8_inplace.program import disk
 from flake8_inplace.program.importers import read_index
@@ -275,11 +276,33 @@ def test_only_modules_that_a_name_can_come_to_are_read(make: Make, tmp_path: Pat
     text = (tmp_path / "pkg" / "a.py").read_text()
     outside = modules.outside(text, ast.parse(text), path)
     assert outside.ways.runs == {"f"}
-    assert {Path(each).stem for each in modules._summaries} == {"b", "d"}
-    text = "from .b import other"
+    assert {Path(each).stem for each in modules._summaries} == {"a", "b", "d"}
+    text = "from .b import other\nother(1)"
     assert modules.outside(text, ast.parse(text), str(tmp_path / "pkg" / "z.py")).ways.runs == {"other"}
     assert modules.import_tensors(str(tmp_path / "pkg" / "a.py"))
     assert not modules.import_tensors(str(tmp_path / "pkg" / "b.py"))
+
+
+def test_what_a_lazy_init_only_imports_for_others_is_not_read(make: Make, tmp_path: Path) -> None:
+    text = dedent("""
+        import sys
+        from typing import TYPE_CHECKING
+        names = {"big": ["Model"]}
+        names["big"] += ["Other"]
+        if TYPE_CHECKING:
+            from .big import Model, Other
+        else:
+            sys.modules[__name__] = Lazy(__name__, globals()["__file__"], names)
+            setattr(sys.modules[__name__], "version", "1")
+    """)
+    big = "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x.relu_()\nOther = Model"
+    project = make({"pkg/__init__.py": text, "pkg/big.py": big})
+    program, path = Program(project), str(tmp_path / "pkg" / "__init__.py")
+    for looks_up, read in ("", False), ("\nglobals()[input()]", True), ("\nModel()", True):
+        program.override(path, text + looks_up)
+        program.analyze(text + looks_up, None, path)
+        known = program.modules._summaries.get(str(tmp_path / "pkg" / "big.py"))
+        assert (known is not None) == read, looks_up
 
 
 def test_a_function_hides_the_submodule_of_its_name(make: Make, tmp_path: Path) -> None:

@@ -205,8 +205,12 @@ def _import_from(m: Trace, node: cst.ImportFrom, frame: Frame) -> bool:
     if isinstance(node.names, cst.ImportStar):
         return True
     module = "." * len(node.relative) + (dotted(node.module) if node.module is not None else "")
+    own = frame.parent is None and frame.piece.path == m.text.file.path
+    unused = m.text.file.unused if own else frozenset()
     for alias in node.names:
         name = alias.asname.name if alias.asname is not None else alias.name
+        if isinstance(name, cst.Name) and name.value in unused:
+            continue  # an `__init__` may import all of a project
         bind(m, name, _imported(m, module, dotted(alias.name), frame), frame)
     return True
 

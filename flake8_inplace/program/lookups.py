@@ -49,9 +49,27 @@ def looked_up(tree: ast.Module) -> set[str]:
     return {node.id for node in names if isinstance(node.ctx, ast.Load)} - _OF_MODULES
 
 
-def any_name(text: str) -> list[str]:
+def any_name(text: str, tree: ast.Module) -> list[str]:
     """Return what stands for all names of a file in it, because it may look up any of them."""
-    return [name for name, said in _ANY_NAME.items() if said in text]
+    said = {name: text.count(words) for name, words in _ANY_NAME.items() if words in text}
+    for node in ast.walk(tree) if said else ():
+        for name in _told(node):
+            said[name] -= 1
+    return [name for name, times in said.items() if times > 0]
+
+
+def _told(node: ast.AST) -> Iterator[str]:
+    """Yield what of `_ANY_NAME` looks up no name in a node, or one that it tells.
+
+    ``globals()["__file__"]``, ``sys.modules[__name__] = module`` and ``setattr(sys.modules[__name__], name, value)``.
+    """
+    if isinstance(node, ast.Subscript):
+        if isinstance(node.ctx, ast.Store) and ast.unparse(node) == _ANY_NAME["modules"]:
+            yield "modules"
+        if isinstance(node.slice, ast.Constant) and ast.unparse(node.value) == _ANY_NAME["globals"]:
+            yield "globals"
+    elif isinstance(node, ast.Call) and last(node.func) == "setattr":
+        yield from ("modules" for owner in node.args[:1] if ast.unparse(owner) == _ANY_NAME["modules"])
 
 
 def tables(tree: ast.Module) -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ from .imports import Definition, Exports, Module, Project, Result, Unknown
 from .pieces import IMPORTER, SUBCLASSES, Piece, Row, Scan, callers, heirs, registered
 from .reach import NOWAY, Flow, Ways
 from .roots import is_library
-from .scan import Outline, borrowed
+from .scan import Outline, Outside, borrowed
 from .sights import IMPORTS
 from .units import Triggers
 
@@ -33,14 +33,6 @@ MAX_IMPORTERS = 150_000
 
 MAX_REGISTERED = 32
 """Files that register something by one name, beyond which none of them is read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outside:
-    """What a file imports from others: which names may overwrite something, and all variables bound so."""
-
-    ways: Ways = NOWAY
-    variables: frozenset[str] = frozenset()
 
 
 _Target = tuple[str, str, str | None]
@@ -109,8 +101,12 @@ class Modules:
             return Outside()
         targets = self._targets(tree, path)
         variables = frozenset(variable for variable, _, _ in targets)
-        self._settle(self._asked(targets, variables.union(_WORD.findall(source))))
-        return Outside(self._of(targets), variables)
+        outline = Outline(tree, self._triggers, variables)
+        if path not in self._summaries:
+            self._summaries[path] = self._summarized(outline, tree, path, targets)
+        unused = frozenset(variable for variable, _ in lookups.variables(tree)) - outline.reach.mentions()
+        self._settle(self._asked(targets, variables.union(_WORD.findall(source)) - unused))
+        return Outside(self._of(targets), variables, frozenset() if lookups.any_name(source, tree) else unused, outline)
 
     def import_tensors(self, path: str) -> bool:
         """Return whether a file, or one that it can come to import, imports a package that handles tensors."""
@@ -265,7 +261,9 @@ class Modules:
     def _summarize(self, tree: ast.Module, path: str) -> _Summary:
         targets = self._targets(tree, path)
         followed = frozenset(variable for variable, _, _ in targets)
-        outline = Outline(tree, self._triggers, followed)
+        return self._summarized(Outline(tree, self._triggers, followed), tree, path, targets)
+
+    def _summarized(self, outline: Outline, tree: ast.Module, path: str, targets: list[_Target]) -> _Summary:
         self._rows[path] = outline.rows(tree)
         flow = outline.reach.flow(self._from_others(outline.reach.mentions(), targets))
         return _Summary(flow, targets)
@@ -285,7 +283,7 @@ class Modules:
         """
         text, index = self.project.text(path), self._index(path)
         text = text if isinstance(text, str) else ""
-        any_name = lookups.any_name(text)
+        any_name = lookups.any_name(text, tree)
         found = list(self._imported(tree, path, bool(any_name)))
         for name in any_name:
             found += [(name, file, inner) for _, file, inner in found if inner is not None]

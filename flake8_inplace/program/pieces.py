@@ -195,7 +195,7 @@ class Scan:
 
     ``registered`` are the definitions that go into a variable, ``backwards`` the functions that are given to
     ``register_autograd`` of an operator: autograd calls them, and records nothing of what they do. ``followed`` are
-    the names that it imports from files that are read.
+    the names that it imports from files that are read, ``unused`` those that it imports for others.
     """
 
     pieces: list[Piece]
@@ -206,6 +206,7 @@ class Scan:
     fillers: dict[str, list[str]] = field(default_factory=dict)  # by what that registers which a table is filled with
     backwards: frozenset[str] = frozenset()
     followed: frozenset[str] = frozenset()
+    unused: frozenset[str] = frozenset()
 
     def mentions(self, names: frozenset[str]) -> bool:
         """Whether any of these names is anywhere in the file."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from . import summary
@@ -30,24 +31,36 @@ GRADIENTS = frozenset("backward requires_grad requires_grad_ grad autograd optim
 """Names that only a program that computes gradients has a use for."""
 
 
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What a file imports from others: which names may overwrite something, and all ``variables`` bound so.
+
+    ``unused`` are those that the file itself never looks up, such as what an ``__init__`` imports for others.
+    ``outline`` is that of the file, where there is one already.
+    """
+
+    ways: Ways = NOWAY
+    variables: frozenset[str] = frozenset()
+    unused: frozenset[str] = frozenset()
+    outline: Outline | None = None
+
+
+NOTHING = Outside()
+
+
 def scan(
     source: str,
     tree: ast.Module,
     triggers: Triggers,
     everything: bool = False,
     path: str = "",
-    outside: Ways = NOWAY,
-    followed: frozenset[str] = frozenset(),
+    outside: Outside = NOTHING,
 ) -> Scan | None:
-    """The pieces of a file, or None where nothing in it can be a hazard; ``everything`` as for `Reach.mark`.
-
-    ``outside`` are the names that the file imports from others and that may overwrite something, ``followed`` all
-    that it imports from files that are read.
-    """
-    outline = Outline(tree, triggers, followed)
-    if not outline.reach.mark(outside, everything):
+    """The pieces of a file, or None where nothing in it can be a hazard; ``everything`` as for `Reach.mark`."""
+    outline = outside.outline or Outline(tree, triggers, outside.variables)
+    if not outline.reach.mark(outside.ways, everything):
         return None
-    return pieces(source, tree, outline, path, followed)
+    return pieces(source, tree, outline, path, outside)
 
 
 class Outline:
@@ -110,13 +123,12 @@ def _index(result: Scan) -> None:
             result.fillers.setdefault(table, []).append(key)
 
 
-def pieces(
-    source: str, tree: ast.Module, outline: Outline, path: str = "", followed: frozenset[str] = frozenset()
-) -> Scan:
+def pieces(source: str, tree: ast.Module, outline: Outline, path: str = "", outside: Outside = NOTHING) -> Scan:
     """Cut a file into the pieces that are read one by one."""
     lines, registered = source.split("\n"), outline.registered  # a form feed ends no line of Python
     each = zip(tree.body, outline.parts, outline.names, registered.keys, registered.fills, strict=True)
-    result = Scan([_piece(*one, lines, path) for one in each], path, followed=followed)
+    result = Scan([_piece(*one, lines, path) for one in each], path)
+    result.followed, result.unused = outside.variables, outside.unused
     _index(result)
     result.worth = [piece for piece in result.pieces if piece.worth]
     result.backwards = frozenset(name for statement in tree.body for name in _backwards(statement))
