@@ -295,8 +295,8 @@ def test_what_a_lazy_init_only_imports_for_others_is_not_read(make: Make, tmp_pa
             sys.modules[__name__] = Lazy(__name__, globals()["__file__"], names)
             setattr(sys.modules[__name__], "version", "1")
     """)
-    big = "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x.relu_()\nOther = Model"
-    project = make({"pkg/__init__.py": text, "pkg/big.py": big})
+    big = "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n        return x.relu_()\n"
+    project = make({"pkg/__init__.py": text, "pkg/big.py": big + "Other = Model"})
     program, path = Program(project), str(tmp_path / "pkg" / "__init__.py")
     for looks_up, read in ("", False), ("\nglobals()[input()]", True), ("\nModel()", True):
         program.override(path, text + looks_up)
