@@ -10,7 +10,7 @@ from ..program.scan import GRADIENTS
 from ..program.site import Site
 from ..trace.callables import Method, Namespace
 from ..trace.frames import Frame
-from ..trace.log import Overwrite, fills
+from ..trace.log import Overwrite, array_backing, fills
 from ..trace.reports import Refusal
 from ..trace.trace import Trace
 
@@ -71,7 +71,7 @@ def _has_second_name(m: Trace, event: Overwrite, second: str, name: str, frame: 
     """
     from ..program.wording import tells_apart
 
-    if m.see(frame.vars.get(second, NONE)) is not event.tensor or fills(event.tensor, event.written):
+    if array_backing(m.see(frame.vars.get(second, NONE))) is not event.tensor or fills(event.tensor, event.written):
         return False
     body = m.text.body(frame.function)[0] if frame.function is not None else None
     return body is None or not tells_apart(body, second, name)
