@@ -88,7 +88,7 @@ def _parallel(call: Call) -> Value | None:
 
 @model("torch.nn.Embedding.from_pretrained", "torch.nn.EmbeddingBag.from_pretrained")
 def _from_pretrained(call: Call) -> Value | None:
-    """An embedding whose weight has the memory of the vectors that it is made from. It is frozen, unless told not to."""
+    """Make an embedding whose weight has the memory of the given vectors. It is frozen, unless told not to be."""
     vectors, frozen = call.m.see(call.argument(0, "embeddings")), constant(call.argument(1, "freeze")) is not False
     options = {key: value for key, value in call.kwargs.items() if key not in ("embeddings", "freeze")}
     layer = build(call.m, call.name.rpartition(".")[0], [], options)
