@@ -224,6 +224,8 @@ class Form:
         if whole and rebinds(statement, root):
             if self.heard_by(root):
                 yield self.fix(title, root, edits, doubt)
+        elif self.is_stale(root) and not is_statement(outer, statement):
+            yield self.fix("use the out-of-place method", root, edits, doubt)
         elif whole and (self.can_rebind(root, statement) or (self.subscripted_list(root) and self.heard_by(root))):
             yield self.fix(title, root, [Edit(start, start, f"{path} = "), *edits], doubt)
         elif is_statement(outer, statement) or not isinstance(root, cst.Name):
@@ -251,7 +253,9 @@ class Form:
         edits = [without(self.module, call, out)]
         path = self.module.code(root)
         start = self.module.start(statement)
-        if is_statement(call, statement) or (isinstance(statement, cst.Assign) and statement.value is call):
+        if not is_statement(call, statement) and self.is_stale(root):
+            yield Fix("drop `out=`", False, tuple(edits))
+        elif is_statement(call, statement) or (isinstance(statement, cst.Assign) and statement.value is call):
             if self.can_rebind(root, statement):
                 edits.append(Edit(start, start, f"{path} = "))
                 yield self.fix(f"let it return a new tensor, and assign that to `{path}`", root, edits, True)
@@ -365,6 +369,10 @@ class Form:
         function = next((node for node in module.of(cst.FunctionDef) if module.spans(node, self.finding.place)), None)
         outside = function is not None and not all(module.spans(function, place) for place in places)
         return ways | {ELSEWHERE} if outside else ways
+
+    def is_stale(self, root: cst.BaseExpression) -> bool:
+        """Whether the overwritten name is read for its old values: ``ratio = log_ratio.exp_()``."""
+        return self.form == "read" and isinstance(root, cst.Name) and root.value in self.readers()
 
     def initialises(self, target: cst.BaseExpression) -> bool:
         """Whether a leaf is given numbers and then not computed with here, or its own gradient is asked for."""
