@@ -220,7 +220,7 @@ class Form:
         path = self.module.code(root)
         start = self.module.start(statement)
         title = f"use the out-of-place method and assign to `{path}`"
-        stale = self.is_stale(root)
+        stale = self.is_stale(root) and isinstance(self.module.parents[outer], (cst.Assign, cst.Element))
         bound = isinstance(statement, cst.Assign) and statement.value is outer and not stale
         whole = is_statement(outer, statement) or bound
         if whole and rebinds(statement, root):
