@@ -111,6 +111,14 @@ NO_FORM = {
     "sixth: dataclass that is returned under another name",
     "sixth: rescaled by another name",
     "sixth: scores in a tensor of integers",
+    "twentieth: drift of an embedding from the vectors it was made from",
+    "twentieth: hypotheses of a search replaced field by field",
+    "twentieth: importance of columns that stay shuffled",
+    "twentieth: momentum that setdefault takes from the gradient",
+    "twentieth: labels of an evaluation whose padding is replaced for the decoder",
+    "twentieth: noise on weights that a context manager takes back",
+    "twentieth: previous observation that copyto renews",
+    "twentieth: soft targets of a heatmap turned hard for their mask",
 }
 
 

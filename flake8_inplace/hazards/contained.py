@@ -27,6 +27,7 @@ from ..program.site import Site
 from ..trace import events, holdings
 from ..trace.frames import Frame
 from ..trace.log import (
+    ATTRIBUTE_WRITERS,
     ENTRIES,
     GRADIENTS,
     PLACES,
@@ -49,6 +50,7 @@ from ..trace.log import (
 from ..trace.trace import Trace
 from .arguments import is_in_copy
 from .first_reads import is_emptied
+from .intent import attribute_written
 from .overlap import written_region
 from .snapshots import Update, may_be_copy, updates_of
 from .stale import is_part, overlaps, read_part_of, takes_what_was_written, was_given
@@ -422,4 +424,11 @@ def _unaware(m: Trace, event: Overwrite, time: int) -> bool:
     """
     if event.form == "subscript" and event.frames[-1] is m.stack.frames[-1]:
         return False
-    return bool(event.name) or again(m, event, time)
+    return bool(event.name) or again(m, event, time) or _is_adopted(m, event, time)
+
+
+def _is_adopted(m: Trace, event: Overwrite, time: int) -> bool:
+    """Whether a write is to an attribute that took the tensor after the list did: ``self.total = loss``."""
+    owner, name = event.frames[-1].receiver, attribute_written(event.site)
+    writer = m.state[ATTRIBUTE_WRITERS].get((owner, name)) if isinstance(owner, Object) else None
+    return writer is not None and event.form in ("augmented", "op_") and time < writer[1] < event.time

@@ -124,19 +124,20 @@ def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Val
     frame = Frame(variables(), piece, function.frame, function.owner, args[0] if function.owner and args else None)
     frame.function, frame.given, frame.born = function, [*args, *kwargs.values()], m.tick()
     complete = parameters(m, function, args, kwargs, frame, entry=site.node is function.node)
-    before = function.node in m.work.reached
+    before, stepping = function.node in m.work.reached, m.stack.stepping
+    if stepping is None and site.node is not function.node and lineage.optimizes(function.owner):
+        m.stack.stepping = site
     if not m.budget.other_calls:
         m.work.cut.discard(function.node)
-    if complete or function.name != "forward":
+    own = m.stack.stepping is not None and lineage.optimizes(function.owner)
+    if (complete or function.name != "forward") and not own:  # within a step, the writes of an optimizer are not judged
         m.work.reached.add(function.node)
         m.work.mentioned |= piece.mentions if function.text is not None else frozenset()
     unused = m.stack.is_statement(site) or m.stack.thrown is function.node
     m.stack.functions.append(function)
     m.stack.calls.append(site)
     m.stack.frames.append(frame)
-    modes, stepping = dict(state.modes), m.stack.stepping
-    if stepping is None and site.node is not function.node and lineage.optimizes(function.owner):
-        m.stack.stepping = site
+    modes = dict(state.modes)
     if function.grad is not None:
         state.set(state.modes, "grad", function.grad)
         state.set(state.modes, "inference", function.inference or modes.get("inference"))

@@ -186,11 +186,23 @@ def _state_dict(call: Call, instance: Object) -> Value:
 def _load_state_dict(call: Call, instance: Object) -> Value:
     m = call.m
     events.load_state_dict(m, instance, call.argument(0), holdings.parameters(m, instance), call.site)
+    if constant(call.argument(2, "assign")) is True:
+        _assign_state(call, instance)
+        return NONE
     loaded = [tensor.storage for tensor in holdings.held(m, instance, set()) if m.cell(tensor).leaf]
     events.update(m, call.site, frozenset(loaded))
     for storage in loaded:
         events.write(m, storage, "step", call.site)
     return NONE
+
+
+def _assign_state(call: Call, instance: Object) -> None:
+    """Give the parameters of a module the memory of a state: ``assign=True`` copies nothing."""
+    state = call.m.see(call.argument(0, "state_dict"))
+    values = call.m.state.get(state).items if isinstance(state, Dict) else {}
+    for name, tensor in holdings.named(call.m, instance):
+        if name in values and call.m.cell(tensor).leaf:
+            events.replace_data(call.m, tensor, call.m.see(values[name]))
 
 
 @method(MODULE, "reset_parameters")

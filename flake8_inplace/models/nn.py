@@ -9,6 +9,7 @@ from functools import cache
 from ..heap.values import (
     ITEMS,
     NONE,
+    Attributes,
     Cell,
     Const,
     Dict,
@@ -19,6 +20,7 @@ from ..heap.values import (
     Tensor,
     Tuple,
     Value,
+    View,
     constant,
 )
 from ..program.site import Site
@@ -82,6 +84,19 @@ def _layer(name: str, fact: modules.ModuleFact, args: list[Value], kwargs: dict[
 @model(*PARALLEL)
 def _parallel(call: Call) -> Value | None:
     return Object(Ref(call.name), {"module": call.args[0]}) if call.args else None
+
+
+@model("torch.nn.Embedding.from_pretrained", "torch.nn.EmbeddingBag.from_pretrained")
+def _from_pretrained(call: Call) -> Value | None:
+    """Make an embedding whose weight has the memory of the given vectors. It is frozen, unless told not to be."""
+    vectors, frozen = call.m.see(call.argument(0, "embeddings")), constant(call.argument(1, "freeze")) is not False
+    options = {key: value for key, value in call.kwargs.items() if key not in ("embeddings", "freeze")}
+    layer = build(call.m, call.name.rpartition(".")[0], [], options)
+    if layer is not None and isinstance(vectors, Tensor):
+        cell = Cell(Grad.NO if frozen else Grad.YES)
+        weight = Tensor(vectors.storage, cell, View.NONE, vectors.contiguous, dtype=vectors.dtype)
+        call.m.state.put(layer, Attributes({**call.m.state.get(layer).items, "weight": weight}))
+    return layer
 
 
 @model("torch.nn.utils.rnn.pack_sequence", "torch.nn.utils.rnn.pack_padded_sequence")

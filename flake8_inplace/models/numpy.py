@@ -110,7 +110,7 @@ def _into(call: Call) -> Value | None:
 
 def _overwrite(call: Call, out: Array, values: list[Value]) -> None:
     """Overwrite an array with what a function makes of ``values``, which may be computed from it."""
-    given = [array.tensor for value in values if (array := arrays.proven(call.m, value)) is not None]
+    given = [array.tensor for value in values if (array := arrays.known(call.m, value)) is not None]
     sources = [*given, *(operand for tensor in given for _, operand in origins(tensor))]
     own = any(isinstance(source, Tensor) and source.storage is out.tensor.storage for source in sources)
     last = call.name.rpartition(".")[2]

@@ -280,6 +280,7 @@ def _call(r: _Reading, node: ast.Call) -> None:
         r.harmless.update(node.args)
     if _last_name(func) in ("getattr", "methodcaller") and any(map(_ends_inplace, node.args)):
         r.writes = True
+    r.writes = r.writes or arrays.gives_output(_last_name(func), len(node.args), [k.arg for k in node.keywords])
     if isinstance(func, ast.Attribute) and is_self(func.value):
         r.asked.add(func.attr)
     elif isinstance(root := _root(func), ast.Name):  # for block in self.blocks: x = block.act(block.norm(x))

@@ -75,6 +75,10 @@ argsort|a axis||like(a)
 load|file mmap_mode||fresh
 loadtxt genfromtxt|fname dtype||fresh
 fromiter|iter dtype count||fresh
+fft
+fft ifft rfft irfft hfft ihfft|a n axis norm||like(a)
+fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn|a s axes norm||like(a)
+fftshift ifftshift|x axes||like(x)
 ufunc
 at|a indices b|a|
 random.Generator
@@ -183,6 +187,16 @@ def lookup(name: str) -> Row | None:
         operands = ("x1",) if function in UNARY else ("x1", "x2")
         return Row(function, (*operands, "out"), (), "fresh", "") if not method else None
     return None
+
+
+def gives_output(name: str, count: int, keywords: list[str | None]) -> bool:
+    """Return whether a call of a function of numpy may overwrite an argument, which its name does not tell.
+
+    ``np.maximum(x, y, x)`` has its output after ``count`` operands, and ``np.nan_to_num(x, copy=False)`` its input.
+    """
+    if name == "nan_to_num":
+        return count > 1 or "copy" in keywords
+    return name in UFUNCS and count > (1 if name in UNARY else 2)
 
 
 READING = frozenset({"readinto", "readinto1", "recv_into"})
