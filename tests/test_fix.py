@@ -519,7 +519,7 @@ NOT_COPIED = {
     "query and key of an attention": BUMP
     + "h = w.view(1, 1, 3) + 1\ny = torch.nn.functional.scaled_dot_product_attention(h, h, h)\ng(h)\nreturn h, y",
     "a tuple": "t = torch.max(w * 1, 0)\nt[1].add_(0)\nreturn t[0], t[1]",
-    "what is its argument": BUMP + "h = w + 1\ny = h.relu_()\ng(y)\nreturn y",
+    "what is its argument": BUMP + "h = w + 1\ny = h.relu_()\ng(y)\nreturn h, y",
 }
 
 

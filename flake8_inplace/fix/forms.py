@@ -15,7 +15,7 @@ from .heap import ELEMENT, ELEMENTS, ELSEWHERE, FROZEN, LEAF, Facts, tuple_way
 from .kept import deep_copies
 from .leaves import under_no_grad
 from .rows import rows
-from .scope import read_beside, scope_around
+from .scope import scope_around
 from .statements import (
     PROMOTING,
     chain,
@@ -220,21 +220,15 @@ class Form:
         path = self.module.code(root)
         start = self.module.start(statement)
         title = f"use the out-of-place method and assign to `{path}`"
-        stale = self.is_stale(root) and isinstance(self.module.parents[outer], (cst.Assign, cst.Element))
-        bound = isinstance(statement, cst.Assign) and statement.value is outer and not stale
-        whole = is_statement(outer, statement) or bound
+        whole = is_statement(outer, statement) or (isinstance(statement, cst.Assign) and statement.value is outer)
         if whole and rebinds(statement, root):
             if self.heard_by(root):
                 yield self.fix(title, root, edits, doubt)
-        elif (
-            whole
-            and not stale
-            and (self.can_rebind(root, statement) or (self.subscripted_list(root) and self.heard_by(root)))
-        ):
+        elif whole and (self.can_rebind(root, statement) or (self.subscripted_list(root) and self.heard_by(root))):
             yield self.fix(title, root, [Edit(start, start, f"{path} = "), *edits], doubt)
         elif is_statement(outer, statement) or not isinstance(root, cst.Name):
             return
-        elif stale or (self.heard_by(root) and not self.read_again(root, outer, statement)):
+        elif self.heard_by(root) and not self.read_again(root, outer, statement):
             yield self.fix("use the out-of-place method", root, edits, doubt)
 
     def without_flag(self, call: cst.Call, flag: cst.Arg, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
@@ -246,8 +240,8 @@ class Form:
             yield from self.reassigned(first, call, statement, edits, False)
         else:
             rebound = rebinds(statement, first)
-            beside = isinstance(first, cst.Name) and read_beside(self.module, first, call, statement)
-            if not self.heard_by(first) or (beside if rebound else self.read_again(first, call, statement)):
+            again = self.read_beside if rebound else self.read_again
+            if not self.heard_by(first) or (isinstance(first, cst.Name) and again(first, call, statement)):
                 return  # somebody else reads the input, and was meant to read what was written into it
             safe = self.private(first) and (rebound or not isinstance(first, cst.Name))
             yield Fix("drop `inplace=True`", safe, tuple(edits))
@@ -257,12 +251,11 @@ class Form:
         edits = [without(self.module, call, out)]
         path = self.module.code(root)
         start = self.module.start(statement)
-        bound = isinstance(statement, cst.Assign) and statement.value is call and not self.is_stale(root)
-        if is_statement(call, statement) or bound:
+        if is_statement(call, statement) or (isinstance(statement, cst.Assign) and statement.value is call):
             if self.can_rebind(root, statement):
                 edits.append(Edit(start, start, f"{path} = "))
                 yield self.fix(f"let it return a new tensor, and assign that to `{path}`", root, edits, True)
-        elif self.is_stale(root) or (self.heard_by(root) and not self.read_again(root, call, statement)):
+        elif self.heard_by(root) and not (isinstance(root, cst.Name) and self.read_again(root, call, statement)):
             yield Fix("drop `out=`", False, tuple(edits))
 
     def discarded(self, call: cst.Call, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
@@ -375,10 +368,6 @@ class Form:
         outside = function is not None and not all(module.spans(function, place) for place in places)
         return ways | {ELSEWHERE} if outside else ways
 
-    def is_stale(self, root: cst.BaseExpression) -> bool:
-        """Whether the overwritten name is read for its old values: ``ratio = log_ratio.exp_()``."""
-        return self.form == "read" and isinstance(root, cst.Name) and root.value in self.readers()
-
     def initialises(self, target: cst.BaseExpression) -> bool:
         """Whether a leaf is given numbers and then not computed with here, or its own gradient is asked for."""
         fact = self.fact
@@ -429,10 +418,16 @@ class Form:
     def read_after(self, root: cst.BaseExpression, statement: cst.CSTNode) -> bool:
         return not isinstance(root, cst.Name) or scope_around(self.module, statement).read_after(root.value, statement)
 
-    def read_again(self, root: cst.BaseExpression, call: cst.Call, statement: cst.BaseSmallStatement) -> bool:
-        if not isinstance(root, cst.Name):
-            return False
-        beside = self.form != "read" and read_beside(self.module, root, call, statement)  # or else stale
+    def read_beside(self, root: cst.Name, call: cst.Call, statement: cst.BaseSmallStatement) -> bool:
+        """Whether a name is read in the same statement, outside of the call that overwrites it."""
+        module, start = self.module, self.module.start
+        return any(
+            start(statement) <= start(use) < module.end(statement) and not start(call) <= start(use) < module.end(call)
+            for use in scope_around(self.module, statement).uses(root.value)
+        )
+
+    def read_again(self, root: cst.Name, call: cst.Call, statement: cst.BaseSmallStatement) -> bool:
+        beside = self.form != "read" and self.read_beside(root, call, statement)  # or else that is what is stale
         return beside or self.read_after(root, statement)
 
     def keeps_type(self, name: cst.CSTNode) -> bool:

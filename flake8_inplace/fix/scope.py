@@ -157,12 +157,3 @@ class Scope:
 def scope_around(module: Module, node: cst.CSTNode) -> Scope:
     """The scope of the function around a node, or of the module."""
     return Scope(module, module.around(node, cst.FunctionDef) or module.tree)
-
-
-def read_beside(module: Module, root: cst.Name, call: cst.Call, statement: cst.CSTNode) -> bool:
-    """Whether a name is read in the same statement, outside of the call that overwrites it."""
-    start, end = module.start, module.end
-    return any(
-        start(statement) <= start(use) < end(statement) and not start(call) <= start(use) < end(call)
-        for use in scope_around(module, statement).uses(root.value)
-    )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..heap.values import NONE, Array, Choice, Ref, Value
+from ..heap.values import Array, Choice, Ref, Value
 from ..program.scan import GRADIENTS
 from ..program.site import Site
 from ..trace.callables import Method, Namespace
 from ..trace.frames import Frame
-from ..trace.log import Overwrite, array_backing, fills
+from ..trace.log import Overwrite
 from ..trace.reports import Refusal
 from ..trace.trace import Trace
 
@@ -59,22 +59,7 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
             return True
         return body is not None and tells_apart(body, event.name, name)
     bound = targets(event.line)
-    if event.form == "op_":
-        return name in bound or not any(_has_second_name(m, event, each, name, frame) for each in bound)
     return event.form != "inplace" or not bound or name in bound
-
-
-def _has_second_name(m: Trace, event: Overwrite, second: str, name: str, frame: Frame) -> bool:
-    """Return whether a write gave its tensor a second name: ``ratio = log_ratio.exp_()``, where both are read later.
-
-    A buffer that was filled has no old values to read. A test of identity shows that the program knows about both.
-    """
-    from ..program.wording import tells_apart
-
-    if array_backing(m.see(frame.vars.get(second, NONE))) is not event.tensor or fills(event.tensor, event.written):
-        return False
-    body = m.text.body(frame.function)[0] if frame.function is not None else None
-    return body is None or not tells_apart(body, second, name)
 
 
 def is_told_apart(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
