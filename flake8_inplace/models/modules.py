@@ -123,9 +123,13 @@ def _buffers(call: Call, instance: Object) -> Value:
 
 
 def _held(call: Call, instance: Object, wanted: bool) -> Value:
-    """The tensors of a module that require grad, or those that do not; with their names where these are asked for."""
+    """The tensors of a module that require grad, or those that do not; with their names where these are asked for.
+
+    A tensor that was computed is neither, as an attribute of a module: ``self.weight = make(x)``.
+    """
     m = call.m
-    held = [(key, tensor) for key, tensor in holdings.named(m, instance) if bool(m.grad(tensor)) is wanted]
+    every = [(key, tensor) for key, tensor in holdings.named(m, instance) if m.cell(tensor).node is None]
+    held = [(key, tensor) for key, tensor in every if bool(m.grad(tensor)) is wanted]
     return List([Tuple((Const(key), tensor)) if call.name.startswith("named") else tensor for key, tensor in held])
 
 

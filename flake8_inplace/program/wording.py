@@ -41,9 +41,10 @@ def sources(node: cst.CSTNode | None) -> frozenset[str]:
 
 
 def binds(node: cst.CSTNode, name: str, other: str) -> bool:
-    """Whether a text binds a variable to another one: ``name = other``."""
+    """Whether a text binds a variable to another one: ``name = other``, ``name = x.sum() if more else other``."""
     if type(node) is cst.Assign:
-        return type(node.value) is cst.Name and node.value.value == other and name in targets(node)
+        arms = (node.value.body, node.value.orelse) if isinstance(node.value, cst.IfExp) else (node.value,)
+        return any(type(arm) is cst.Name and arm.value == other for arm in arms) and name in targets(node)
     return any(binds(part, name, other) for part in parts(node))
 
 
