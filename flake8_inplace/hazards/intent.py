@@ -41,6 +41,13 @@ def output_of(site: Site) -> str:
     return output_name(site.expression)
 
 
+def arguments_of(site: Site) -> list[str]:
+    """Return the variables among the arguments of a call, in the order of the text."""
+    from ..program.wording import argument_names
+
+    return argument_names(site.expression)
+
+
 def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
     """Return whether a write is intended to be seen through ``name``, which is read now.
 

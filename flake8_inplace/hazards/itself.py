@@ -39,7 +39,7 @@ from ..trace.log import (
 )
 from ..trace.trace import Trace
 from .data import without_factors
-from .intent import spelled_with
+from .intent import attribute_written, spelled_with
 from .overlap import untouched
 from .snapshots import Update, updates, updates_of
 
@@ -84,7 +84,7 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     for span in _spans(taken, trained, senseless or _is_gradient(m, one)):
         begin, end = max(span[0], made), span[1]
         for change in [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin, end)]:
-            if change.site is not None:
+            if change.site is not None and not (op == "copy_" and _is_up_to_date(m, change, site)):
                 m.refuse("read", change.site)
                 return
 
@@ -105,6 +105,25 @@ def on_copy(m: Trace, tensor: Tensor, source: Tensor) -> None:
     if len(names) == 2 and function is not None and tells_apart(m.text.body(function)[0], *names):
         return
     on_relate(m, "copy_", tensor, source, here)
+
+
+def _is_up_to_date(m: Trace, change: Overwrite | Update, site: Site) -> bool:
+    """Whether ``x.copy_(new)`` is not to undo a change: ``new`` was written by its own name, or in this very copy.
+
+    An earlier copy of a tensor to itself has changed nothing. If ``new`` has changed, the copy brings ``x`` up to date.
+    """
+    from ..program.wording import operands
+
+    if change.site is not None and change.site.expression is site.expression:
+        return True
+    found = operands(site.expression)
+    if found is None or not isinstance(change, Overwrite):
+        return False
+    target, source = found
+    if source.path:
+        return attribute_written(change.site) == source.path[-1] not in (target.path or ())
+    here = change.frames[-1] is m.stack.frames[-1]
+    return here and source.path is not None and change.name == source.name != target.name
 
 
 def _judge_equal(m: Trace, parameter: Tensor, site: Site) -> None:

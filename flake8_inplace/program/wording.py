@@ -81,6 +81,12 @@ def output_name(node: cst.CSTNode) -> str:
     return ""
 
 
+def argument_names(node: cst.CSTNode) -> list[str]:
+    """The variables that are arguments of a call."""
+    args = node.args if type(node) is cst.Call else ()
+    return [arg.value.value for arg in args if type(arg.value) is cst.Name]
+
+
 def written_by(line: cst.CSTNode | None) -> frozenset[str]:
     """The variables that a statement may be a write to: ``x`` of ``x += 1``, of ``x[0] = y`` and of ``x.add_(y)``.
 
