@@ -8,7 +8,7 @@ from ..heap.state import Declared, union
 from ..heap.values import Storage, Tensor, Value
 from ..trace import events
 from ..trace.frames import Frame
-from ..trace.log import WRITES, Overwrite, array_backing, direct_tensors, since
+from ..trace.log import WRITES, Overwrite, direct_tensors, since
 from ..trace.trace import Trace
 
 FOUND: Declared[Overwrite, frozenset[Storage]] = Declared(union)
@@ -35,7 +35,7 @@ def _is_computed(m: Trace, tensor: Tensor, event: Overwrite, depth: int) -> bool
     made, memory = tensor.made, event.tensor.storage
     if made is None or not depth or tensor.storage is memory:
         return False
-    operands = [each for value in made.values if isinstance(each := array_backing(m.see(value)), Tensor)]
+    operands = [each for value in made.values for each in direct_tensors(m, value)]
     read = made.time >= event.time and any(each.storage is memory for each in operands)
     return read or any(_is_computed(m, each, event, depth - 1) for each in operands)
 
