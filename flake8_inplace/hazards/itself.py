@@ -81,10 +81,11 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     if not _alike(one, other, taken.made_here):
         return
     trained, made = _is_trained(m, one) or _is_trained(m, other), _made(m, one, other)
+    apart = one is not other and one.origin not in UNCERTAIN and other.origin not in UNCERTAIN
     for span in _spans(taken, trained, senseless or _is_gradient(m, one)):
         begin, end = max(span[0], made), span[1]
         for change in [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin, end)]:
-            if change.site is not None and not (op == "copy_" and _is_up_to_date(m, change, site)):
+            if change.site is not None and not (op == "copy_" and _is_up_to_date(m, change, site, apart)):
                 m.refuse("read", change.site)
                 return
 
@@ -107,17 +108,18 @@ def on_copy(m: Trace, tensor: Tensor, source: Tensor) -> None:
     on_relate(m, "copy_", tensor, source, here)
 
 
-def _is_up_to_date(m: Trace, change: Overwrite | Update, site: Site) -> bool:
+def _is_up_to_date(m: Trace, change: Overwrite | Update, site: Site, apart: bool) -> bool:
     """Whether ``x.copy_(new)`` is not to undo a change: ``new`` was written by its own name, or in this very copy.
 
     An earlier copy of a tensor to itself has changed nothing. If ``new`` has changed, the copy brings ``x`` up to date.
+    ``apart``: ``new`` is surely an alias that was taken, ``x.detach()``, and was to be another tensor.
     """
     from ..program.wording import operands
 
     if change.site is not None and change.site.expression is site.expression:
         return True
     found = operands(site.expression)
-    if found is None or not isinstance(change, Overwrite):
+    if apart or found is None or not isinstance(change, Overwrite):
         return False
     target, source = found
     if source.path:

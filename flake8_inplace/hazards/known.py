@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..heap.regions import base_of
 from ..heap.state import Declared, union
 from ..heap.values import Storage, Tensor, Value
 from ..trace import events
@@ -23,21 +24,22 @@ _FILLING = frozenset({"setitem", "fill_", "zero_", "copy_"})
 def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: bool) -> None:
     """Note the results that a function computed from what it had overwritten."""
     results = direct_tensors(m, result) if used and m.state[WRITES] else []
-    for given in [tensor for arg in args for tensor in direct_tensors(m, arg)] if results else ():
-        for event in since(m, given, born):
-            found = frozenset(each.storage for each in results if _is_computed(m, each, event, DEPTH))
-            if found:
-                m.state.set(m.state[FOUND], event, m.state[FOUND].get(event, frozenset()) | found)
+    every = [tensor for arg in args for tensor in direct_tensors(m, arg)] if results else []
+    given = frozenset(tensor.storage for tensor in every)
+    for event in dict.fromkeys(event for tensor in every for event in since(m, tensor, born)):
+        found = frozenset(each.storage for each in results if _is_computed(m, each, event, given, DEPTH))
+        if found:
+            m.state.set(m.state[FOUND], event, m.state[FOUND].get(event, frozenset()) | found)
 
 
-def _is_computed(m: Trace, tensor: Tensor, event: Overwrite, depth: int) -> bool:
-    """Whether a tensor was computed from the one that was overwritten, after that."""
-    made, memory = tensor.made, event.tensor.storage
+def _is_computed(m: Trace, tensor: Tensor, event: Overwrite, given: frozenset[Storage], depth: int) -> bool:
+    """Whether a tensor was computed from one that was overwritten, after that, or from nothing that is known."""
+    made, memory = base_of(tensor).made, event.tensor.storage
     if made is None or not depth or tensor.storage is memory:
-        return False
+        return tensor.storage not in given
     operands = [each for value in made.values for each in direct_tensors(m, value)]
     read = made.time >= event.time and any(each.storage is memory for each in operands)
-    return read or any(_is_computed(m, each, event, depth - 1) for each in operands)
+    return read or any(_is_computed(m, each, event, given, depth - 1) for each in operands)
 
 
 def is_looked_up(m: Trace, index: Sequence[Value], event: Overwrite) -> bool:
