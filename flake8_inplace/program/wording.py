@@ -87,6 +87,31 @@ def argument_names(node: cst.CSTNode) -> list[str]:
     return [arg.value.value for arg in args if type(arg.value) is cst.Name]
 
 
+def filled_otherwise(node: cst.CSTNode, line: cst.CSTNode | None, name: str) -> Iterator[str]:
+    """The functions that get a variable as a statement, in the arm of an ``if`` that has not got a line in the other.
+
+    ``fill`` of ``if given: table[i] = given``, ``else: fill(row)``.
+    """
+    if isinstance(node, cst.If) and node.orelse is not None:
+        arms = (node.body, node.orelse)
+        for arm, other in (arms, arms[::-1]):
+            if _holds(arm, line) and not _holds(other, line):
+                yield from _given_to(other, name)
+    for child in parts(node):
+        yield from filled_otherwise(child, line, name)
+
+
+def _holds(node: cst.CSTNode, wanted: cst.CSTNode | None) -> bool:
+    return node is wanted or any(_holds(child, wanted) for child in parts(node))
+
+
+def _given_to(node: cst.CSTNode, name: str) -> Iterator[str]:
+    if isinstance(node, cst.Expr) and name in argument_names(node.value):
+        yield called_name(node.value)
+    for child in parts(node):
+        yield from _given_to(child, name)
+
+
 def written_by(line: cst.CSTNode | None) -> frozenset[str]:
     """The variables that a statement may be a write to: ``x`` of ``x += 1``, of ``x[0] = y`` and of ``x.add_(y)``.
 
