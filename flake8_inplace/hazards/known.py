@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..heap.autograd import compatible
 from ..heap.regions import base_of
 from ..heap.state import Declared, union
 from ..heap.values import Storage, Tensor, Value
@@ -58,10 +59,10 @@ def gets_the_same(m: Trace, value: Tensor, event: Overwrite, name: str, frame: F
     """
     if event.written.op not in _FILLING or event.name == name:
         return False
-    return any(
-        other.name == name and other.frames[-1] is frame and _is_same(event, other)
-        for other in since(m, value, frame.held(name))
-    )
+    taken, guard = frame.held(name), m.state.guard()
+    others = [other for other in m.state[WRITES].get(value.storage, ()) if other.name == name and other.time > taken]
+    here = [other for other in others if other.frames[-1] is frame and compatible(other.guard, guard)]
+    return any(_is_same(event, other) for other in here)
 
 
 def _is_same(one: Overwrite, other: Overwrite) -> bool:
