@@ -175,9 +175,9 @@ def _judge_restore(m: Trace, tensor: Tensor, old: Tensor, used: int) -> None:
     """Report the writes to ``tensor`` since ``old`` was taken, before it was ``used``.
 
     Writes through ``old`` are intended. Writes to other memory that ``tensor`` got since by ``tensor.data = ...`` don't
-    change ``old``. An earlier run of the same copy changed nothing, or another part.
+    change ``old``. An earlier run of the copy to a part, ``x[i].copy_(old)``, mostly went to another one.
     """
-    memory, here = tensor.storage.memory, m.here()
+    memory, here = tensor.storage.memory, m.here() if tensor.view is not View.NONE else None
     _judge_swap(m, tensor, old, used)
     sure = old.view is tensor.view is View.NONE and old.origin not in UNCERTAIN
     detached = sure and old.storage is memory and 0 < old.time != tensor.time

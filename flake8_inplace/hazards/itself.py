@@ -85,7 +85,7 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     for span in _spans(taken, trained, senseless or _is_gradient(m, one)):
         begin, end = max(span[0], made), span[1]
         for change in [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin, end)]:
-            if change.site is not None and not (op == "copy_" and _is_up_to_date(m, change, site, apart)):
+            if change.site is not None and not (op == "copy_" and _is_up_to_date(m, change, site, one, apart)):
                 m.refuse("read", change.site)
                 return
 
@@ -108,24 +108,24 @@ def on_copy(m: Trace, tensor: Tensor, source: Tensor) -> None:
     on_relate(m, "copy_", tensor, source, here)
 
 
-def _is_up_to_date(m: Trace, change: Overwrite | Update, site: Site, apart: bool) -> bool:
-    """Whether ``x.copy_(new)`` is not to undo a change: ``new`` was written by its own name, or in this very copy.
+def _is_up_to_date(m: Trace, change: Overwrite | Update, site: Site, target: Tensor, apart: bool) -> bool:
+    """Whether ``x.copy_(new)`` is not to undo a change: ``new`` was written by its own name, or by this copy to a part.
 
-    An earlier copy of a tensor to itself has changed nothing. If ``new`` has changed, the copy brings ``x`` up to date.
+    If ``new`` has changed, the copy brings ``x`` up to date. An earlier run of the copy mostly went to another part.
     ``apart``: ``new`` is surely an alias that was taken, ``x.detach()``, and was to be another tensor.
     """
     from ..program.wording import operands
 
-    if change.site is not None and change.site.expression is site.expression:
+    if change.site is not None and change.site.expression is site.expression and target.view is not View.NONE:
         return True
     found = operands(site.expression)
     if apart or found is None or not isinstance(change, Overwrite):
         return False
-    target, source = found
+    to, source = found
     if source.path:
-        return attribute_written(change.site) == source.path[-1] not in (target.path or ())
+        return attribute_written(change.site) == source.path[-1] not in (to.path or ())
     here = change.frames[-1] is m.stack.frames[-1]
-    return here and source.path is not None and change.name == source.name != target.name
+    return here and source.path is not None and change.name == source.name != to.name
 
 
 def _judge_equal(m: Trace, parameter: Tensor, site: Site) -> None:
