@@ -83,7 +83,8 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     trained, made = _is_trained(m, one) or _is_trained(m, other), _made(m, one, other)
     apart = one is not other and one.origin not in UNCERTAIN and other.origin not in UNCERTAIN
     for span in _spans(taken, trained, senseless or _is_gradient(m, one)):
-        begin, end = max(span[0], made), span[1]
+        source = taken.times[1][0] if op == "copy_" else 0  # what it took has all writes before that
+        begin, end = max(span[0], made, source), span[1]
         for change in [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin, end)]:
             if change.site is not None and not (op == "copy_" and _is_up_to_date(m, change, site, one, apart)):
                 m.refuse("read", change.site)
