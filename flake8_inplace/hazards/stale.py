@@ -50,7 +50,7 @@ from ..trace.log import (
 from ..trace.reports import Need
 from ..trace.trace import Trace
 from .arguments import judge_handed_back
-from .intent import attribute_written, is_meant, is_window
+from .intent import assigned_from, attribute_written, is_meant, is_window
 from .known import gets_the_same, is_looked_up
 from .overlap import untouched, written_region
 from .snapshots import UPDATES
@@ -398,8 +398,8 @@ def _is_within(value: Tensor, event: Overwrite) -> bool:
 
 @events.bind.listen
 def on_bind(m: Trace, frame: Frame, name: str, value: Value) -> None:
-    """Judge a variable that is bound to the tensor it is already bound to."""
-    if m.state[WRITES] and frame.vars.get(name) is value:
+    """Judge a variable that is bound to the tensor it is already bound to, not by ``x = f_(x)``."""
+    if m.state[WRITES] and frame.vars.get(name) is value and name not in assigned_from(frame):
         _judge_rebinding(m, value, frame.bound(name))
 
 
