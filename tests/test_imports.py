@@ -776,3 +776,24 @@ def test_a_pipe_in_the_project_keeps_nobody_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.py")
     (tmp_path / "helper.py").write_text("import torch\n")
     assert list(read_index(str(tmp_path)).sizes) == [str(tmp_path / "helper.py")]
+
+
+def test_a_project_inside_another_one_has_importers_of_its_own(make: Make, tmp_path: Path) -> None:
+    project = make(
+        {
+            "pyproject.toml": "",
+            "pkg/__init__.py": "",
+            "pkg/utils.py": "import torch\n",
+            "pkg/shared/__init__.py": "",
+            "pkg/shared/setup.py": "import setuptools\n",
+            "pkg/shared/attention.py": "import torch\nfrom pkg import utils\n",
+            "pkg/fast/__init__.py": "",
+            "pkg/fast/attention.py": "import torch\nfrom pkg.shared import attention\n",
+        }
+    )
+    modules = Modules(project, TRIGGERS, FRAMEWORKS)
+    files = [tmp_path / "pkg" / name for name in ("utils.py", "shared/attention.py")]
+    both = [modules.importers(str(file)) for file in files]
+    modules = Modules(project, TRIGGERS, FRAMEWORKS)
+    assert both == [modules.importers(str(file)) for file in reversed(files)][::-1]
+    assert both[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import combinations
 
+from ..heap.autograd import compatible
 from ..heap.regions import same_tensor, unshaped
 from ..heap.state import Declared, latest, same_or_none
 from ..heap.values import (
@@ -14,6 +15,7 @@ from ..heap.values import (
     Choice,
     Dict,
     Grad,
+    Guard,
     List,
     Object,
     Source,
@@ -61,6 +63,8 @@ APPENDED_VIEWS: Declared[tuple[object, Tensor], int] = Declared(latest)
 """When a list got a view, by the list and the view."""
 KEYED: Declared[tuple[Dict, Hashable], int] = Declared(latest)
 """When a dictionary got the tensor that it has under a key."""
+STORED_UNDER: Declared[tuple[List, Storage], Guard | None] = Declared(same_or_none)
+"""The guard of the path on which a list got a tensor; None if there are several."""
 PAIRED: Declared[Tensor, tuple[Dict, int, Site | None] | None] = Declared(same_or_none)
 """A dictionary that has two keys for a tensor, and when and where it got the second one."""
 
@@ -82,6 +86,8 @@ def on_store(m: Trace, container: List | Dict, value: Value) -> None:
     before = m.state[STORED].get((container, value.storage), 0)
     if before <= 0 or isinstance(container, Dict) or not since(m, value, before):
         m.state.set(m.state[STORED], (container, value.storage), m.tick())
+        if isinstance(container, List):
+            m.state.set(m.state[STORED_UNDER], (container, value.storage), m.state.guard())
 
 
 @events.append.listen
@@ -335,6 +341,10 @@ def _judge_element(m: Trace, container: List | Dict, value: Tensor, event: Overw
     taken_out = m.state[RETURNED].get((Change.OTHER, event)) is not None and bool(time or container.time)
     if own and is_in_copy(m, event, inner.given):
         return
+    if isinstance(container, List) and time:
+        under = m.state[STORED_UNDER].get((container, value.storage))
+        if under is not None and not compatible(under, event.guard):
+            return  # on the path of the write, the list has not got the tensor
     if (time and was_given(m, value, event)) or taken_out:
         m.refuse("argument", event.site, guard=event.guard)
     elif own:

@@ -175,9 +175,9 @@ def _judge_restore(m: Trace, tensor: Tensor, old: Tensor, used: int) -> None:
     """Report the writes to ``tensor`` since ``old`` was taken, before it was ``used``.
 
     Writes through ``old`` are intended. Writes to other memory that ``tensor`` got since by ``tensor.data = ...`` don't
-    change ``old``.
+    change ``old``. An earlier run of the copy to a part, ``x[i].copy_(old)``, mostly went to another one.
     """
-    memory = tensor.storage.memory
+    memory, here = tensor.storage.memory, m.here() if tensor.view is not View.NONE else None
     _judge_swap(m, tensor, old, used)
     sure = old.view is tensor.view is View.NONE and old.origin not in UNCERTAIN
     detached = sure and old.storage is memory and 0 < old.time != tensor.time
@@ -189,7 +189,7 @@ def _judge_restore(m: Trace, tensor: Tensor, old: Tensor, used: int) -> None:
             for event in since(m, Tensor(storage), old.time):
                 if event.tensor is old or (storage is old.storage and not detached):
                     through.add(event.site.expression)
-                elif event.time < used:
+                elif event.time < used and (here is None or event.site.expression is not here.expression):
                     m.refuse("read", event.site, guard=event.guard)
     for update in updates_of(m, memory, old.time):
         if update.time < used and update.site is not None and update.site.expression not in through:

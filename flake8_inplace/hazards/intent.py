@@ -41,6 +41,13 @@ def output_of(site: Site) -> str:
     return output_name(site.expression)
 
 
+def arguments_of(site: Site) -> list[str]:
+    """Return the variables among the arguments of a call, in the order of the text."""
+    from ..program.wording import argument_names
+
+    return argument_names(site.expression)
+
+
 def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
     """Return whether a write is intended to be seen through ``name``, which is read now.
 
@@ -52,7 +59,7 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
 
     if event.name != name:
         written = frame.vars.get(event.name)
-        if written is None or isinstance(written, Choice):
+        if written is None or isinstance(written, Choice) or is_filled_by_another(m, event, name, frame):
             return True
         body = m.text.body(frame.function)[0] if frame.function is not None else None
         if event.name in frame.elements and (body is None or event.form != "augmented" or lists(body, name)):
@@ -107,6 +114,15 @@ def is_window(reader: Value, event: Overwrite, name: str, frame: Frame) -> bool:
     bound = frame.bound(name)
     begun = any(bound < loop.began < event.time for loop in frame.loops)
     return begun and isinstance(reader, Array) is not event.written.array
+
+
+def is_filled_by_another(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
+    """Return whether a function that the caller chose fills a view, where the program does not fill the base itself."""
+    from ..program.wording import filled_otherwise
+
+    body = m.text.body(frame.function)[0] if frame.function is not None else None
+    names = filled_otherwise(body, event.line, name) if body is not None else ()
+    return any(each in frame.vars for each in names)
 
 
 def assigned_from(frame: Frame) -> list[str]:

@@ -39,7 +39,7 @@ from ..trace.log import (
 )
 from ..trace.trace import Trace
 from .data import without_factors
-from .intent import spelled_with
+from .intent import attribute_written, spelled_with
 from .overlap import untouched
 from .snapshots import Update, updates, updates_of
 
@@ -81,10 +81,12 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     if not _alike(one, other, taken.made_here):
         return
     trained, made = _is_trained(m, one) or _is_trained(m, other), _made(m, one, other)
+    apart = one is not other and one.origin not in UNCERTAIN and other.origin not in UNCERTAIN
     for span in _spans(taken, trained, senseless or _is_gradient(m, one)):
-        begin, end = max(span[0], made), span[1]
+        source = taken.times[1][0] if op == "copy_" else 0  # what it took has all writes before that
+        begin, end = max(span[0], made, source), span[1]
         for change in [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin, end)]:
-            if change.site is not None:
+            if change.site is not None and not (op == "copy_" and _is_up_to_date(m, change, site, one, apart)):
                 m.refuse("read", change.site)
                 return
 
@@ -105,6 +107,26 @@ def on_copy(m: Trace, tensor: Tensor, source: Tensor) -> None:
     if len(names) == 2 and function is not None and tells_apart(m.text.body(function)[0], *names):
         return
     on_relate(m, "copy_", tensor, source, here)
+
+
+def _is_up_to_date(m: Trace, change: Overwrite | Update, site: Site, target: Tensor, apart: bool) -> bool:
+    """Whether ``x.copy_(new)`` is not to undo a change: ``new`` was written by its own name, or by this copy to a part.
+
+    If ``new`` has changed, the copy brings ``x`` up to date. An earlier run of the copy mostly went to another part.
+    ``apart``: ``new`` is surely an alias that was taken, ``x.detach()``, and was to be another tensor.
+    """
+    from ..program.wording import operands
+
+    if change.site is not None and change.site.expression is site.expression and target.view is not View.NONE:
+        return True
+    found = operands(site.expression)
+    if apart or found is None or not isinstance(change, Overwrite):
+        return False
+    to, source = found
+    if source.path:
+        return attribute_written(change.site) == source.path[-1] not in (to.path or ())
+    here = change.frames[-1] is m.stack.frames[-1]
+    return here and source.path is not None and change.name == source.name != to.name
 
 
 def _judge_equal(m: Trace, parameter: Tensor, site: Site) -> None:

@@ -50,7 +50,8 @@ from ..trace.log import (
 from ..trace.reports import Need
 from ..trace.trace import Trace
 from .arguments import judge_handed_back
-from .intent import attribute_written, is_meant, is_window
+from .intent import assigned_from, attribute_written, is_meant, is_window
+from .known import gets_the_same, is_looked_up
 from .overlap import untouched, written_region
 from .snapshots import UPDATES
 
@@ -140,9 +141,10 @@ def _read_name(
             wrote = whole(value, event) or (event.name != name and is_part(m, value, event, frame))
             wrote = wrote or (_is_of_part(value) and takes_what_was_written(m, value, event))
             needs = () if wrote else _to_be_same(value, event)
-            if event.name and (wrote or needs) and not is_meant(m, event, name, frame):
+            meant = is_meant(m, event, name, frame) or gets_the_same(m, value, event, name, frame)
+            if event.name and (wrote or needs) and not meant:
                 m.refuse("read", event.site, guard=event.guard, needs=needs)
-        elif frame in event.frames and frame in m.stack.frames[-1:]:
+        elif frame in event.frames and frame in m.stack.frames[-1:] and not is_looked_up(m, index, event):
             if was_given(m, value, event) or (not index and _has_part(m, value, event)):
                 m.refuse("argument", event.site, guard=event.guard, needs=_to_be_given(value, event))
             elif _is_detached(m, value, event, frame) or (
@@ -396,8 +398,8 @@ def _is_within(value: Tensor, event: Overwrite) -> bool:
 
 @events.bind.listen
 def on_bind(m: Trace, frame: Frame, name: str, value: Value) -> None:
-    """Judge a variable that is bound to the tensor it is already bound to."""
-    if m.state[WRITES] and frame.vars.get(name) is value:
+    """Judge a variable that is bound to the tensor it is already bound to, not by ``x = f_(x)``."""
+    if m.state[WRITES] and frame.vars.get(name) is value and name not in assigned_from(frame):
         _judge_rebinding(m, value, frame.bound(name))
 
 

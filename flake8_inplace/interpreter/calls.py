@@ -40,14 +40,26 @@ def _call(m: Trace, node: cst.Call, frame: Frame) -> Value:
         use_operand(m, node.func.value, m.see(callee.receiver), since, frame)
     result = calls.call(m, callee, args, kwargs, site_of(node, frame))
     if isinstance(callee, Method) and callee.name in methods.TAKING and isinstance(node.func, cst.Attribute):
-        _take(m, node.func.value, callee, args, result, frame)
+        _take(m, node.func.value, callee, args, kwargs, result, frame)
     return result
 
 
-def _take(m: Trace, node: cst.BaseExpression, callee: Method, args: list[Value], result: Value, frame: Frame) -> None:
-    """Some elements of a variable are read: those of the view that a method returns, or that a mask selects."""
+def _take(
+    m: Trace,
+    node: cst.BaseExpression,
+    callee: Method,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    result: Value,
+    frame: Frame,
+) -> None:
+    """Some elements of a variable are read: those of the view that a method returns, or that a mask or index takes."""
     if type(node) is cst.Name and not m.unread:
-        index = items_of(m.see(args[0])) if callee.name == "masked_select" and args else ()
+        index: tuple[Value, ...] = ()
+        if callee.name == "masked_select" and args:
+            index = items_of(m.see(args[0]))
+        elif callee.name in methods.INDEXING:
+            index = (m.see(args[1] if len(args) > 1 else kwargs.get("index", NONE)),)
         if isinstance(result, Tensor) and result.region is not None:
             index = result.region.index
         read_variable(m, node.value, m.see(callee.receiver), frame, index)

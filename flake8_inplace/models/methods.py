@@ -24,7 +24,9 @@ METADATA = frozenset(
     "normal_ uniform_ bernoulli_ backward _version".split()
 )
 """Attributes and methods that don't read the contents of a tensor or list, or that replace all of them."""
-TAKING = frozenset({"narrow", "select", "masked_select"})
+INDEXING = frozenset({"gather", "index_select"})
+"""Methods that read the elements of a tensor that a tensor of integers selects."""
+TAKING = INDEXING | {"narrow", "select", "masked_select"}
 """Methods that read some elements of a tensor, as a subscript does."""
 
 _POINTING = frozenset("storage untyped_storage storage_type data_ptr const_data_ptr".split())

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..heap.state import Declared, latest
 from ..heap.values import ITEMS, NONE, Const, Dict, List, Object, Ref, Tensor, Tuple, Value, constant
 from ..program.pieces import Piece
 from ..torchfacts import ops as facts
 from ..trace import events, holdings
 from ..trace.callables import Bound, Partial
 from ..trace.frames import Class, Function
+from ..trace.trace import Trace
 from . import (
     autograd,
     classes,
@@ -28,6 +30,8 @@ from .registry import Call, call_method, method, model
 from .unknowns import parameters_of, state_of
 
 MODULE, LIST, DICT = classes.MODULES
+PLACES: Declared[tuple[List, str], int] = Declared(latest)
+"""The position of a module in a sequence, counted from 1, by the name that `add_module` gave it there."""
 HANDLE = Ref("torch.utils.hooks.RemovableHandle")
 
 
@@ -103,8 +107,19 @@ def _add_item(call: Call, instance: Object) -> Value | None:
     if len(call.args) < 2:
         return None
     if isinstance(items := _items(call, instance), List):
-        containers.append(call.m, items, call.args[1])
+        _put(call.m, items, constant(call.seen(0)), call.args[1])
     return NONE
+
+
+def _put(m: Trace, items: List, name: object, module: Value) -> None:
+    """Add a module to a sequence, in the place of the one that was added under the same name."""
+    place = m.state[PLACES].get((items, name), 0) if isinstance(name, str) else 0
+    if 0 < place <= len(m.state.get(items).items):
+        containers.set_item(m, items, Const(place - 1), module)
+        return
+    containers.append(m, items, module)
+    if isinstance(name, str):
+        m.state.set(m.state[PLACES], (items, name), len(m.state.get(items).items))
 
 
 # -- parameters, buffers and modules inside a module
@@ -123,9 +138,13 @@ def _buffers(call: Call, instance: Object) -> Value:
 
 
 def _held(call: Call, instance: Object, wanted: bool) -> Value:
-    """The tensors of a module that require grad, or those that do not; with their names where these are asked for."""
+    """The tensors of a module that require grad, or those that do not; with their names where these are asked for.
+
+    A tensor that was computed is neither, as an attribute of a module: ``self.weight = make(x)``.
+    """
     m = call.m
-    held = [(key, tensor) for key, tensor in holdings.named(m, instance) if bool(m.grad(tensor)) is wanted]
+    every = [(key, tensor) for key, tensor in holdings.named(m, instance) if m.cell(tensor).node is None]
+    held = [(key, tensor) for key, tensor in every if bool(m.grad(tensor)) is wanted]
     return List([Tuple((Const(key), tensor)) if call.name.startswith("named") else tensor for key, tensor in held])
 
 

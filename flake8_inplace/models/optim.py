@@ -151,3 +151,14 @@ def _scale(call: Call, instance: Object) -> Value | None:
         return None
     product = facts.lookup("Tensor.mul")
     return overloads.apply(call.m, product, [call.args[0], Unknown(scalar=True)], {}, call.site)
+
+
+@method(GRAD_SCALER, "state_dict")
+def _scaler_state(call: Call, instance: Object) -> Value:
+    """The scale and the factors, as numbers: nothing overwrites them in the dictionary."""
+    return Dict({}, open=True, time=call.m.tick())
+
+
+@method(GRAD_SCALER, "load_state_dict")
+def _load_scaler_state(call: Call, instance: Object) -> Value:
+    return NONE

@@ -70,7 +70,7 @@ class Modules:
         self._indices: dict[str, Index] = {}
         self._tops: dict[str, frozenset[str]] = {}  # the topmost packages and modules of a project
         self._uses: dict[str, set[str]] = {}  # the files that a file imports from
-        self._users: dict[str, tuple[str, ...]] = {}  # the files that import from a file
+        self._users: dict[tuple[str, str], tuple[str, ...]] = {}  # the files below a folder that import from a file
         self._registrants: dict[tuple[str, str], list[str]] = {}  # the files that register by a name of a module
         self._importing: dict[str, frozenset[str]] = {}  # the files of a project that import a framework
 
@@ -131,8 +131,9 @@ class Modules:
         if not self._has_tensors(path):
             return []
         index, found, size, level = self._index(path), dict[str, None](), 0, [path]
+        top = self.project.top(path)
         while level:
-            nearer = {importer for each in level for importer in self._direct(index, each)}
+            nearer = {importer for each in level for importer in self._direct(top, index, each)}
             level = sorted(nearer - found.keys() - {path})
             for importer in level:
                 size += index.sizes[importer]
@@ -142,13 +143,13 @@ class Modules:
                 found[importer] = None
         return list(found)
 
-    def _direct(self, index: Index, path: str) -> tuple[str, ...]:
-        """The files that import from a file."""
-        if path not in self._users:
+    def _direct(self, top: str, index: Index, path: str) -> tuple[str, ...]:
+        """The files below a folder that import from a file. A project may have another one in it, with a setup.py."""
+        if (top, path) not in self._users:
             word = self.project.module_of(path).rpartition(".")[2]
             found = (importer for importer in index.with_word(word) if path in self._used_by(index, importer))
-            self._users[path] = tuple(found)
-        return self._users[path]
+            self._users[top, path] = tuple(found)
+        return self._users[top, path]
 
     def _used_by(self, index: Index, importer: str) -> set[str]:
         """The files that a file imports from."""

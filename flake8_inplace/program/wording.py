@@ -41,9 +41,10 @@ def sources(node: cst.CSTNode | None) -> frozenset[str]:
 
 
 def binds(node: cst.CSTNode, name: str, other: str) -> bool:
-    """Whether a text binds a variable to another one: ``name = other``."""
+    """Whether a text binds a variable to another one: ``name = other``, ``name = x.sum() if more else other``."""
     if type(node) is cst.Assign:
-        return type(node.value) is cst.Name and node.value.value == other and name in targets(node)
+        arms = (node.value.body, node.value.orelse) if isinstance(node.value, cst.IfExp) else (node.value,)
+        return any(type(arm) is cst.Name and arm.value == other for arm in arms) and name in targets(node)
     return any(binds(part, name, other) for part in parts(node))
 
 
@@ -78,6 +79,37 @@ def output_name(node: cst.CSTNode) -> str:
         if arg.keyword is not None and arg.keyword.value == "out":
             return _root(arg.value)
     return ""
+
+
+def argument_names(node: cst.CSTNode) -> list[str]:
+    """The variables that are arguments of a call."""
+    args = node.args if type(node) is cst.Call else ()
+    return [arg.value.value for arg in args if type(arg.value) is cst.Name]
+
+
+def filled_otherwise(node: cst.CSTNode, line: cst.CSTNode | None, name: str) -> Iterator[str]:
+    """The functions that get a variable as a statement, in the arm of an ``if`` that has not got a line in the other.
+
+    ``fill`` of ``if given: table[i] = given``, ``else: fill(row)``.
+    """
+    if isinstance(node, cst.If) and node.orelse is not None:
+        arms = (node.body, node.orelse)
+        for arm, other in (arms, arms[::-1]):
+            if _holds(arm, line) and not _holds(other, line):
+                yield from _given_to(other, name)
+    for child in parts(node):
+        yield from filled_otherwise(child, line, name)
+
+
+def _holds(node: cst.CSTNode, wanted: cst.CSTNode | None) -> bool:
+    return node is wanted or any(_holds(child, wanted) for child in parts(node))
+
+
+def _given_to(node: cst.CSTNode, name: str) -> Iterator[str]:
+    if isinstance(node, cst.Expr) and name in argument_names(node.value):
+        yield called_name(node.value)
+    for child in parts(node):
+        yield from _given_to(child, name)
 
 
 def written_by(line: cst.CSTNode | None) -> frozenset[str]:

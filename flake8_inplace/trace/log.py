@@ -142,13 +142,26 @@ YIELDS: Declared[Value, tuple[Yielded, ...]] = Declared(in_order)
 def since(m: Trace, tensor: Tensor, time: int, until: int = 0) -> list[Overwrite]:
     """Return the writes to the memory of a tensor after ``time`` that can be on the present path; ``until`` 0 is now.
 
-    Writes before one that replaced all values are left out.
+    Writes before one that replaced all values are left out, and so are those whose elements were all replaced.
     """
     guard, events = m.state.guard(), m.state[WRITES].get(tensor.storage, ())
     inside = [event for event in events if time < event.time and (event.time <= until or not until)]
     found = [event for event in inside if compatible(event.guard, guard)]
     filled = [event.time for event in found if event.guard <= guard and fills(event.tensor, event.written)]
-    return [event for event in found if event.time >= max(filled)] if filled else found
+    if filled:
+        found = [event for event in found if event.time >= max(filled)]
+    if len(found) > 1:
+        later = [event for event in found if event.written.op == "setitem" and event.guard <= guard]
+        found = [event for event in found if not any(_replaces(each, event) for each in later)]
+    return found
+
+
+def _replaces(later: Overwrite, event: Overwrite) -> bool:
+    """Whether a write gave other values to all elements that an earlier one overwrote: ``x[i] = 0``, ``x[i] = 1``."""
+    index = later.written.index
+    if later.time <= event.time or not index or index != event.written.index or reads(later.tensor, later.written):
+        return False
+    return same_tensor(later.tensor, event.tensor)
 
 
 def since_in_memory(m: Trace, tensor: Tensor, time: int) -> list[Overwrite]:

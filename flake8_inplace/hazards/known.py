@@ -1,0 +1,70 @@
+"""Predicates that silence stale reads: the values show that whoever reads knows about the write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..heap.autograd import compatible
+from ..heap.regions import base_of
+from ..heap.state import Declared, union
+from ..heap.values import Storage, Tensor, Value
+from ..trace import events
+from ..trace.frames import Frame
+from ..trace.log import WRITES, Overwrite, direct_tensors, since
+from ..trace.trace import Trace
+
+FOUND: Declared[Overwrite, frozenset[Storage]] = Declared(union)
+"""The results of a function that it computed from an argument after a write to it, by the write."""
+DEPTH = 6
+"""How many operators lie between what was overwritten and what is computed from it: ``x.topk(k)[1] + 1``."""
+_FILLING = frozenset({"setitem", "fill_", "zero_", "copy_"})
+"""Operators that leave the same values if they run twice."""
+
+
+@events.returns.listen
+def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: bool) -> None:
+    """Note the results that a function computed from what it had overwritten."""
+    results = direct_tensors(m, result) if used and m.state[WRITES] else []
+    every = [tensor for arg in args for tensor in direct_tensors(m, arg)] if results else []
+    given = frozenset(tensor.storage for tensor in every)
+    for event in dict.fromkeys(event for tensor in every for event in since(m, tensor, born)):
+        found = frozenset(each.storage for each in results if _is_computed(m, each, event, given, DEPTH))
+        if found:
+            m.state.set(m.state[FOUND], event, m.state[FOUND].get(event, frozenset()) | found)
+
+
+def _is_computed(m: Trace, tensor: Tensor, event: Overwrite, given: frozenset[Storage], depth: int) -> bool:
+    """Whether a tensor was computed from one that was overwritten, after that, or from nothing that is known."""
+    made, memory = base_of(tensor).made, event.tensor.storage
+    if made is None or not depth or tensor.storage is memory:
+        return tensor.storage not in given
+    operands = [each for value in made.values for each in direct_tensors(m, value)]
+    read = made.time >= event.time and any(each.storage is memory for each in operands)
+    return read or any(_is_computed(m, each, event, given, depth - 1) for each in operands)
+
+
+def is_looked_up(m: Trace, index: Sequence[Value], event: Overwrite) -> bool:
+    """Whether an index is what a function found in a tensor that it overwrote: ``best = f(x)``, ``x[best]``.
+
+    The place is that of a value as the function left it, so that is the value which is wanted.
+    """
+    found = m.state[FOUND].get(event, frozenset()) if index else frozenset()
+    return any(tensor.storage in found for value in index for tensor in direct_tensors(m, value))
+
+
+def gets_the_same(m: Trace, value: Tensor, event: Overwrite, name: str, frame: Frame) -> bool:
+    """Whether two names for a tensor get the same values at the same place: ``x[bad] = 0`` and ``y[bad] = 0``.
+
+    Whether or not the two are one tensor, both are to have these.
+    """
+    if event.written.op not in _FILLING or event.name == name:
+        return False
+    taken, guard = frame.held(name), m.state.guard()
+    others = [other for other in m.state[WRITES].get(value.storage, ()) if other.name == name and other.time > taken]
+    here = [other for other in others if other.frames[-1] is frame and compatible(other.guard, guard)]
+    return any(_is_same(event, other) for other in here)
+
+
+def _is_same(one: Overwrite, other: Overwrite) -> bool:
+    both = (one.written, other.written)
+    return both[0].op == both[1].op and both[0].index == both[1].index and both[0].values == both[1].values
