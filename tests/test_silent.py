@@ -118,7 +118,6 @@ NO_FORM = {
     "twentieth: labels of an evaluation whose padding is replaced for the decoder",
     "twentieth: noise on weights that a context manager takes back",
     "twentieth: previous observation that copyto renews",
-    "twentieth: soft targets of a heatmap turned hard for their mask",
 }
 
 

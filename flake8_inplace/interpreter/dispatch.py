@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import libcst as cst
 
-from ..heap.values import List, Object, Tensor, Tuple, Unknown, Value, View
+from ..heap.values import Choice, List, Object, Tensor, Tuple, Unknown, Value, View
 from ..program import wording
 from ..program.nodes import parts
 from ..program.site import Site
@@ -41,7 +41,7 @@ def evaluate(m: Trace, node: cst.BaseExpression, frame: Frame) -> Value:
 
 
 _MAKING = frozenset({cst.Call, cst.Subscript, cst.Attribute, cst.BinaryOperation})
-_PLACED = frozenset({Tensor, Object, Tuple, List})
+_PLACED = frozenset({Tensor, Object, Tuple, List, Choice})
 
 
 def locate(m: Trace, value: Value, node: cst.CSTNode, frame: Frame) -> None:
@@ -61,6 +61,8 @@ def locate(m: Trace, value: Value, node: cst.CSTNode, frame: Frame) -> None:
         _locate_all(value.items, site_of(node, frame))
     elif isinstance(value, List) and new:
         _locate_all(m.state.get(value).items[:2], site_of(node, frame))
+    elif isinstance(value, Choice) and new:
+        _locate_all((option for _, option in value.options), site_of(node, frame))
 
 
 def _locate_all(values: Iterable[Value], place: Site) -> None:
