@@ -835,3 +835,38 @@ def test_whoever_reads_on_reads_what_was_written(body: str) -> None:
     text = net(body, init="self.act = nn.ReLU6(inplace=True)", extra=HELPERS) + "\n\ndef program():\n    run()\n"
     assert analyze(text).findings
     assert fixes.judge(text, unsafe=True)[0] in ("nothing", "right")
+
+
+TAKEN_OUT = {
+    "an entry": ("self.m = {0: torch.zeros(2)}", "m = self.m[0]\n        old = m", "self.m[0]"),
+    "an attribute": ("self.m = torch.zeros(2)", "old = self.m\n        m = self.m", "self.m"),
+    "one of several": ("self.m = {0: torch.zeros(2)}", "m, _ = self.m[0], 1\n        old = m", "self.m[0]"),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN_OUT)
+def test_who_has_a_buffer_gets_its_new_values(name: str) -> None:
+    """``m = self.m``, ``m.mul_(2)``: a new tensor under the name of ``m`` would be lost after the call."""
+    made, bound, held = TAKEN_OUT[name]
+    program = f"""
+import torch
+
+class Moments:
+    def __init__(self):
+        {made}
+
+    def step(self, x):
+        {bound}
+        m.mul_(0.5).add_(x)
+        return (m - old).sum()
+
+    def now(self):
+        return {held}
+
+def run():
+    moments = Moments()
+    return [moments.step(torch.ones(2)).item() for _ in range(2)], moments.now().tolist()
+"""
+    done = mend(program, lambda text, found: [True] * len(found), unsafe=True)
+    assert done.done
+    assert executed(done.text) == [2.0, 1.0, 1.5, 1.5]

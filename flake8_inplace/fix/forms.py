@@ -48,6 +48,7 @@ from .syntax import (
     viewed_root,
     walk,
 )
+from .taken import is_taken_out
 
 #: What a write by ``.data`` or ``detach()`` means for the gradient, once it is mended.
 _FLOWS, _PASSES_BY = "; the gradient then passes through it", "; the gradient still passes it by"
@@ -319,9 +320,8 @@ class Form:
         if not isinstance(root, cst.Name):
             return False
         scope = scope_around(self.module, statement)
-        kept = self.fact.names - self.readers() if self.fact is not None and self.form == "read" else ()
-        in_dictionary = any(self.holds(cst.Name(name), "dict") for name in kept)  # ``buffer = state["momentum"]``
-        if in_dictionary or not scope.binds(root.value) or scope.fills(root.value):
+        taken = self.form == "read" and is_taken_out(scope, root.value, statement, self.fact, self.readers())
+        if taken or not scope.binds(root.value) or scope.fills(root.value):
             return False
         looped = scope.iterates(root.value) and not (self.form == "views" and self.private(root))
         if looped or (self.form in LEAF_KINDS and scope.holds_parameter(root.value)):

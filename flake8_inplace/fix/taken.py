@@ -1,0 +1,41 @@
+"""Variables that stand for what somebody has who is to have the new values too: ``m = self.m``."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+import libcst as cst
+
+from .heap import ELEMENT, ELEMENTS, ELSEWHERE, Fact
+from .scope import Scope
+from .statements import statement_around
+from .syntax import bound, dotted
+
+
+def is_taken_out(scope: Scope, name: str, moment: cst.CSTNode, fact: Fact | None, readers: Set[str]) -> bool:
+    """Whether a new tensor under a name would leave an instance, a container or a function with the old values.
+
+    ``readers`` are the ways by which those are read that are to stay, such as ``old`` of ``old = self.m``.
+    """
+    if fact is None:
+        return False
+    if any("dict" in fact.kinds.get(other, ()) for other in fact.names - readers):
+        return True
+    named = readers - {ELEMENT, ELEMENTS, ELSEWHERE}
+    if fact.computed or not named or name in named:
+        return False
+    source = _source(scope, name, moment)
+    return source is not None and "tensor" not in fact.kinds.get(dotted(source), ())
+
+
+def _source(scope: Scope, name: str, moment: cst.CSTNode) -> cst.BaseExpression | None:
+    """What a name was taken out of: ``self`` of ``m = self.m``, the call of ``m, v = self.moments()``."""
+    found = scope.bound_last(name, moment)
+    assign = statement_around(scope.module, found) if found is not None else None
+    if not isinstance(assign, cst.Assign):
+        return None
+    target = assign.targets[0].target
+    value = next((given for part, given in bound(target, assign.value) if part is found), None)
+    if isinstance(value, (cst.Attribute, cst.Subscript)):
+        return value.value
+    return value if value is assign.value and isinstance(value, cst.Call) and isinstance(target, cst.Tuple) else None
