@@ -193,11 +193,18 @@ def write_baseline(path: str, known: Baseline, run: Run) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One text to examine, with its path."""
+    """One text to examine. ``fixes``: say what to write instead, too."""
 
-    text: str
-    path: str
+    source: Source
     fixes: bool
+
+    @property
+    def text(self) -> str:
+        return self.source.text
+
+    @property
+    def path(self) -> str:
+        return "" if self.source.origins else self.source.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,27 +216,49 @@ class Examined:
 
 
 def lint(files: Project, given: argparse.Namespace, run: Run) -> None:
-    """Lint every file, and note what counts. Ctrl-C ends it early."""
+    """Lint every file, and note what counts. Ctrl-C ends it early. Not all texts are held at once."""
     fixes = given.format in WITH_FIXES and not given.write_baseline
     try:
-        paths = files.paths()
-        sources = [source for path in paths if (source := read(files, path)) is not None]
-        run.complete = run.complete and len(sources) == len(paths)
-        tasks = [task(source, fixes) for source in sources]
-        known = [remembered_of(task) for task in tasks]
-        rest = [task for task, examined in zip(tasks, known, strict=True) if examined is None]
-        results = workers.each(examine, rest, given.jobs, died, start, (flake8_arguments(given), not given.no_cache))
-        fresh = iter(workers.progress(results, len(rest)))
-        for source, examined in zip(sources, known, strict=True):
-            run.found += counted(files, source, examined if examined is not None else next(fresh))
-            run.linted.add(relative_path(source.path))
+        rest = files.paths() if given.no_cache else fresh(files, fixes, run)
+        tasks = (task(source, fixes) for _, source in sources(files, rest, run))
+        arguments = flake8_arguments(given), not given.no_cache
+        results = workers.each(examine, tasks, len(rest), given.jobs, died, start, arguments)
+        for done, examined in workers.progress(results, len(rest)):
+            note(files, run, done.source, examined)
     except KeyboardInterrupt:
         run.stopped = True
+    run.found.sort(key=lambda entry: entry.path)
+
+
+def fresh(files: Project, fixes: bool, run: Run) -> list[str]:
+    """The paths that the cache has nothing of; of the others, what it has is noted."""
+    rest = []
+    for path, source in sources(files, files.paths(), run):
+        if (examined := remembered_of(task(source, fixes))) is None:
+            rest.append(path)
+        else:
+            note(files, run, source, examined)
+    return rest
+
+
+def sources(files: Project, paths: Sequence[str], run: Run) -> Iterator[tuple[str, Source]]:
+    """Each file that can be read, with its text."""
+    for path in paths:
+        if (source := read(files, path)) is not None:
+            yield path, source
+        else:
+            run.complete = False
+
+
+def note(files: Project, run: Run, source: Source, examined: Examined) -> None:
+    """Take note of what was found in a file."""
+    run.found += counted(files, source, examined)
+    run.linted.add(relative_path(source.path))
 
 
 def task(source: Source, fixes: bool) -> Task:
     """What to examine of a source. Fixes of a notebook would not be of its own lines."""
-    return Task(source.text, "" if source.origins else source.path, fixes and not source.origins)
+    return Task(source, fixes and not source.origins)
 
 
 def counted(files: Project, source: Source, examined: Examined) -> list[Entry]:

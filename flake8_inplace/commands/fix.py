@@ -54,9 +54,9 @@ def main(arguments: Sequence[str]) -> int:
     words = flake8_arguments(given)
     tasks = [Task(path, words, known, given.unsafe_fixes or not writes) for path in paths]
     offered = left = read = 0
-    results = workers.each(treat, tasks, given.jobs, lost, start, (words,))
+    results = workers.each(treat, tasks, len(tasks), given.jobs, lost, start, (words,))
     try:
-        for treated in workers.progress(results, len(tasks)):
+        for _, treated in workers.progress(results, len(tasks)):
             done = finish(treated, writes)
             complete = done and complete
             read += done

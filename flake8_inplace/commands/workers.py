@@ -6,11 +6,11 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 SEVERAL = 8
@@ -26,50 +26,55 @@ Result = TypeVar("Result")
 
 def each(
     work: Callable[[Task], Result],
-    tasks: Sequence[Task],
+    tasks: Iterable[Task],
+    total: int,
     jobs: int,
     lost: Callable[[Task], Result],
     start: Callable[..., None],
     given: tuple[Any, ...] = (),
-) -> Iterator[Result]:
-    """Yield the result of each task, in order. ``lost`` makes that of a task whose process died.
+) -> Iterator[tuple[Task, Result]]:
+    """Yield each task with its result, in order. ``lost`` makes that of a task whose process died.
 
-    ``start(*given)`` prepares a process. Raises KeyboardInterrupt after Ctrl-C; what is left is not done.
+    ``start(*given)`` prepares a process. Of ``total`` tasks at most, those of the next moment are asked for: they hold
+    the texts of files. Raises KeyboardInterrupt after Ctrl-C; what is left is not done.
     """
-    if jobs == 1 or len(tasks) < SEVERAL:
-        yield from map(work, tasks)
+    left = iter(tasks)
+    if jobs == 1 or total < SEVERAL:
+        yield from ((task, work(task)) for task in left)
         return
-    done = 0
+    handed: deque[tuple[Task, Future[Result]]] = deque()
     with _noted_interrupts() as interrupted:
         try:
-            for result in _pooled(work, tasks, min(jobs, len(tasks)), start, given, interrupted):
-                yield result
-                done += 1
+            yield from _pooled(work, left, handed, min(jobs, total), start, given, interrupted)
         except BrokenProcessPool:  # a process for each of the rest shows which one it was
-            for task in tasks[done:]:
+            for task in chain([task for task, _ in handed], left):
                 try:
-                    yield from _pooled(work, [task], 1, start, given, interrupted)
+                    yield from _pooled(work, iter([task]), deque(), 1, start, given, interrupted)
                 except BrokenProcessPool:
-                    yield lost(task)
+                    yield task, lost(task)
 
 
 def _pooled(
     work: Callable[[Task], Result],
-    tasks: Sequence[Task],
+    left: Iterator[Task],
+    handed: deque[tuple[Task, Future[Result]]],
     jobs: int,
     start: Callable[..., None],
     given: tuple[Any, ...],
     interrupted: Callable[[], bool],
-) -> Iterator[Result]:
+) -> Iterator[tuple[Task, Result]]:
+    """Have processes do what is left. ``handed`` holds the tasks that were handed over and have no result yet."""
     pool = ProcessPoolExecutor(jobs, initializer=_begin, initargs=(start, given))
     finished = False
     try:
-        left = iter(tasks)
-        futures = deque(_submitted(pool, work, islice(left, jobs * AHEAD)))
-        while futures:
-            _await(futures[0], interrupted)
-            yield futures.popleft().result()
-            futures += _submitted(pool, work, islice(left, 1))
+        handed += _submitted(pool, work, islice(left, jobs * AHEAD))
+        while handed:
+            task, future = handed[0]
+            _await(future, interrupted)
+            result = future.result()
+            handed.popleft()
+            yield task, result
+            handed += _submitted(pool, work, islice(left, 1))
         finished = True
     finally:
         if finished:
@@ -82,10 +87,10 @@ def _pooled(
 
 def _submitted(
     pool: ProcessPoolExecutor, work: Callable[[Task], Result], tasks: Iterable[Task]
-) -> list[Future[Result]]:
+) -> list[tuple[Task, Future[Result]]]:
     """Hand over tasks. This may start processes; they inherit that Ctrl-C is for this process to answer."""
     with _no_interrupts():
-        return [pool.submit(work, task) for task in tasks]
+        return [(task, pool.submit(work, task)) for task in tasks]
 
 
 def _begin(start: Callable[..., None], given: tuple[Any, ...]) -> None:
