@@ -100,6 +100,8 @@ def load(m: Trace, piece: Piece, module: Frame) -> None:
 def _registering(m: Trace, name: str, module: Module) -> Iterator[tuple[Piece, Frame]]:
     """The statements that register something in what a name of a module is bound to, each with its module's frame."""
     value, file = module.frame.vars.get(name), module.file
+    if isinstance(value, Ref):
+        return  # nothing of a library is followed
     keys = [name, *file.fillers.get(name, ())]
     if isinstance(value, Object):
         keys.append(callers(name))

@@ -18,9 +18,7 @@ MAX_ENTRIES = 200_000
 """How many names of files and folders of a project are looked at."""
 _MAX_BYTES = 1_000_000
 """How much of a file is read."""
-_IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t][^\n]*?[ \t.]import\b|import\b)(?:[^\n(\\]|\\\n)*(?:\([^)]*\))?", re.MULTILINE
-)
+_IMPORT = re.compile(r"\n[ \t]*(?:from[ \t][^\n]*?[ \t.]import\b|import\b)(?:[^\n(\\]|\\\n)*(?:\([^)]*\))?")
 _REGISTERS = re.compile(r"\n(?:@?(?=\w+[.\[])|@[\w.]+\(|[\w.]+\((?=[^()\n]*\)\())(\w+)\b")
 """A top-level decorator or statement that looks up something on a name, ``@LAYERS.register("act")``, or gets one."""
 _CALLED = re.compile(r"\n@?(\w+)(?=\(|[ \t]*[#\n])")
@@ -49,34 +47,38 @@ class Index:
     statements: dict[str, list[str]] = field(default_factory=dict)  # the import statements of each file
     registering: dict[str, list[str]] = field(default_factory=dict)
     sight: list[tuple[str, str, str]] = field(default_factory=list)  # for a cache: digests of each file and of them
-    _modules: dict[str, set[str]] = field(default_factory=dict)  # what was asked for already
+    _modules: dict[str, dict[str, set[str]]] = field(default_factory=dict)  # what was asked for already
 
     def with_word(self, word: str) -> list[str]:
         return self.files.get(word, [])
 
-    def modules(self, path: str) -> set[str]:
-        """Return the modules that a file may import, as dotted names with leading dots where they are relative."""
+    def modules(self, path: str) -> dict[str, set[str]]:
+        """Return the modules that a file may import, with the names that it imports from each.
+
+        They are dotted names, with leading dots where they are relative.
+        """
         known = self._modules.get(path)
         if known is None:
             known = self._modules[path] = self._read(path)
         return known
 
-    def _read(self, path: str) -> set[str]:
-        found: set[str] = set()
+    def _read(self, path: str) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
         for text in self.statements.get(path, ()):
             origin, names = _KEYWORD.split(text, maxsplit=1)
             each = [found.group(1) for found in map(_NAME.match, _COMMENT.sub("", names).split(",")) if found]
             module = "".join(origin.split()[1:])
             stop = "" if module[-1:] in ("", ".") else "."
-            found |= {f"{module}{stop}{name}" for name in each} | ({module} if module else set())
+            if module:
+                found.setdefault(module, set()).update(name for name in each if "." not in name)
+            for name in each:
+                if not module or "." in name:
+                    found.setdefault(f"{module}{stop}{name}", set())
         return found
 
     def imports(self, path: str, name: str) -> Iterator[Import]:
         """Yield the imports of a name in a file."""
-        for full in self.modules(path):
-            if full.rpartition(".")[2] == name:
-                module = full[: -len(name)]
-                yield Import(module[:-1] if module.strip(".") else module, name)
+        yield from (Import(module, name) for module, names in self.modules(path).items() if name in names)
 
 
 def read_index(top: str, for_cache: bool = False) -> Index:
@@ -149,7 +151,7 @@ def _statements(text: str) -> list[str]:
     if "" in names:  # the name of a module is put together
         names = lazy.module_names(match.group(1) for match in _STRING.finditer(text))
     stand = (f"{start}import {name}" for name in names for start in ("", "from . ")[: 1 if name[0] == "." else 2])
-    return [*_IMPORT.findall(text), *stand]
+    return [*_IMPORT.findall(f"\n{text}"), *stand]
 
 
 def python_files(top: str) -> list[str]:

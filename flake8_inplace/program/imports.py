@@ -6,13 +6,13 @@ import ast
 import os
 import warnings
 from collections import OrderedDict
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from . import exports
 from .disk import Disk, Reason, Stamp, Unknown
 from .exports import Definition, Entry, Exports, Import, Star, imported
-from .roots import External, Module, Root, Roots
+from .roots import External, Module, Root, Roots, is_library
 from .sights import Sights
 
 __all__ = ["Definition", "Exports", "External", "Import", "Module", "Project", "Reason", "Unknown", "imported"]
@@ -105,6 +105,17 @@ class Project:
     def resolve(self, dotted: str, from_file: str) -> Module | External | Unknown:
         """Return the module that ``dotted`` means in a file; leading dots make it relative."""
         return self._roots.resolve(dotted, from_file)
+
+    def brought(self, dotted: str, names: Iterable[str], from_file: str) -> Iterator[Module]:
+        """Yield the modules that `from dotted import names` runs in a file: the one that is named, and submodules."""
+        found = self.resolve(dotted, from_file)
+        if isinstance(found, Module):
+            yield found
+            inner = (self._roots.submodule(found, name) for name in names if found.folders)
+            yield from (each for each in inner if each is not None)
+        elif isinstance(found, External) and is_library(dotted):  # `code` is Python's, and `code.models` may be ours
+            each = (self.resolve(f"{dotted}.{name}", from_file) for name in names)
+            yield from (module for module in each if isinstance(module, Module))
 
     def source(self, file: str) -> Source | Unknown:
         """Return the text and the tree of a file. Few are remembered: keep what you need."""

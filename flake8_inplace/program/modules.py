@@ -154,8 +154,12 @@ class Modules:
     def _used_by(self, index: Index, importer: str) -> set[str]:
         """The files that a file imports from."""
         if importer not in self._uses:
-            found = (self.project.resolve(name, importer) for name in index.modules(importer))
-            self._uses[importer] = {each.path for each in found if isinstance(each, Module) and each.path}
+            self._uses[importer] = {
+                file.path
+                for module, names in index.modules(importer).items()
+                for file in self.project.brought(module, names, importer)
+                if file.path
+            }
         return self._uses[importer]
 
     def registering(self, path: str, name: str) -> list[str]:
@@ -179,16 +183,17 @@ class Modules:
             word = registered(name)
             if name == callers(word):
                 word = ""  # an ``__init__`` hands such a decorator to half of a package, and all of that would be read
-            found = [file for file in users if file != path and self._brings(index, file, path, word)]
-            self._registrants[path, name] = found
+            named = frozenset(index.with_word(word))
+            self._registrants[path, name] = [
+                file
+                for file in users
+                if file != path
+                and (path in self._used_by(index, file) or (file in named and self._brings(index, file, path, word)))
+            ]
         return self._registrants[path, name]
 
     def _brings(self, index: Index, importer: str, path: str, name: str) -> bool:
-        """Whether a file imports a module, or this name of it, if one is given, by way of another one."""
-        if path in self._used_by(index, importer):
-            return True
-        if not name or importer not in index.with_word(name):
-            return False
+        """Whether a file imports this name of a module, by way of another one."""
         found = (self.project.follow(each, importer) for each in index.imports(importer, name))
         return any(isinstance(result, Definition) and result.path == path for each in found for result in each)
 

@@ -193,7 +193,7 @@ class Roots:
         """Return the submodule of a package, whether the package imports it or not."""
         if not name.isidentifier():
             return None
-        found = self._search(module.folders, [name])
+        found = self._inside(module.folders, [name])
         return None if found is None else Module(found.path, found.folders, f"{module.name}.{name}".lstrip("."))
 
     def missing(self, module: Module, name: str) -> External | Unknown:
