@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 
 from ..heap.join import ASSUMPTIONS
 from ..heap.state import Declared, same_or_none
@@ -10,6 +11,7 @@ from ..heap.values import Guard, Node, Saved, Value
 from ..program.sealed import sealed
 from ..program.site import Site
 from ..rule import Rule
+from ..torchfacts import ops
 from ..trace import events
 from ..trace.trace import Trace
 
@@ -30,9 +32,6 @@ RULES = (
 
 _OPAQUE = frozenset(("phi", "call", "module", "functional_call", "parametrization", "checkpoint", "grad"))
 """Nodes whose parents a backward may visit or not, or visit under saved-tensor hooks."""
-
-_LOSSES = frozenset(("cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div"))
-"""Operators that always keep something, if not a tensor of the program; others have a name that ends in "loss"."""
 
 
 @sealed(frozen=True, slots=True, eq=False)
@@ -111,15 +110,20 @@ def _lost(start: Node, path: Guard) -> Iterator[Node]:
     proven = {start}
     for node in reversed(list(_visited((start,), path))):
         alone = len(node.parents) + len(node.leaves) == 1
-        sure = node in proven and (alone or _is_loss(node))
+        sure = node in proven and (alone or _is_loss(node.op))
         if sure and alone:
             proven |= {*node.parents}
-        if (sure and _is_loss(node)) or any(_is_sure(saved, path, sure) for saved in node.saves):
+        if (sure and _is_loss(node.op)) or any(_is_sure(saved, path, sure) for saved in node.saves):
             yield node
 
 
-def _is_loss(node: Node) -> bool:
-    return node.op in _LOSSES or node.op.lower().endswith("loss")
+@cache
+def _is_loss(op: str) -> bool:
+    """Whether an operator or layer is a loss, known by its `reduction`: it always keeps something, be it of its own."""
+    layer = ops.layer(f"torch.nn.{op}")
+    if layer is not None:
+        return "reduction" in layer["init"].split()
+    return any(param.name == "reduction" for each in ops.lookup(f"torch.nn.functional.{op}") for param in each.params)
 
 
 def _is_sure(saved: Saved, path: Guard, required: bool) -> bool:
