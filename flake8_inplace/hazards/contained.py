@@ -303,7 +303,7 @@ def on_load_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
     tensor, time = array_backing(value), m.state[KEYED].get((container, key), 0)
     if not isinstance(tensor, Tensor) or not time:
         return
-    last = m.state[STORED].get((container, tensor.storage), 0)
+    last = abs(m.state[STORED].get((container, tensor.storage), 0))
     for event in since(m, tensor, time) if time < last else ():
         if event.time < last:
             _judge_element(m, container, tensor, event, time, True)
