@@ -269,9 +269,11 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
     others = [array_backing(m.see(item)) for name, item in held.items() if name != key]
     if value not in others:
         return
+    had = array_backing(m.see(held.get(key, NONE))) is value
     m.state.set(m.state[PAIRED], value, (container, m.tick(), m.here()))
     for event in since(m, value, max(m.stack.frames[-1].born, abs(m.state[STORED].get((container, value.storage), 0)))):
-        if whole(value, event) or lies_in(value, event):
+        meant = not had and m.see(event.frames[-1].vars.get(event.name, NONE)) is container  # ``table["x"].mul_(2)``
+        if not meant and (whole(value, event) or lies_in(value, event)):
             m.refuse("read", event.site, guard=event.guard)
 
 
@@ -416,14 +418,16 @@ def on_derive(m: Trace, values: List, source: Value) -> None:
 
 
 @events.collect.listen
-def on_collect(m: Trace, source: Value, rows: Sequence[Value]) -> None:
+def on_collect(m: Trace, source: Value, rows: Sequence[Value], last: int) -> None:
     """Report values that a generator overwrites after yielding them, if all are collected before the first is used."""
     found = m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ()
+    if last >= 0:  # those between them go to a list that may be meant for nobody
+        found = (*found[: len(rows) - last], *found[max(0, len(found) - last) :])
     memory = {tensor.storage for row in rows for tensor in holdings.held(m, row, set())} if found else set()
     for one in found:
         for tensor in holdings.held(m, one.value, set()):
             for event in since(m, tensor, one.time) if tensor.storage in memory else ():
-                if one.frame in event.frames and whole(tensor, event):
+                if one.frame in event.frames and _changes(tensor, event):
                     m.refuse("read", event.site, guard=event.guard)
 
 

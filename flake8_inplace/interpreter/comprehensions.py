@@ -53,7 +53,7 @@ def _comprehension(m: Trace, node: _Comprehension, frame: Frame) -> Value:
         return made.result
     exact = _rounds(m, node, node.for_in, frame, inner, made)
     for source in made.sources:
-        events.collect(m, source, [*made.rows, *made.pairs.values()])
+        events.collect(m, source, [*made.rows, *made.pairs.values()], -1)
     if isinstance(node, cst.DictComp):
         values = _as_one(m, [*made.pairs.values()], frame)
         made.table.initial = Attributes(dict(zip(made.pairs, values, strict=True)), not exact)
