@@ -52,7 +52,7 @@ from ..trace.log import (
 from ..trace.trace import Trace
 from .arguments import is_in_copy
 from .first_reads import is_emptied
-from .intent import attribute_written
+from .intent import attribute_written, keeps_last
 from .overlap import written_region
 from .snapshots import Update, may_be_copy, updates_of
 from .stale import is_part, overlaps, read_part_of, takes_what_was_written, was_given
@@ -421,6 +421,8 @@ def on_derive(m: Trace, values: List, source: Value) -> None:
 def on_collect(m: Trace, source: Value, rows: Sequence[Value], last: int) -> None:
     """Report values that a generator overwrites after yielding them, if all are collected before the first is used."""
     found = m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ()
+    if found and last < 0 and m.stack.frames and keeps_last(m.stack.frames[-1]):
+        last = len(rows := rows[-1:])
     if last >= 0:  # those between them go to a list that may be meant for nobody
         found = (*found[: len(rows) - last], *found[max(0, len(found) - last) :])
     memory = {tensor.storage for row in rows for tensor in holdings.held(m, row, set())} if found else set()
