@@ -44,6 +44,7 @@ from ..trace.log import (
     array_backing,
     direct_tensors,
     given_tensors,
+    is_by_generator,
     is_record,
     lies_in,
     since,
@@ -394,13 +395,13 @@ def on_exhaust(m: Trace, source: Value, begin: int) -> None:
 
     The generator was read to its end before the loop, but overwrites its values only after the loop has stored them.
     """
-    for yielded in m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ():
-        time, frame, value = yielded.time, yielded.frame, yielded.value
-        for tensor in direct_tensors(m, array_backing(m.see(value))):
-            if any(frame in event.frames for event in since(m, tensor, time)):
+    log = m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ()
+    for one in log:
+        for tensor in direct_tensors(m, array_backing(m.see(one.value))):
+            if any(is_by_generator(log, event) for event in since(m, tensor, one.time)):
                 for key, moment in list(m.state[STORED].items()):
                     if key[1] is tensor.storage and moment > begin and not isinstance(key[0], str):
-                        m.state.set(m.state[STORED], key, time)
+                        m.state.set(m.state[STORED], key, one.time)
 
 
 @events.yields.listen
@@ -420,17 +421,16 @@ def on_derive(m: Trace, values: List, source: Value) -> None:
 @events.collect.listen
 def on_collect(m: Trace, source: Value, rows: Sequence[Value], last: int) -> None:
     """Report values that a generator overwrites after yielding them, if all are collected before the first is used."""
-    found = m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ()
+    log = found = m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ()
     if found and last < 0 and m.stack.frames and keeps_last(m.stack.frames[-1]):
         last = len(rows := rows[-1:])
     if last >= 0:  # those between them go to a list that may be meant for nobody
         found = (*found[: len(rows) - last], *found[max(0, len(found) - last) :])
     memory = {tensor.storage for row in rows for tensor in holdings.held(m, row, set())} if found else set()
-    for one in found:
-        for tensor in holdings.held(m, one.value, set()):
-            for event in since(m, tensor, one.time) if tensor.storage in memory else ():
-                if one.frame in event.frames and _changes(tensor, event):
-                    m.refuse("read", event.site, guard=event.guard)
+    for one, tensor in [(one, tensor) for one in found for tensor in holdings.held(m, one.value, set())]:
+        for event in since(m, tensor, one.time) if tensor.storage in memory else ():
+            if is_by_generator(log, event) and _changes(tensor, event):
+                m.refuse("read", event.site, guard=event.guard)
 
 
 def _unaware(m: Trace, event: Overwrite, time: int) -> bool:

@@ -77,12 +77,15 @@ def _tuple(call: Call) -> Value:
 
 @builtin("iter")
 def _iter(call: Call) -> Value:
-    return call.seen(0) if lazy.suspended(call.m, call.seen(0)) is not None else _in_some_order(call)
+    if lazy.suspended(call.m, call.seen(0)) is not None:
+        return call.seen(0)
+    items, exact = _elements(call)
+    return List(items, not exact)
 
 
 @builtin("sorted", "set")
 def _in_some_order(call: Call) -> Value:
-    items, exact = _elements(call)
+    items, exact = _collected(call)
     rank(call, items)
     return List(items, not exact)
 
