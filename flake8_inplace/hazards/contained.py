@@ -427,7 +427,7 @@ def on_collect(m: Trace, source: Value, rows: Sequence[Value], last: int) -> Non
     if last >= 0:  # those between them go to a list that may be meant for nobody
         found = (*found[: len(rows) - last], *found[max(0, len(found) - last) :])
     memory = {tensor.storage for row in rows for tensor in holdings.held(m, row, set())} if found else set()
-    for one, tensor in [(one, tensor) for one in found for tensor in holdings.held(m, one.value, set())]:
+    for one, tensor in [(each, held) for each in found for held in holdings.held(m, each.value, set())]:
         for event in since(m, tensor, one.time) if tensor.storage in memory else ():
             if is_by_generator(log, event) and _changes(tensor, event):
                 m.refuse("read", event.site, guard=event.guard)
