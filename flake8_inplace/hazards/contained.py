@@ -44,6 +44,7 @@ from ..trace.log import (
     array_backing,
     direct_tensors,
     given_tensors,
+    is_by_generator,
     is_record,
     lies_in,
     since,
@@ -52,7 +53,7 @@ from ..trace.log import (
 from ..trace.trace import Trace
 from .arguments import is_in_copy
 from .first_reads import is_emptied
-from .intent import attribute_written
+from .intent import attribute_written, keeps_last
 from .overlap import written_region
 from .snapshots import Update, may_be_copy, updates_of
 from .stale import is_part, overlaps, read_part_of, takes_what_was_written, was_given
@@ -269,9 +270,11 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
     others = [array_backing(m.see(item)) for name, item in held.items() if name != key]
     if value not in others:
         return
+    had = array_backing(m.see(held.get(key, NONE))) is value
     m.state.set(m.state[PAIRED], value, (container, m.tick(), m.here()))
     for event in since(m, value, max(m.stack.frames[-1].born, abs(m.state[STORED].get((container, value.storage), 0)))):
-        if whole(value, event) or lies_in(value, event):
+        meant = not had and m.see(event.frames[-1].vars.get(event.name, NONE)) is container  # ``table["x"].mul_(2)``
+        if not meant and (whole(value, event) or lies_in(value, event)):
             m.refuse("read", event.site, guard=event.guard)
 
 
@@ -303,7 +306,7 @@ def on_load_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
     tensor, time = array_backing(value), m.state[KEYED].get((container, key), 0)
     if not isinstance(tensor, Tensor) or not time:
         return
-    last = m.state[STORED].get((container, tensor.storage), 0)
+    last = abs(m.state[STORED].get((container, tensor.storage), 0))
     for event in since(m, tensor, time) if time < last else ():
         if event.time < last:
             _judge_element(m, container, tensor, event, time, True)
@@ -392,13 +395,13 @@ def on_exhaust(m: Trace, source: Value, begin: int) -> None:
 
     The generator was read to its end before the loop, but overwrites its values only after the loop has stored them.
     """
-    for yielded in m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ():
-        time, frame, value = yielded.time, yielded.frame, yielded.value
-        for tensor in direct_tensors(m, array_backing(m.see(value))):
-            if any(frame in event.frames for event in since(m, tensor, time)):
+    log = m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ()
+    for one in log:
+        for tensor in direct_tensors(m, array_backing(m.see(one.value))):
+            if any(is_by_generator(log, event) for event in since(m, tensor, one.time)):
                 for key, moment in list(m.state[STORED].items()):
                     if key[1] is tensor.storage and moment > begin and not isinstance(key[0], str):
-                        m.state.set(m.state[STORED], key, time)
+                        m.state.set(m.state[STORED], key, one.time)
 
 
 @events.yields.listen
@@ -416,15 +419,18 @@ def on_derive(m: Trace, values: List, source: Value) -> None:
 
 
 @events.collect.listen
-def on_collect(m: Trace, source: Value, rows: Sequence[Value]) -> None:
+def on_collect(m: Trace, source: Value, rows: Sequence[Value], last: int) -> None:
     """Report values that a generator overwrites after yielding them, if all are collected before the first is used."""
-    found = m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ()
+    log = found = m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ()
+    if found and last < 0 and m.stack.frames and keeps_last(m.stack.frames[-1]):
+        last = len(rows := rows[-1:])
+    if last >= 0:  # those between them go to a list that may be meant for nobody
+        found = (*found[: len(rows) - last], *found[max(0, len(found) - last) :])
     memory = {tensor.storage for row in rows for tensor in holdings.held(m, row, set())} if found else set()
-    for one in found:
-        for tensor in holdings.held(m, one.value, set()):
-            for event in since(m, tensor, one.time) if tensor.storage in memory else ():
-                if one.frame in event.frames and whole(tensor, event):
-                    m.refuse("read", event.site, guard=event.guard)
+    for one, tensor in [(each, held) for each in found for held in holdings.held(m, each.value, set())]:
+        for event in since(m, tensor, one.time) if tensor.storage in memory else ():
+            if is_by_generator(log, event) and _changes(tensor, event):
+                m.refuse("read", event.site, guard=event.guard)
 
 
 def _unaware(m: Trace, event: Overwrite, time: int) -> bool:

@@ -99,6 +99,13 @@ def is_statement(event: Overwrite) -> bool:
     return event.line is not None and is_statement(event.line, event.site.expression)
 
 
+def keeps_last(frame: Frame) -> bool:
+    """Return whether the statement that a function is running takes the last of what it collects."""
+    from ..program.wording import takes_last
+
+    return frame.line is not None and takes_last(frame.line)
+
+
 def spelled_with(site: Site | None, names: Iterable[str]) -> bool:
     """Return whether an expression is spelled with one of these variables."""
     from ..program.wording import mentioned

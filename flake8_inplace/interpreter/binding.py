@@ -35,7 +35,8 @@ def bind(m: Trace, target: cst.BaseExpression, value: Value, frame: Frame) -> No
         stars = [i for i, e in enumerate(target.elements) if type(e) is cst.StarredElement]
         source = m.see(value)
         values = iteration.unpack(m, value, len(target.elements), stars[0] if stars else None)
-        events.collect(m, source, values)
+        named = [value for place, value in enumerate(values) if place not in stars]  # `*_, last = f()` keeps the last
+        events.collect(m, source, named, len(named) - stars[0] if stars else -1)
         for element, item in zip(target.elements, values, strict=False):
             bind(m, element.value, item, frame)
     elif isinstance(target, cst.Attribute):

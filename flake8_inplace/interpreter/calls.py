@@ -74,7 +74,7 @@ def arguments(m: Trace, node: cst.Call, frame: Frame) -> tuple[list[Value], dict
         value = (quietly if quiet else evaluate)(m, arg.value, frame)
         read.append((arg.value, value, m.clock))
         if arg.star == "*":
-            args.extend(iteration.elements(m, value)[0])
+            args.extend(iteration.collected(m, value)[0])
         elif arg.star == "**":
             given = {str(key): item for key, item in records.entries(m, value).items.items()}
             if (len(m.state[WRITES]) or len(m.state[STORED])) and isinstance(table := m.see(value), Dict):

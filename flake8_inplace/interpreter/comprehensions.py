@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from ..heap.state import variables
-from ..heap.values import NONE, Array, Const, Dict, Items, List, Object, Tensor, Tuple, Unknown, Value
+from ..heap.values import NONE, Array, Attributes, Const, Dict, Items, List, Object, Tensor, Tuple, Unknown, Value
 from ..models import iteration, lazy
 from ..models.arithmetic import one_of_many
 from ..trace import events
@@ -37,6 +37,7 @@ class _Made:
     rows: list[Value] = field(default_factory=list)
     result: List = field(default_factory=List)  # a list comprehension holds each element once that is made
     pairs: dict[Hashable, Value] = field(default_factory=dict)
+    table: Dict = field(default_factory=Dict)  # and so does that of a dictionary
     sources: list[Value] = field(default_factory=list)
 
 
@@ -52,9 +53,13 @@ def _comprehension(m: Trace, node: _Comprehension, frame: Frame) -> Value:
         return made.result
     exact = _rounds(m, node, node.for_in, frame, inner, made)
     for source in made.sources:
-        events.collect(m, source, [*made.rows, *made.pairs.values()])
+        events.collect(m, source, [*made.rows, *made.pairs.values()], -1)
     if isinstance(node, cst.DictComp):
-        return Dict(dict(zip(made.pairs, _as_one(m, [*made.pairs.values()], frame), strict=True)), not exact, m.clock)
+        values = _as_one(m, [*made.pairs.values()], frame)
+        made.table.initial = Attributes(dict(zip(made.pairs, values, strict=True)), not exact)
+        m.state.put(made.table, made.table.initial)
+        made.table.time = m.clock
+        return made.table
     made.rows = _as_one(m, made.rows, frame)
     if not isinstance(node, cst.ListComp):
         return List(made.rows, not exact, m.clock)
@@ -95,7 +100,7 @@ def _round(m: Trace, node: _Comprehension, part: cst.CompFor, item: Value, inner
         return _rounds(m, node, part.inner_for_in, inner, inner, made) and exact
     if isinstance(node, cst.DictComp):
         key = m.see(evaluate(m, node.key, inner))
-        made.pairs[iteration.key_of(key) if isinstance(key, Const) else key] = evaluate(m, node.value, inner)
+        _put(m, made, iteration.key_of(key) if isinstance(key, Const) else key, evaluate(m, node.value, inner))
     else:
         _append(m, made, evaluate(m, node.elt, inner), node)
     return exact
@@ -120,6 +125,17 @@ def _append(m: Trace, made: _Made, value: Value, node: _Comprehension) -> None:
         events.yields(m, m.stack.frames[-1], made.result, [value])
     if holds and isinstance(node, cst.ListComp):
         m.state.put(made.result, Items(tuple(made.rows), True))
+
+
+def _put(m: Trace, made: _Made, key: Hashable, value: Value) -> None:
+    """Add an entry, as ``table[key] = value`` does. What makes the next one may overwrite it."""
+    holds = isinstance(m.see(value), _HOLDING)
+    if holds:
+        events.store_key(m, made.table, key, value)
+        events.store(m, made.table, value)
+    made.pairs[key] = value
+    if holds:
+        m.state.put(made.table, Attributes(dict(made.pairs), True))
 
 
 @evaluates(cst.NamedExpr)

@@ -63,7 +63,7 @@ def _elements(m: Trace, elements: Sequence[cst.BaseElement], frame: Frame) -> tu
         value = evaluate(m, element.value, frame)
         read.append((element.value, value, m.clock))
         if type(element) is cst.StarredElement:
-            more, done = iteration.elements(m, value)
+            more, done = iteration.collected(m, value)
             items.extend(more)
             exact = exact and done
         else:

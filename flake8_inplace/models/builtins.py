@@ -15,7 +15,7 @@ from ..trace.trace import Trace
 from . import lazy, lineage, methods, tensors
 from .arithmetic import is_small, operator
 from .containers import get_item
-from .iteration import elements, following, iterator, length
+from .iteration import collected, elements, following, length
 from .reflection import is_builtin
 from .registry import Call, Model, builtin, model, package
 
@@ -77,12 +77,15 @@ def _tuple(call: Call) -> Value:
 
 @builtin("iter")
 def _iter(call: Call) -> Value:
-    return call.seen(0) if lazy.suspended(call.m, call.seen(0)) is not None else _in_some_order(call)
+    if lazy.suspended(call.m, call.seen(0)) is not None:
+        return call.seen(0)
+    items, exact = _elements(call)
+    return List(items, not exact)
 
 
 @builtin("sorted", "set")
 def _in_some_order(call: Call) -> Value:
-    items, exact = _elements(call)
+    items, exact = _collected(call)
     rank(call, items)
     return List(items, not exact)
 
@@ -95,12 +98,7 @@ def _reversed(call: Call) -> Value:
 
 def _collected(call: Call) -> tuple[list[Value], bool]:
     """The elements of the argument, which all are read before one of them is used, and whether these are all."""
-    if not call.args:
-        return [], True
-    source = iterator(call.m, call.args[0])
-    items, exact = elements(call.m, source)
-    events.collect(call.m, source, items)
-    return items, exact
+    return collected(call.m, call.args[0]) if call.args else ([], True)
 
 
 def _elements(call: Call) -> tuple[list[Value], bool]:

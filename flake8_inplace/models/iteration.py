@@ -259,6 +259,14 @@ def iterator(m: Trace, value: Value) -> Value:
     return value if made is None else m.see(made)
 
 
+def collected(m: Trace, value: Value) -> tuple[list[Value], bool]:
+    """The elements of a value that is read to its end before one of them is used: ``list(x)``, ``f(*x)``."""
+    source = iterator(m, value)
+    items, exact = elements(m, source)
+    events.collect(m, source, items, -1)
+    return items, exact
+
+
 def _iterated(m: Trace, instance: Object) -> tuple[list[Value], bool]:
     """What an instance yields, as far as its class is one of the file: as for `elements`."""
     if not isinstance(instance.cls, Class):

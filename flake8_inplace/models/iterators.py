@@ -67,7 +67,7 @@ def _rows(columns: list[Column]) -> list[tuple[Value, ...]]:
 
 
 def _rounds(call: Call, rows: list[Value], columns: list[Column]) -> List:
-    """The list of these rows, which yields what the arguments yield."""
+    """The list of these rows or elements, which yields what the arguments yield."""
     rounds = List(rows, not all(done for _, done in columns))
     for source in map(call.m.see, call.args) if columns else ():
         events.derive(call.m, rounds, source)
@@ -81,8 +81,8 @@ def _repeat(call: Call) -> Value | None:
 
 @model("itertools.chain")
 def _chain(call: Call) -> Value:
-    columns, exact = _columns(call)
-    return List([item for items, _ in columns for item in items], not exact)
+    columns, _ = _columns(call)
+    return _rounds(call, [item for items, _ in columns for item in items], columns)
 
 
 @model("itertools.chain.from_iterable")

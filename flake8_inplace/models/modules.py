@@ -329,11 +329,14 @@ def _register_hook(call: Call, instance: Object) -> Value | None:
     containers.append(m, hooks, hook)
     if kind in autograd.OF_MODULES:
         autograd.backpropagate(m, autograd.hook_of_module(kind, instance, hook, (), call.site))
-    return Object(HANDLE, {"hooks": hooks})
+    return Object(HANDLE, {"hooks": hooks, "hook": hook})
 
 
 @method(HANDLE.name, "remove")
 def _remove(call: Call, instance: Object) -> Value:
-    if isinstance(hooks := call.m.state.get(instance).items["hooks"], List):
-        containers.clear(call.m, hooks)
+    """Take one hook off a module. Those of other handles stay."""
+    held = call.m.state.get(instance).items
+    hooks, hook = held["hooks"], held["hook"]
+    if isinstance(hooks, List) and hook in (left := call.m.state.get(hooks).items):
+        containers.pop(call.m, hooks, left.index(hook), used=False)
     return NONE

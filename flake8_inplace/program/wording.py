@@ -53,6 +53,15 @@ def is_statement(line: cst.CSTNode, node: cst.CSTNode) -> bool:
     return line is node or (isinstance(line, cst.Expr) and line.value is node)
 
 
+def takes_last(node: cst.CSTNode) -> bool:
+    """Whether a text takes the last of what it collects: ``list(f(x))[-1]``, ``[*f(x)][-1]``."""
+    if isinstance(node, cst.Subscript) and isinstance(node.value, (cst.Call, cst.List, cst.Tuple)):
+        index = node.slice[0].slice.value if isinstance(node.slice[0].slice, cst.Index) else None
+        if isinstance(index, cst.UnaryOperation) and isinstance(index.operator, cst.Minus):
+            return isinstance(index.expression, cst.Integer) and index.expression.value == "1"
+    return any(takes_last(part) for part in parts(node))
+
+
 def written_name(node: cst.CSTNode, is_module: Callable[[str], bool]) -> str:
     """The variable that a writing expression is spelled with: ``x`` in ``x[0].mul_(2)``, or an empty string.
 

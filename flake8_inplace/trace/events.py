@@ -146,8 +146,9 @@ derive: Event[[List, Value]] = Event()
 """A list is derived from the values of a generator (``zip``, ``islice``): the list, the source."""
 exhaust: Event[[Value, int]] = Event()
 """A loop over a generator ends: what it iterated over, when it began."""
-collect: Event[[Value, Sequence[Value]]] = Event()
-"""All values of a generator are collected before the first one is used: what was iterated over, the values."""
+collect: Event[[Value, Sequence[Value], int]] = Event()
+"""All values of a generator are collected before the first one is used: what was iterated over, those that are kept,
+how many of these are the last ones; -1 if all are kept."""
 state_dict: Event[[Value, Sequence[Tensor], Site]] = Event()
 """``module.state_dict()``, of a module or an optimizer: module, the tensors in the result."""
 load_state_dict: Event[[Value, Value, Sequence[Tensor], Site]] = Event()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING
@@ -200,6 +201,16 @@ def again(m: Trace, event: Overwrite, time: int) -> bool:
         for before in m.state[WRITES].get(storage, ())
         if before.frames[-1] is not frame or _is_generator(frame)
     )
+
+
+def is_by_generator(log: Sequence[Yielded], event: Overwrite) -> bool:
+    """Whether the code that has yielded these values made a write.
+
+    A generator has a frame of its own. A generator expression hasn't: it makes its last element, and then all of them
+    are used.
+    """
+    frames = [one.frame for one in log if one.frame in event.frames]
+    return bool(frames) and (event.time < log[-1].time or any(map(_is_generator, frames)))
 
 
 def _is_generator(frame: Frame) -> bool:
