@@ -870,3 +870,153 @@ def run():
     done = mend(program, lambda text, found: [True] * len(found), unsafe=True)
     assert done.done
     assert executed(done.text) == [2.0, 1.0, 1.5, 1.5]
+
+
+# Somebody else is to have what is written
+
+
+ALSO_READ = {
+    "a second moment that a method hands out": """
+class Largest(torch.optim.Optimizer):
+    def prepare(self, p):
+        state = self.state[p]
+        if not state:
+            state["v"] = torch.zeros_like(p)
+            state["top"] = state["v"]  # bad
+            state["top"] = torch.zeros_like(p)  # good
+        return state["v"], state["top"]
+
+    @torch.no_grad()
+    def step(self):
+        for p in self.param_groups[0]["params"]:
+            v, top = self.prepare(p)
+            v.mul_(0.5).addcmul_(p.grad, p.grad)
+            torch.maximum(top, v, out=top)
+            p.sub_(0.1 * p.grad / (top.sqrt() + 1))
+
+def run():
+    w = torch.nn.Parameter(torch.ones(1))
+    optimizer = Largest([w], {})
+    for slope in (8.0, 1.0):
+        w.grad = torch.full((1,), slope)
+        optimizer.step()
+    return [w.detach(), optimizer.state[w]["v"], optimizer.state[w]["top"]]
+""",
+    "the grid that a view is of": """
+class Grid:
+    def __init__(self):
+        self.cells = torch.arange(9.0).view(3, 3)
+
+    def sweep(self):
+        row = self.cells[1]
+        before = row  # bad
+        before = row.clone()  # good
+        row.copy_(self.cells[0] + self.cells[2] ** 2)
+        return (row - before).abs().sum()
+
+def run():
+    grid = Grid()
+    return [grid.sweep(), grid.cells]
+""",
+    "a caller that throws the result away": """
+class Chain:
+    def __init__(self):
+        self.states = torch.arange(6.0).view(3, 2)
+
+    def exchange(self):
+        swap(self.states, 0, 1)
+
+def swap(states, i, j):
+    first, second = states[i], states[j]  # bad
+    first, second = states[i].clone(), states[j].clone()  # good
+    states[i] = second
+    states[j] = first
+    return states
+
+def run():
+    chain = Chain()
+    chain.exchange()
+    return [chain.states]
+""",
+    "a tensor that shows an array": """
+def without_each(table):
+    shown, sums = torch.from_numpy(table), []
+    for i in range(len(table)):
+        row = table[i]  # bad
+        row = table[i].copy()  # good
+        table[i] *= 0
+        sums.append(shown.sum())
+        table[i] = row
+    return sums
+
+def run():
+    return [torch.stack(without_each(np.ones((3, 2), dtype=np.float32)))]
+""",
+}
+"""Who reads it stands beyond the analysis, or beyond the function: each value is compared."""
+
+NOBODY_KNOWS = {
+    "a function that does nothing but write": """
+def standardize(x):
+    mean = x.mean()
+    x.sub_(mean).div_(2.0)
+
+def prepare(batch):
+    for key in ("image", "reference"):
+        standardize(batch[key])
+
+def score(batch):
+    prepare(batch)
+    return batch["image"] - batch["reference"]
+
+def run():
+    image, reference = torch.arange(4.0), torch.ones(4)
+    shown = score({"image": image, "reference": reference})
+    return (shown - reference).sum()
+""",
+    "two methods that write to what one returns": """
+class Filter:
+    def __init__(self):
+        self.x = np.zeros(2)
+
+    def predict(self):
+        self.x[:] = self.x + 1
+        return self.x
+
+    def update(self, z):
+        self.x += 0.5 * (z - self.x)
+
+def run():
+    filter, predicted = Filter(), []
+    for z in (1.0, 2.0):
+        predicted.append(filter.predict())
+        filter.update(z)
+    return torch.tensor(np.stack(predicted))
+""",
+    "two names for what is written": """
+def loss(logits, target):
+    positive = target.ge_(0.5)
+    return (logits - target).pow(2).mean() * (1 + positive.sum())
+
+def run():
+    target = torch.rand(3)
+    return loss(torch.zeros(3), target), target.sum()
+""",
+}
+"""One fix would leave somebody the wrong values, and the finding would be gone."""
+
+
+@pytest.mark.parametrize("name", ALSO_READ)
+def test_whoever_else_reads_it_gets_what_the_good_program_writes(name: str) -> None:
+    lines = ("import numpy as np\nimport torch\n" + ALSO_READ[name]).splitlines(keepends=True)
+    bad, good = ("".join(line for line in lines if f"# {other}" not in line) for other in ("good", "bad"))
+    done = mend(bad, fixes.every, unsafe=True)
+    assert done.done and not done.left
+    assert alike(runs(done.text), runs(good))
+
+
+@pytest.mark.parametrize("name", NOBODY_KNOWS)
+def test_no_fix_hides_what_it_leaves(name: str) -> None:
+    text = "import numpy as np\nimport torch\n" + NOBODY_KNOWS[name]
+    assert analyze(text).findings
+    assert not mend(text, fixes.every, unsafe=True).done

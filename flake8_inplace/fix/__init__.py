@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 import libcst as cst
 
@@ -18,7 +19,7 @@ from ..analysis import analyze
 from ..finding import Edit, Finding, Fix, Place
 from ..hazards.saved import UPDATES
 from ..rules import RULES
-from .bound import Bound
+from .bound import Bound, binds_variables
 from .carried import carried
 from .containers import containers
 from .copies import RAISING, Copies
@@ -34,6 +35,7 @@ from .parts import parts
 from .repeated import repeated
 from .statements import statement_around, writing_statements
 from .syntax import Module, moved, root_of, viewed_root, written_at
+from .taken import is_named_twice
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
@@ -126,6 +128,8 @@ class Repair:
         if form in DETACHED:
             yield from detached(usual)
             return
+        if form == "argument" and is_named_twice(self._module, finding.place):
+            return  # which of the two names was to have the new values?
         if form == "expanded":
             yield from repeated(self._module, finding)
         if form == "dirty":
@@ -136,6 +140,11 @@ class Repair:
             for statement, target in writing_statements(self._module, finding.place):
                 yield from usual.clone_first(target, statement)
         mixed = form == "read" and _is_read_by_itself(self._module, finding)
+        bound = Bound(self._module, finding, self._after)
+        lent = form == "read" and usual.fact is not None and not usual.fact.computed
+        if lent:  # whoever has the memory is to have what is written to it, and only a name beside it not
+            copied = chain(bound.kept(), kept(self._module, finding, self._after, partial(self._diverts, finding)))
+            yield from (fix for fix in copied if self._names_only(finding, fix))
         if not mixed:
             yield from usual.fixes()
         if form == "callee" or (form == "read" and not mixed):
@@ -145,7 +154,6 @@ class Repair:
         yield from parts(usual)
         if form in RAISING and not usual.doubted():
             yield from copies.fixes(safe=usual.alone())
-        bound = Bound(self._module, finding, self._after)
         if form == "base":
             yield from bound.remade()
         if form == "no_grad":
@@ -153,7 +161,7 @@ class Repair:
         if form == "read":
             yield from bound.kept()
         if form in ("read", "snapshot", "numpy"):
-            yield from kept(self._module, finding, self._after)
+            yield from kept(self._module, finding, self._after, partial(self._diverts, finding))
         if form == "argument" or (form == "callee" and usual.heard()):
             yield from bound.given()
         if form == "argument" and usual.fact is not None:
@@ -185,12 +193,32 @@ class Repair:
         ]
         hidden = {other.place for other in others if other.place < min(finding.place, first)}
         written = self._written(finding)
-        if written and all(
-            edit.start.line == finding.line for edit in fix.edits
-        ):  # only these variables get a new tensor
+        rebound = all(edit.start.line == finding.line for edit in fix.edits)  # only these get a new tensor
+        if rebound and any("." in name for name in written):  # and another method writes to what the attribute has
+            hidden |= {other.place for other in others if self._function(other) is not self._function(finding)}
+        if rebound and written:
             later = (other for other in others if other.place > finding.place and self._share(finding, other))
             hidden |= {other.place for other in later if written.isdisjoint(self._written(other))}
         return hidden
+
+    def _names_only(self, finding: Finding, fix: Fix) -> bool:
+        """Whether a fix copies nothing but what variables are bound to, in the function of the write."""
+        assert self._module is not None
+        module, function = self._module, self._function(finding)
+        values = [
+            assign.value
+            for assign in module.of(cst.Assign)
+            if module.around(assign, cst.FunctionDef) is function and binds_variables(assign)
+            if not isinstance(assign.value, (cst.List, cst.Dict, cst.BaseComp))
+        ]
+        return all(
+            any(module.start(value) <= edit.start <= module.end(value) for value in values) for edit in fix.edits
+        )
+
+    def _function(self, finding: Finding) -> cst.CSTNode | None:
+        assert self._module is not None
+        found = (node for node in self._module.of(cst.FunctionDef) if self._module.spans(node, finding.place))
+        return max(found, key=self._module.start, default=None)
 
     def _written(self, finding: Finding) -> set[str]:
         """The variables that a write is spelled with."""
@@ -202,6 +230,18 @@ class Repair:
         """Whether two writes went to the same memory."""
         one, two = (self._facts.writes.get(each.place) for each in (finding, other))
         return one is not None and two is not None and not one.memory.isdisjoint(two.memory)
+
+    def _diverts(self, finding: Finding, edits: Sequence[Edit]) -> bool:
+        """Whether a write goes to what others have, and with some edits to a copy that nobody has."""
+        before, reads = self._facts.writes.get(finding.place), {other.place.line for other in finding.related}
+        if before is None or not before.shared or RULES[finding.code].kind == "numpy":
+            return False
+        if any(edit.start.line in reads for edit in edits):
+            return False  # it is read where it is copied: what others have is to stay as it was
+        with observed() as facts:
+            analyze(apply(self.text, edits))
+        after = facts.writes.get(moved(finding.place, edits))
+        return after is not None and not after.shared
 
     def _after(self, edits: Sequence[Edit]) -> Sequence[Finding] | None:
         """What is found after some edits, None where the text is no program any more, or read less far."""

@@ -218,9 +218,9 @@ class Bound:
         """
         parts = list(dict.fromkeys(found))[:_TRIED]
         for chosen in [[part] for part in parts] + ([parts] if len(parts) > 1 else []):
-            if any(self._found(self._appended(chosen, alias)) for alias in _ALIASES):
+            array = self._found(self._appended(chosen, _ARRAY_ALIAS))
+            if array or any(self._found(self._appended(chosen, alias)) for alias in _ALIASES):
                 lines = dict.fromkeys(str(self.module.start(part).line) for part in chosen)
-                array = self._found(self._appended(chosen, _ARRAY_ALIAS))
                 edits = self._appended(chosen, _COPY_ARRAY if array else _COPY)
                 yield Fix(f"{title}, on line {' and '.join(lines)}", False, edits)
 
@@ -246,14 +246,31 @@ def _is_one_statement(node: cst.CSTNode) -> TypeGuard[cst.SimpleStatementLine]:
 
 
 def _only_writes(function: cst.FunctionDef) -> bool:
-    """Whether a function does nothing but assign to parts of what it is given: on a copy, it would do nothing."""
+    """Whether a function does nothing but write to one thing that it is given: on a copy, it would do nothing."""
     names = {parameter.name.value for parameter in function.params.params}
-    body = [line for line in function.body.body if isinstance(line, cst.BaseStatement)]
-    lines = [line for line in body if not _is_docstring(line)]
-    statements = [part for line in lines for part in (line.body if isinstance(line, cst.SimpleStatementLine) else ())]
-    return len(statements) == len(lines) > 0 and all(
-        isinstance(part, cst.Assign)
-        and isinstance(root := root_of(part.targets[0].target), cst.Name)
-        and root.value in names
-        for part in statements
+    written = set[str]()
+    for part in walk(function.body):
+        if isinstance(part, (cst.Assign, cst.AugAssign)) and not binds_variables(part):
+            targets = [part.target] if isinstance(part, cst.AugAssign) else [each.target for each in part.targets]
+            written |= {_root_name(target) for target in targets}
+        elif isinstance(part, cst.Expr) and not isinstance(part.value, cst.BaseString):
+            if not isinstance(part.value, cst.Call) or not overwrites(part.value):
+                return False
+            written.add(_root_name(part.value.func))
+        elif isinstance(part, (cst.Return, cst.Yield, cst.Global, cst.Nonlocal, cst.Lambda, cst.FunctionDef)):
+            return False
+    return len(written) == 1 and written <= names
+
+
+def binds_variables(statement: cst.Assign | cst.AugAssign) -> bool:
+    """Whether a statement does no more than bind variables: ``a, b = ...``, not ``a.b = ...``."""
+    return isinstance(statement, cst.Assign) and not any(
+        isinstance(part, (cst.Attribute, cst.Subscript)) for each in statement.targets for part in walk(each.target)
     )
+
+
+def _root_name(node: cst.BaseExpression) -> str:
+    """The variable that an expression goes through in the end: ``x`` of ``x[0].sub_(y).div_``."""
+    while isinstance(node, (cst.Attribute, cst.Subscript, cst.Call)):
+        node = node.func if isinstance(node, cst.Call) else node.value
+    return node.value if isinstance(node, cst.Name) else ""

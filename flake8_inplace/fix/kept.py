@@ -14,7 +14,7 @@ from ..finding import Edit, Finding, Fix, Place
 from ..rules import RULES
 from ..torchfacts import ops
 from .statements import imported
-from .syntax import Module, is_library, is_method, is_path, keyed, last_name, stripped, walk
+from .syntax import Module, is_library, is_method, is_path, last_name, stripped, walk
 
 _TRIED = 12
 """How many places are copied at once, at most. Each of them may cost two analyses."""
@@ -29,9 +29,15 @@ _Part = tuple[cst.BaseExpression, tuple[str, str]]
 
 
 def kept(
-    module: Module, finding: Finding, after: Callable[[Sequence[Edit]], Sequence[Finding] | None]
+    module: Module,
+    finding: Finding,
+    after: Callable[[Sequence[Edit]], Sequence[Finding] | None],
+    diverts: Callable[[Sequence[Edit]], bool],
 ) -> Iterator[Fix]:
-    """A copy at the places that keep what is overwritten."""
+    """A copy at the places that keep what is overwritten.
+
+    ``diverts`` says whether the write then goes to a copy: whoever else has the tensor would not get the new values.
+    """
 
     def found(parts: Sequence[_Part], ending: int) -> bool:
         left = after(_edits(module, parts, ending))
@@ -48,7 +54,7 @@ def kept(
             continue
         if not found(parts, 1):  # what is no tensor loses its memory in the analysis either way
             parts = [part for part in parts if found([part], 1)]
-        if enough(parts) and found(needed := _fewest(parts, enough), 1):
+        if enough(parts) and found(needed := _fewest(parts, enough), 1) and not diverts(_edits(module, needed, 0)):
             lines = " and ".join(dict.fromkeys(str(module.start(node).line) for node, _ in needed))
             yield Fix(f"copy it where it is kept, on line {lines}", False, _edits(module, needed, 0))
             return
@@ -76,9 +82,7 @@ def _choices(module: Module, finding: Finding) -> Iterator[Sequence[cst.BaseExpr
     read = {related.place.line for related in finding.related}
     names = {_word(node) for node in module.of(cst.Name) if module.start(node).line in read}
     written = {_word(node) for node in module.of(cst.Name) if module.start(node).line == finding.line}
-    tables = keyed(module)
     places = [node for node in _kept(module) if _is_alias(node) and not follows(module, node, finding)]
-    places = [node for node in places if not isinstance(node, cst.Subscript) or not tables & _targets(module, node)]
     if RULES[finding.code].kind == "numpy":
         yield [node for node in places if written & _targets(module, node)]
         return

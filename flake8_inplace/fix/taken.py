@@ -1,4 +1,4 @@
-"""Variables that stand for what somebody has who is to have the new values too: ``m = self.m``."""
+"""Names of one tensor, of which a fix must not take the wrong one: ``m = self.m``, where others have it as well."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Set
 
 import libcst as cst
 
+from ..finding import Place
 from .heap import ELEMENT, ELEMENTS, ELSEWHERE, Fact
-from .scope import Scope
-from .statements import statement_around
-from .syntax import bound, dotted
+from .scope import Scope, scope_around
+from .statements import rebinds, statement_around, writers
+from .syntax import Module, bound, dotted, root_of
 
 
 def is_taken_out(scope: Scope, name: str, moment: cst.CSTNode, fact: Fact | None, readers: Set[str]) -> bool:
@@ -26,6 +27,17 @@ def is_taken_out(scope: Scope, name: str, moment: cst.CSTNode, fact: Fact | None
         return False
     source = _source(scope, name, moment)
     return source is not None and "tensor" not in fact.kinds.get(dotted(source), ())
+
+
+def is_named_twice(module: Module, place: Place) -> bool:
+    """Whether what is written gets another name, and is read by its own as well: ``y = x.ge_(0)``, then ``x * y``."""
+    for write, target in writers(module, place):
+        statement, root = statement_around(module, write), root_of(target)
+        if isinstance(statement, cst.Assign) and module.spans(statement.value, place) and isinstance(root, cst.Name):
+            scope = scope_around(module, statement)
+            again = scope.binds(root.value) and scope.read_after(root.value, statement)
+            return again and not rebinds(statement, root)
+    return False
 
 
 def _source(scope: Scope, name: str, moment: cst.CSTNode) -> cst.BaseExpression | None:
