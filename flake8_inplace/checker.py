@@ -8,7 +8,7 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -282,6 +282,26 @@ def in_project(text: str, tree: ast.Module | None, filename: str) -> Result:
         if settings.cache and found.complete:
             memory(settings).keep(_question(text, path), stored.written(found))
     return found
+
+
+@contextmanager
+def trying(filename: str) -> Iterator[Callable[[str], Result]]:
+    """Have texts analysed that are tried for a file of a project. Afterwards the project has the text that it had."""
+    settings, path = Checker.settings, path_of(filename)
+    project = program(settings)
+    before = project.modules.project.text(path)
+
+    def analysed(text: str) -> Result:
+        project.override(path, text)  # also what is known of it: who observes the analysis is to see all of it
+        with uncollected():
+            return project.analyze(text, None, path)
+
+    try:
+        yield analysed
+    finally:
+        project.override(path, None)
+        if project.modules.project.text(path) != before and isinstance(before, str):
+            project.override(path, before)
 
 
 def path_of(filename: str) -> str:

@@ -9,6 +9,7 @@ Those of tests/projects/whole/*.md are larger, and right: `main()` checks itself
 """
 
 import ast
+import json
 import re
 from pathlib import Path
 
@@ -44,6 +45,40 @@ MISSED = {
     "fast_weights": "the function returns what it stepped, and may be meant to step the parameters themselves",
 }
 """Projects whose hazard is not reported, and why."""
+
+OTHER_PROGRAM = {
+    "skip_stages": "the copy keeps what the skips are to the program as it stands: scaled; its author meant the others",
+    "ema_shadow": "the shadow gets a tensor of its own with the first update, after the step that has changed it",
+}
+"""Projects whose fix makes another program than the one that was meant, and why."""
+
+FIX = "from flake8_inplace.cli import main; main(['fix', '--unsafe-fixes', '--isolated', '--jobs', '1', '.'])"
+COMPUTED = """
+import json
+import sys
+import torch
+seen, backward = [], torch.Tensor.backward
+
+def watched(self, *args, **options):
+    leaves, todo, known = [], [self.grad_fn], set()
+    while todo:
+        node = todo.pop()
+        if node is not None and node not in known:
+            known.add(node)
+            leaves += [node.variable] if hasattr(node, "variable") else []
+            todo += [other for other, _ in node.next_functions]
+    backward(self, *args, **options)
+    grads = sorted(leaf.grad.sum().item() for leaf in leaves if leaf.grad is not None)
+    seen.append([self.sum().item(), *grads])
+
+torch.Tensor.backward = watched
+import main
+result = main.main()
+if main.RAISES == "silent":
+    seen.append([torch.as_tensor(result[0]).double().sum().item()])
+print("computed", json.dumps(seen), file=sys.stderr)
+"""
+"""Prints each loss with the sums of the gradients, and the result."""
 
 RUN = """
 import sys
@@ -104,6 +139,34 @@ def test_the_linter_agrees(tmp_path: Path, name: str) -> None:
     assert any(right) != (name in MISSED)
     assert all(right)
     assert lint(tmp_path / "True") == ""
+
+
+def computed(folder: Path) -> list[list[float]]:
+    """What a program computes. Raises AssertionError where it raises something."""
+    code, said = forked.run(folder, COMPUTED)
+    assert code == 0, said
+    found: list[list[float]] = json.loads(said.rpartition("computed ")[2])
+    return found
+
+
+@pytest.mark.parametrize("name", [name for name in PROJECTS if name not in MISSED])
+def test_a_fixed_project_computes_what_was_meant(tmp_path: Path, name: str) -> None:
+    """Or nothing was fixed: the fixer never harms."""
+    write(tmp_path / "good", name, True)
+    write(tmp_path / "fixed", name, False)
+    files = sorted((tmp_path / "fixed").rglob("*.py"))
+    before = [file.read_text() for file in files]
+    code, said = forked.run(tmp_path / "fixed", FIX)
+    assert code == 0 and "Traceback" not in said, said
+    if [file.read_text() for file in files] == before:
+        assert "0 fixes made" in said
+        assert name not in OTHER_PROGRAM
+        return
+    meant, found = computed(tmp_path / "good"), computed(tmp_path / "fixed")
+    same = [len(row) for row in found] == [len(row) for row in meant] and all(
+        row == pytest.approx(other, rel=1e-4, abs=1e-5, nan_ok=True) for row, other in zip(found, meant, strict=True)
+    )
+    assert same is (name not in OTHER_PROGRAM), (found, meant)
 
 
 @pytest.mark.parametrize("name", ["limited_twice", "hooks_tide_gauge"])

@@ -13,7 +13,17 @@ from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 
-from ..checker import Checker, findings, keep_fixes, program, remembered, remembered_fixes, unreadable
+from ..checker import (
+    Checker,
+    findings,
+    keep_fixes,
+    path_of,
+    program,
+    remembered,
+    remembered_fixes,
+    trying,
+    unreadable,
+)
 from ..cli import INTERRUPTED, USAGE_ERROR
 from ..files import Project, Source, UsageError
 from ..finding import Finding, Fix, Place
@@ -308,7 +318,14 @@ def proposals(text: str, found: Sequence[Finding], path: str) -> list[Fix | None
 
     try:
         repair = Repair(text)
-        return [repair.propose(finding) for finding in found]
+        fixes = [repair.propose(finding) for finding in found]
+        if path_of(path) and not frozenset(found).issubset(repair.found):
+            with trying(path) as analysis:
+                whole = Repair(text, analysis, path_of(path))
+                for place, finding in enumerate(found):
+                    if finding not in repair.found:
+                        fixes[place] = whole.propose(finding)
+        return fixes
     except Exception as error:  # the findings stand, whatever goes wrong with what to do about them
         if any(finding.code != UNREADABLE.code for finding in found):
             complain(f"{path}: no fixes are shown: {reason(error)}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
 
-from ..checker import findings
+from ..checker import findings, path_of, trying
 from ..cli import INTERRUPTED, USAGE_ERROR
 from ..files import NOTEBOOK, Project, Source, UsageError, joined
 from ..finding import Finding, Fix
@@ -159,9 +159,15 @@ def treat(task: Task) -> Treated:
             return counting(files, Source(name, text), found, task.known)
 
         mended = mend(document.text, wanted, task.unsafe)
-        rest = findings(mended.text, None, "" if task.path == "-" else task.path)  # and what other files show
+        path = "" if task.path == "-" else task.path
+        rest = findings(mended.text, None, path)  # and what other files show
         left = tuple(compress(rest, wanted(mended.text, rest)))
-        return Treated(task.path, name, document, mended.text, mended.done, left)
+        done, text = mended.done, mended.text
+        if not frozenset(left).issubset(mended.left) and path_of(path):
+            with trying(path) as analysis:
+                mended = mend(text, wanted, task.unsafe, analysis, path_of(path))
+            done, text, left = done + mended.done, mended.text, mended.left
+        return Treated(task.path, name, document, text, done, left)
     except Exception as error:  # whatever is wrong with one file must not keep the others from being mended
         return Treated(task.path, problem=reason(error))
 

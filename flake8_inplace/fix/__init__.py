@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
 import libcst as cst
 
-from ..analysis import analyze
-from ..finding import Edit, Finding, Fix, Place
+from ..analysis import Result, analyze
+from ..finding import Edit, Finding, Fix, Place, Related
 from ..hazards.saved import UPDATES
 from ..rules import RULES
 from .bound import Bound, binds_variables
@@ -69,15 +69,22 @@ class Mended:
     left: tuple[Finding, ...]
 
 
-def mend(text: str, wanted: Callable[[str, Sequence[Finding]], Sequence[bool]], unsafe: bool) -> Mended:
+def mend(
+    text: str,
+    wanted: Callable[[str, Sequence[Finding]], Sequence[bool]],
+    unsafe: bool,
+    analysis: Callable[[str], Result] = analyze,
+    path: str = "",
+) -> Mended:
     """Fix one finding after the other until none is left that can be fixed.
 
-    ``wanted`` says which findings in a text count: what is silenced is not touched.
+    ``wanted`` says which findings in a text count: what is silenced is not touched. ``analysis`` and ``path`` are those
+    of `Repair`.
     """
     done: list[tuple[Finding, Fix]] = []
     refused: set[Place] = set()
     while True:
-        repair = Repair(text)
+        repair = Repair(text, analysis, path)
         counted = [finding for finding, yes in zip(repair.found, wanted(text, repair.found), strict=True) if yes]
         for finding in counted:
             if finding.place in refused:
@@ -97,12 +104,17 @@ def mend(text: str, wanted: Callable[[str, Sequence[Finding]], Sequence[bool]], 
 
 
 class Repair:
-    """What can be done about the findings of one text."""
+    """What can be done about the findings of one text.
 
-    def __init__(self, text: str) -> None:
+    ``analysis`` analyses a text; that of a project reads the file at ``path`` with those that it hangs on.
+    """
+
+    def __init__(self, text: str, analysis: Callable[[str], Result] = analyze, path: str = "") -> None:
         self.text = _LINE_END.sub("\n", text)
-        with observed() as self._facts:
-            result = analyze(self.text)
+        self._analysis = analysis
+        self._path = path
+        with observed(path) as self._facts:
+            result = analysis(self.text)
         self.found = result.findings
         self._problem = result.problem
         self._module: Module | None = None
@@ -120,9 +132,13 @@ class Repair:
         """What may help, the best first."""
         if self._module is None:
             self._module = Module(self.text)
-        form = RULES[finding.code].kind
+        form, holds = RULES[finding.code].kind, partial(self._holds, finding)
+        finding = _in_file(finding)
+        if self._path and finding.place not in self._facts.writes:
+            yield from self._of_others(self._module, finding)
+            return
         if form in UPDATES:
-            yield from carried(self._module, finding, partial(self._holds, finding))
+            yield from carried(self._module, finding, holds)
             return
         usual = Form(self._module, finding, self._facts)
         if form in DETACHED:
@@ -171,6 +187,16 @@ class Repair:
         if form == "read" and not mixed:
             usual.strict = False
             yield from usual.fixes()
+
+    def _of_others(self, module: Module, finding: Finding) -> Iterator[Fix]:
+        """What may help where a function of another file writes: copies in this one."""
+        form = RULES[finding.code].kind
+        if form in RAISING:
+            yield from Copies(module, finding, self._after, self._facts.layers).fixes(safe=False)
+        if form in ("read", "argument"):
+            bound = Bound(module, finding, self._after)
+            yield from bound.handed()
+            yield from (fix for fix in bound.kept() if self._names_only(finding, fix))
 
     def _holds(self, finding: Finding, fix: Fix) -> bool:
         """Whether the fix removes its finding, brings none, hides none, and leaves a program that can be read."""
@@ -238,18 +264,27 @@ class Repair:
             return False
         if any(edit.start.line in reads for edit in edits):
             return False  # it is read where it is copied: what others have is to stay as it was
-        with observed() as facts:
-            analyze(apply(self.text, edits))
+        with observed(self._path) as facts:
+            self._analysis(apply(self.text, edits))
         after = facts.writes.get(moved(finding.place, edits))
         return after is not None and not after.shared
 
     def _after(self, edits: Sequence[Edit]) -> Sequence[Finding] | None:
         """What is found after some edits, None where the text is no program any more, or read less far."""
         try:
-            after = analyze(apply(self.text, edits))
+            after = self._analysis(apply(self.text, edits))
         except SyntaxError:
             return None
         return after.findings if after.problem == self._problem else None
+
+
+def _in_file(finding: Finding) -> Finding:
+    """A finding without its places in other files, where nothing is written."""
+    words, remedy = (
+        tuple(str(part) if isinstance(part, Related) and part.path else part for part in parts)
+        for parts in (finding.words, finding.remedy)
+    )
+    return replace(finding, words=words, remedy=remedy)
 
 
 def _is_read_by_itself(module: Module, finding: Finding) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeGuard
 
 import libcst as cst
@@ -35,9 +36,9 @@ from .syntax import (
 
 _TRIED = 4
 """How many places are given a copy, one after the other and all together."""
-_COPY, _ALIASES = ".clone()", ("[...]", ".contiguous()")
+_COPY, _ALIAS, _TENSOR_ALIAS = ".clone()", "[...]", ".contiguous()"
 _COPY_ARRAY, _ARRAY_ALIAS = ".copy()", ".to_numpy()"
-"""What copies an array, and what the analysis takes for an alias of an array only."""
+"""What copies an array, and what the analysis takes for an alias of an array, or of what may be one."""
 _GATHER = frozenset({"append", "insert", "appendleft"})
 
 
@@ -79,6 +80,18 @@ class Bound:
         arguments = [argument.value for call in calls for argument in call.args if not argument.star]
         yield from self._copies((value for value in arguments if self._names_a_tensor(value)), "hand over a copy")
 
+    def handed(self) -> Iterator[Fix]:
+        """A copy as the argument of a call whose result is used, where a function of another file overwrites it."""
+        for call in self.module.of(cst.Call):
+            name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+            if self.finding.place not in (self.module.start(call), self.module.start(name)) or overwrites(call):
+                continue
+            if not isinstance(self.module.parents[call], cst.Expr):
+                arguments = (argument.value for argument in call.args if not argument.star)
+                yield from self._copies(
+                    (value for value in arguments if self._names_a_tensor(value)), "hand over a copy"
+                )
+
     def entered(self, kinds: Mapping[str, set[str]]) -> Iterator[Fix]:
         """A copy of a parameter at the head of the function that overwrites parts of it."""
         function = self.module.around(self._written(), cst.FunctionDef)
@@ -89,7 +102,7 @@ class Bound:
         for name in [name for name in names if kinds.get(name) == {"tensor"}] if lines else ():
             start = self.module.start(lines[0])
             edit, alias = (
-                Edit(start, start, f"{name} = {name}{suffix}\n{' ' * start.column}") for suffix in (_COPY, _ALIASES[0])
+                Edit(start, start, f"{name} = {name}{suffix}\n{' ' * start.column}") for suffix in (_COPY, _ALIAS)
             )
             if self._found((alias,)):
                 yield Fix(f"work on a copy: `{name} = {name}{_COPY}`", False, (edit,))
@@ -217,12 +230,22 @@ class Bound:
         What the analysis does not understand shares no memory. So an alias instead of the copy must change nothing.
         """
         parts = list(dict.fromkeys(found))[:_TRIED]
-        for chosen in [[part] for part in parts] + ([parts] if len(parts) > 1 else []):
-            array = self._found(self._appended(chosen, _ARRAY_ALIAS))
-            if array or any(self._found(self._appended(chosen, alias)) for alias in _ALIASES):
+        for chosen in chain(([part] for part in parts), (self._needed(parts) for _ in parts[1:2])):
+            tensor, array, any_of_both = (
+                self._found(self._appended(chosen, alias)) for alias in (_TENSOR_ALIAS, _ARRAY_ALIAS, _ALIAS)
+            )
+            if tensor or array or any_of_both:
                 lines = dict.fromkeys(str(self.module.start(part).line) for part in chosen)
-                edits = self._appended(chosen, _COPY_ARRAY if array else _COPY)
+                edits = self._appended(chosen, _COPY_ARRAY if array and not tensor else _COPY)
                 yield Fix(f"{title}, on line {' and '.join(lines)}", False, edits)
+
+    def _needed(self, parts: list[cst.BaseExpression]) -> list[cst.BaseExpression]:
+        """The parts without those that need no copy for the finding to go."""
+        for part in parts:
+            rest = [other for other in parts if other is not part]
+            if rest and not self._found(self._appended(rest, _COPY)):
+                parts = rest
+        return parts
 
     def _appended(self, parts: Sequence[cst.BaseExpression], suffix: str) -> tuple[Edit, ...]:
         ends = [self.module.end(part) for part in parts]

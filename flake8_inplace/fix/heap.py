@@ -119,7 +119,7 @@ class Fact:
 
 @dataclass(slots=True)
 class Facts:
-    """What the analysis saw: places that write, and places that call modules.
+    """What the analysis saw in the file at ``path``: places that write, and places that call modules.
 
     ``layers``: whether, each time, it was a layer of PyTorch that returns a new tensor and overwrites nothing.
     ``kept``: when a list or dictionary was first given a tensor.
@@ -128,6 +128,7 @@ class Facts:
     ``decided``: the calls in which a branch was left out, which another caller may take.
     """
 
+    path: str = ""
     writes: dict[Place, Fact] = field(default_factory=dict)
     layers: dict[Place, bool] = field(default_factory=dict)
     kept: dict[tuple[List | Dict, Tensor], int] = field(default_factory=dict)
@@ -140,9 +141,9 @@ _facts: ContextVar[Facts | None] = ContextVar("facts", default=None)
 
 
 @contextmanager
-def observed() -> Iterator[Facts]:
-    """Collect what every analysis in the block learns of writes, by their places."""
-    found = Facts()
+def observed(path: str = "") -> Iterator[Facts]:
+    """Collect what every analysis in the block learns of writes in a file, by their places."""
+    found = Facts(path)
     token = _facts.set(found)
     try:
         yield found
@@ -155,7 +156,7 @@ def note_write(
     m: Trace, tensor: Tensor, form: str, site: Site, grad: Grad, refused: bool, carries: bool, written: Written
 ) -> None:
     """Note under which circumstances a place writes."""
-    facts = _facts.get()
+    facts = _facts_at(site)
     if facts is None or not m.stack.frames:
         return
     frame = m.stack.frames[-1]
@@ -239,7 +240,7 @@ def _is_ordered(m: Trace, tensor: Tensor) -> bool:
 @events.detach.listen
 def note_detached(m: Trace, tensor: Tensor, site: Site) -> None:
     """Note who leads to a tensor that leaves the graph."""
-    facts = _facts.get()
+    facts = _facts_at(site)
     if facts is not None and m.stack.frames:
         fact = facts.writes.setdefault(site.piece.tree.place(site.node), Fact("detach"))
         _note_holders(m, facts, tensor, fact)
@@ -254,7 +255,7 @@ def note_frozen(m: Trace, tensor: Tensor, value: bool, site: Site) -> None:
 @events.write_array.listen
 def note_array_write(m: Trace, array: Array, form: str, site: Site, written: Written) -> None:
     """Note where an array is written to."""
-    facts = _facts.get()
+    facts = _facts_at(site)
     if facts is not None and m.stack.frames:
         fact = facts.writes.setdefault(site.piece.tree.place(site.node), Fact("numpy", computed=False, shared=True))
         _note_kinds(m, m.stack.frames[-1], fact)
@@ -300,7 +301,7 @@ def note_kept(m: Trace, container: List | Dict, value: Value) -> None:
 @events.call_instance.listen
 def note_instance(m: Trace, instance: Object, site: Site) -> None:
     """Note whether a module that is called makes a new tensor."""
-    facts = _facts.get()
+    facts = _facts_at(site)
     if facts is not None:
         place = site.piece.tree.place(site.node)
         facts.layers[place] = facts.layers.get(place, True) and _makes_new(m, instance)
@@ -414,8 +415,15 @@ def note_operand(m: Trace, value: Value, since: int, named: bool) -> None:
 
 
 def _fact_of(event: Overwrite | Refused) -> Fact | None:
-    facts, site = _facts.get(), event.site
+    site = event.site
+    facts = _facts_at(site)
     return facts.writes.get(site.piece.tree.place(site.node)) if facts is not None else None
+
+
+def _facts_at(site: Site) -> Facts | None:
+    """What is collected, if a place is in the file that is mended."""
+    facts = _facts.get()
+    return facts if facts is not None and site.piece.path == facts.path else None
 
 
 def _note(event: Overwrite | Refused, way: str) -> None:
