@@ -215,6 +215,24 @@ async def test_quick_fixes(editor: Editor) -> None:
     assert edited(HAZARD, silence) == HAZARD.replace("h += 1", "h += 1  # noqa: TIP103")
 
 
+async def test_a_fix_of_what_another_file_overwrites(editor: Editor, tmp_path: Path) -> None:
+    helper = "import torch\n\n\ndef shift(x):\n    return x.add_(1)\n"
+    user = (
+        "import torch\n\nfrom helper import shift\n\n\ndef gate(w: torch.nn.Parameter):\n"
+        "    h = torch.sigmoid(w)\n    shift(h)\n    return h\n"
+    )
+    (tmp_path / "helper.py").write_text(helper.replace("add_", "add"))
+    editor.open("user.py", user)  # which the disk does not have
+    assert await editor.next_diagnostics("user.py") == []
+    editor.open("helper.py", helper)  # nor this text
+    found = await editor.next_diagnostics("user.py")
+    fix, _ = await editor.actions("user.py", found)
+    assert fix.title == "keep a copy on line 7 (unsafe)"
+    assert edited(user, fix) == user.replace("torch.sigmoid(w)", "torch.sigmoid(w).clone()")
+    editor.change("helper.py", helper.replace("add_", "add"), 2)
+    assert await editor.next_diagnostics("user.py") == []
+
+
 async def test_a_fix_that_is_not_safe_says_so(editor: Editor) -> None:
     text = (ROOT / "docs" / "examples" / "residual_block.py").read_text()
     editor.open("net.py", text)

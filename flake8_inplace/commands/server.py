@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import os
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +18,8 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 
 from .. import __version__
-from ..checker import Checker, findings, memory, program, unreadable
+from ..checker import Checker, findings, memory, program, trying, unreadable
+from ..checker import path_of as followed
 from ..files import Project, Source, UsageError, cell_lines, joined
 from ..finding import Edit, Finding, Fix, Place
 from ..fix import Repair, mend
@@ -34,6 +35,8 @@ PAUSE = 0.2
 """How long, in seconds, a text has to stay as it is before it is analysed."""
 STACK = 256 * 1024 * 1024
 """The stack of the thread that analyses, in bytes: programs may be nested deeply."""
+Offers = dict[tuple[str, int], list[Fix]]
+"""The fixes of each finding, by code and line."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -203,7 +206,8 @@ class Service:
         asked = [diagnostic for diagnostic in params.context.diagnostics if diagnostic.source == TOOL]
         if not asked or (only and lsp.CodeActionKind.QuickFix not in only):
             return []
-        offers = await self.in_worker(partial(proposed, document.source.text))
+        places = {(str(diagnostic.code), diagnostic.range.start.line + 1) for diagnostic in asked}
+        offers = await self.in_worker(partial(proposed, document.source, places if not document.cells else ()))
         return [action for diagnostic in asked for action in self.quick_fixes(uri, document, diagnostic, offers)]
 
     async def fix_all(self, uri: str, source: Source) -> list[lsp.CodeAction]:
@@ -215,7 +219,7 @@ class Service:
         return [self.action(uri, "Fix all that is safe to fix", [edit], lsp.CodeActionKind.SourceFixAll)]
 
     def quick_fixes(
-        self, uri: str, document: Document, diagnostic: lsp.Diagnostic, offers: dict[tuple[str, int], list[Fix]]
+        self, uri: str, document: Document, diagnostic: lsp.Diagnostic, offers: Offers
     ) -> Iterator[lsp.CodeAction]:
         """Yield the fixes of one finding, the safe one preferred, and the comment that silences it."""
         lines, number = document.lines(uri), diagnostic.range.start.line
@@ -334,14 +338,28 @@ def override(path: str, text: str | None) -> None:
         program(Checker.settings).override(path, text)
 
 
-def proposed(text: str) -> dict[tuple[str, int], list[Fix]]:
-    """Return the fixes of each finding in a text, by code and line: the best one, and the best safe one."""
-    repair = Repair(text)
-    found: dict[tuple[str, int], list[Fix]] = {}
+def proposed(source: Source, asked: Collection[tuple[str, int]]) -> Offers:
+    """Return the fixes of each finding in a text: the best one, and the best safe one.
+
+    The file is analysed with those that it hangs on if one of the findings that are ``asked`` for needs that.
+    """
+    offers: Offers = {}
+    offer(offers, Repair(source.text))
+    if followed(source.path) and not offers.keys() >= set(asked):
+        with trying(source.path) as analysis:
+            offer(offers, Repair(source.text, analysis, followed(source.path)))
+    return offers
+
+
+def offer(offers: Offers, repair: Repair) -> None:
+    """Add the fixes of findings for which there are none yet."""
+    found: Offers = {}
     for finding in repair.found:
-        both = (repair.propose(finding, only_safe=True), repair.propose(finding))
-        found.setdefault((finding.code, finding.line), []).extend(dict.fromkeys(fix for fix in both if fix is not None))
-    return found
+        if (finding.code, finding.line) not in offers:
+            both = (repair.propose(finding, only_safe=True), repair.propose(finding))
+            fixes = found.setdefault((finding.code, finding.line), [])
+            fixes.extend(dict.fromkeys(fix for fix in both if fix is not None))
+    offers.update(found)
 
 
 def all_fixed(source: Source, caches: bool) -> str:
