@@ -131,6 +131,12 @@ class Program:
         self.modules.forget(path)
         self._known.clear()
 
+    def replace(self, path: str, text: str) -> None:
+        """As `override`, where nothing on the disk has changed since. Only what followed from the text is lost."""
+        self.modules.project.replace(path, text)
+        self.modules.forget_text(path)
+        self._known.clear()
+
     def _shown_by(self, path: str) -> _Read:
         """Read a file that imports another one. What is wrong with it is said where it is linted itself."""
         project = self.modules.project

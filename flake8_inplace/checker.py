@@ -286,22 +286,23 @@ def in_project(text: str, tree: ast.Module | None, filename: str) -> Result:
 
 @contextmanager
 def trying(filename: str) -> Iterator[Callable[[str], Result]]:
-    """Have texts analysed that are tried for a file of a project. Afterwards the project has the text that it had."""
+    """Have texts analysed that are tried for a file of a project, as the disk and the editor have the other files."""
     settings, path = Checker.settings, path_of(filename)
-    project = program(settings)
-    before = project.modules.project.text(path)
+    trial, unsaved = _trial(settings, ops.taken(), os.getcwd()), program(settings).modules.project.unsaved()
+    for other, text in unsaved.items():
+        trial.override(other, text)
+    trial.override(path, None)
 
     def analysed(text: str) -> Result:
-        project.override(path, text)  # also what is known of it: who observes the analysis is to see all of it
+        trial.replace(path, text)
         with uncollected():
-            return project.analyze(text, None, path)
+            return trial.analyze(text, None, path)
 
     try:
         yield analysed
     finally:
-        project.override(path, None)
-        if project.modules.project.text(path) != before and isinstance(before, str):
-            project.override(path, before)
+        for other in (*unsaved, path):
+            trial.override(other, None)
 
 
 def path_of(filename: str) -> str:
@@ -351,6 +352,7 @@ def program(settings: Settings) -> Program:
         return found
     del found
     _program.cache_clear()
+    _trial.cache_clear()
     gc.unfreeze()
     gc.collect()
     return _program(*arguments)
@@ -361,6 +363,12 @@ def _program(settings: Settings, facts: tuple[str, ...], folder: str) -> Program
     sights = memory(settings).sights if settings.cache else None
     project = Project(folder, settings.roots, settings.follow or (), sights=sights)
     return Program(project, settings.frameworks, settings.extra)
+
+
+@cache
+def _trial(settings: Settings, facts: tuple[str, ...], folder: str) -> Program:
+    """A program of its own for texts that nobody has: what it sees of them is nothing for a cache."""
+    return Program(Project(folder, settings.roots, settings.follow or ()), settings.frameworks, settings.extra)
 
 
 def memory(settings: Settings) -> Cache:

@@ -79,6 +79,10 @@ class Disk:
             self._texts[path] = text
             self._note(TEXT, path, digest(text))
 
+    def unsaved(self) -> dict[str, str]:
+        """Return the texts that stand for files, by path."""
+        return dict(self._texts)
+
     def is_unsaved(self) -> bool:
         """Whether any text is another than the file on disk has."""
         return any(digest(text) != said_of(content(path)) for path, text in self._texts.items())

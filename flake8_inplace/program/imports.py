@@ -75,6 +75,16 @@ class Project:
         self._disk.override(self._roots.absolute(file), text)
         self.refresh()
 
+    def replace(self, file: str, text: str) -> None:
+        """As `override`, where nothing on the disk has changed since."""
+        self._disk.override(self._roots.absolute(file), text)
+        self._answers.clear()
+        self._shown.clear()
+
+    def unsaved(self) -> dict[str, str]:
+        """Return the texts that stand for files, by path."""
+        return self._disk.unsaved()
+
     def is_unsaved(self) -> bool:
         """Whether an unsaved text is another than the file on disk has."""
         return self._disk.is_unsaved()

@@ -75,7 +75,17 @@ class Modules:
         self._importing: dict[str, frozenset[str]] = {}  # the files of a project that import a framework
 
     def forget(self, path: str) -> None:
-        """Forget what follows from the text of a file, which has changed: also for the files that import it."""
+        """Forget what follows from the disk, and from the text of a file, which have changed."""
+        self.forget_text(path)
+        self._uses.clear()
+        self._users.clear()
+        self._importing.clear()
+        self._tops.clear()
+        self._registrants.clear()
+        self._indices.clear()
+
+    def forget_text(self, path: str) -> None:
+        """Forget what follows from the text of a file: also for the files that import it."""
         for summary in self._summaries.values():
             if summary is not None:
                 summary.ways = NOWAY
@@ -83,12 +93,6 @@ class Modules:
         self._summaries.pop(path, None)
         self._rows.pop(path, None)
         self._kept -= self._scans.pop(path, (0, None))[0]
-        self._uses.clear()
-        self._users.clear()
-        self._importing.clear()
-        self._tops.clear()
-        self._registrants.clear()
-        self._indices.clear()
 
     def name_of(self, path: str) -> str:
         """Return what to call a file: its path from the folder that its topmost package is in."""
