@@ -134,11 +134,11 @@ class Repair:
             self._module = Module(self.text)
         form, holds = RULES[finding.code].kind, partial(self._holds, finding)
         finding = _in_file(finding)
-        if self._path and finding.place not in self._facts.writes:
-            yield from self._of_others(self._module, finding)
-            return
         if form in UPDATES:
             yield from carried(self._module, finding, holds)
+            return
+        if self._path and finding.place not in self._facts.writes:
+            yield from self._of_others(self._module, finding)
             return
         usual = Form(self._module, finding, self._facts)
         if form in DETACHED:
@@ -190,12 +190,12 @@ class Repair:
 
     def _of_others(self, module: Module, finding: Finding) -> Iterator[Fix]:
         """What may help where a function of another file writes: copies in this one."""
-        form = RULES[finding.code].kind
+        form, bound = RULES[finding.code].kind, Bound(module, finding, self._after, of_calls=True)
         if form in RAISING:
             yield from Copies(module, finding, self._after, self._facts.layers).fixes(safe=False)
+            yield from bound.handed(rebound=True)
         if form in ("read", "argument"):
-            bound = Bound(module, finding, self._after)
-            yield from bound.handed()
+            yield from bound.handed(rebound=False)
             yield from (fix for fix in bound.kept() if self._names_only(finding, fix))
 
     def _holds(self, finding: Finding, fix: Fix) -> bool:

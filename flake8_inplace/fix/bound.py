@@ -44,11 +44,15 @@ _GATHER = frozenset({"append", "insert", "appendleft"})
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """One finding of a stale value, and the places where the tensor was bound before the write."""
+    """One finding of a stale value, and the places where the tensor was bound before the write.
+
+    ``of_calls``: what a call returns may be another name for memory, too.
+    """
 
     module: Module
     finding: Finding
     after: Callable[[Sequence[Edit]], Sequence[Finding] | None]
+    of_calls: bool = False
 
     @property
     def related(self) -> set[Place]:
@@ -80,17 +84,22 @@ class Bound:
         arguments = [argument.value for call in calls for argument in call.args if not argument.star]
         yield from self._copies((value for value in arguments if self._names_a_tensor(value)), "hand over a copy")
 
-    def handed(self) -> Iterator[Fix]:
-        """A copy as the argument of a call whose result is used, where a function of another file overwrites it."""
+    def handed(self, rebound: bool) -> Iterator[Fix]:
+        """A copy as the argument of a call whose result is used, where a function of another file overwrites it.
+
+        ``rebound``: only of what gets the result itself, ``h = scaled(h)``, and is not asked for what was written.
+        """
         for call in self.module.of(cst.Call):
             name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
             if self.finding.place not in (self.module.start(call), self.module.start(name)) or overwrites(call):
                 continue
-            if not isinstance(self.module.parents[call], cst.Expr):
-                arguments = (argument.value for argument in call.args if not argument.star)
-                yield from self._copies(
-                    (value for value in arguments if self._names_a_tensor(value)), "hand over a copy"
-                )
+            line = self.module.parents[call]
+            bound = {self.module.code(each.target) for each in line.targets} if isinstance(line, cst.Assign) else set()
+            given = [argument.value for argument in call.args if not argument.star]
+            if rebound:
+                given = [value for value in given if self.module.code(value) in bound]
+            if not isinstance(line, cst.Expr):
+                yield from self._copies((value for value in given if self._names_a_tensor(value)), "hand over a copy")
 
     def entered(self, kinds: Mapping[str, set[str]]) -> Iterator[Fix]:
         """A copy of a parameter at the head of the function that overwrites parts of it."""
@@ -210,6 +219,8 @@ class Bound:
     def _is_alias(self, node: cst.BaseExpression) -> bool:
         """``h``, ``self.h``, ``h[0]``, ``h.view(-1)``, ``h.detach()``: another name for memory that has one."""
         inner, _ = stripped(node)
+        if self.of_calls and isinstance(node, cst.Call) and not overwrites(node):
+            return True
         if isinstance(inner, cst.Call) and is_method(inner):
             found = ops.lookup(f"Tensor.{last_name(inner.func)}")
             views = bool(found) and all(out.kind != "fresh" for op in found for out in op.outs)
