@@ -285,8 +285,11 @@ def in_project(text: str, tree: ast.Module | None, filename: str) -> Result:
 
 
 @contextmanager
-def trying(filename: str) -> Iterator[Callable[[str], Result]]:
-    """Have texts analysed that are tried for a file of a project, as the disk and the editor have the other files."""
+def trying(filename: str) -> Iterator[tuple[Callable[[str], Result], str]]:
+    """Yield what analyses texts that are tried for a file of a project, and the path of the file.
+
+    The other files are as the disk and the editor have them.
+    """
     settings, path = Checker.settings, path_of(filename)
     trial, unsaved = _trial(settings, ops.taken(), os.getcwd()), program(settings).modules.project.unsaved()
     for other, text in unsaved.items():
@@ -299,7 +302,7 @@ def trying(filename: str) -> Iterator[Callable[[str], Result]]:
             return trial.analyze(text, None, path)
 
     try:
-        yield analysed
+        yield analysed, path
     finally:
         for other in (*unsaved, path):
             trial.override(other, None)

@@ -151,7 +151,7 @@ def computed(folder: Path) -> list[list[float]]:
 
 @pytest.mark.parametrize("name", [name for name in PROJECTS if name not in MISSED])
 def test_a_fixed_project_computes_what_was_meant(tmp_path: Path, name: str) -> None:
-    """Or nothing was fixed: the fixer never harms."""
+    """Or nothing is fixed."""
     write(tmp_path / "good", name, True)
     write(tmp_path / "fixed", name, False)
     files = sorted((tmp_path / "fixed").rglob("*.py"))

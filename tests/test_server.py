@@ -28,6 +28,18 @@ def gate(w: torch.nn.Parameter):
     h += 1
     return h
 """
+HELPER = "import torch\n\n\ndef shift(x):\n    return x.add_(1)\n"
+USER = """\
+import torch
+
+from helper import shift
+
+
+def gate(w: torch.nn.Parameter):
+    h = torch.sigmoid(w)
+    shift(h)
+    return h
+"""
 CLEAN = HAZARD.replace("h += 1", "h = h + 1")
 LONG = "import torch\n" + "".join(HAZARD.removeprefix("import torch").replace("gate", f"gate{n}") for n in range(2000))
 """It takes seconds to analyse."""
@@ -156,46 +168,36 @@ async def test_the_text_of_the_editor_wins_over_the_disk(editor: Editor, tmp_pat
 
 
 async def test_an_unsaved_change_is_seen_by_the_files_that_import_it(editor: Editor, tmp_path: Path) -> None:
-    helper = "import torch\n\n\ndef shift(x):\n    return x.add_(1)\n"
-    user = (
-        "import torch\n\nfrom helper import shift\n\n\ndef gate(w: torch.nn.Parameter):\n"
-        "    h = torch.sigmoid(w)\n    shift(h)\n    return h\n"
-    )
-    (tmp_path / "helper.py").write_text(helper.replace("add_", "add"))
-    (tmp_path / "user.py").write_text(user)
-    editor.open("user.py", user)
+    (tmp_path / "helper.py").write_text(HELPER.replace("add_", "add"))
+    (tmp_path / "user.py").write_text(USER)
+    editor.open("user.py", USER)
     assert await editor.next_diagnostics("user.py") == []
-    editor.open("helper.py", helper)  # unsaved
+    editor.open("helper.py", HELPER)  # unsaved
     [found] = await editor.next_diagnostics("user.py")
     assert found.range.start.line == 7
     assert {other.location.uri for other in found.related_information or []} >= {editor.uri("helper.py")}
-    editor.change("helper.py", helper.replace("add_", "add"), 2)
+    editor.change("helper.py", HELPER.replace("add_", "add"), 2)
     assert await editor.next_diagnostics("user.py") == []
 
 
 async def test_what_was_found_is_kept_for_the_next_session(tmp_path: Path) -> None:
     """Of what is saved; the texts of other documents that are not, count."""
-    helper = "import torch\n\n\ndef shift(x):\n    return x.add_(1)\n"
-    user = (
-        "import torch\n\nfrom helper import shift\n\n\ndef gate(w: torch.nn.Parameter):\n"
-        "    h = torch.sigmoid(w)\n    shift(h)\n    return h\n"
-    )
-    (tmp_path / "helper.py").write_text(helper)
-    (tmp_path / "user.py").write_text(user)
+    (tmp_path / "helper.py").write_text(HELPER)
+    (tmp_path / "user.py").write_text(USER)
     found = []
     for _ in range(2):
         async with session(tmp_path) as editor:
-            editor.open("user.py", user)
+            editor.open("user.py", USER)
             found.append(await editor.next_diagnostics("user.py"))
         journals = {path: path.read_bytes() for path in (tmp_path / CACHE).glob("*.jsonl")}
         assert len(journals) == 1
     assert found[0] == found[1] != []
     async with session(tmp_path) as editor:
-        editor.open("helper.py", helper.replace("add_", "add"))
-        editor.open("user.py", user)
+        editor.open("helper.py", HELPER.replace("add_", "add"))
+        editor.open("user.py", USER)
         assert await editor.next_diagnostics("user.py") == []
     async with session(tmp_path) as editor:
-        editor.open("user.py", user)
+        editor.open("user.py", USER)
         assert await editor.next_diagnostics("user.py") == found[0]
 
 
@@ -216,20 +218,15 @@ async def test_quick_fixes(editor: Editor) -> None:
 
 
 async def test_a_fix_of_what_another_file_overwrites(editor: Editor, tmp_path: Path) -> None:
-    helper = "import torch\n\n\ndef shift(x):\n    return x.add_(1)\n"
-    user = (
-        "import torch\n\nfrom helper import shift\n\n\ndef gate(w: torch.nn.Parameter):\n"
-        "    h = torch.sigmoid(w)\n    shift(h)\n    return h\n"
-    )
-    (tmp_path / "helper.py").write_text(helper.replace("add_", "add"))
-    editor.open("user.py", user)  # which the disk does not have
+    (tmp_path / "helper.py").write_text(HELPER.replace("add_", "add"))
+    editor.open("user.py", USER)  # which the disk does not have
     assert await editor.next_diagnostics("user.py") == []
-    editor.open("helper.py", helper)  # nor this text
+    editor.open("helper.py", HELPER)  # nor this text
     found = await editor.next_diagnostics("user.py")
     fix, _ = await editor.actions("user.py", found)
     assert fix.title == "keep a copy on line 7 (unsafe)"
-    assert edited(user, fix) == user.replace("torch.sigmoid(w)", "torch.sigmoid(w).clone()")
-    editor.change("helper.py", helper.replace("add_", "add"), 2)
+    assert edited(USER, fix) == USER.replace("torch.sigmoid(w)", "torch.sigmoid(w).clone()")
+    editor.change("helper.py", HELPER.replace("add_", "add"), 2)
     assert await editor.next_diagnostics("user.py") == []
 
 

@@ -164,8 +164,8 @@ def treat(task: Task) -> Treated:
         left = tuple(compress(rest, wanted(mended.text, rest)))
         done, text = mended.done, mended.text
         if not frozenset(left).issubset(mended.left) and path_of(path):
-            with trying(path) as analysis:
-                mended = mend(text, wanted, task.unsafe, analysis, path_of(path))
+            with trying(path) as trial:
+                mended = mend(text, wanted, task.unsafe, *trial)
             done, text, left = done + mended.done, mended.text, mended.left
         return Treated(task.path, name, document, text, done, left)
     except Exception as error:  # whatever is wrong with one file must not keep the others from being mended

@@ -346,8 +346,8 @@ def proposed(source: Source, asked: Collection[tuple[str, int]]) -> Offers:
     offers: Offers = {}
     offer(offers, Repair(source.text))
     if followed(source.path) and not offers.keys() >= set(asked):
-        with trying(source.path) as analysis:
-            offer(offers, Repair(source.text, analysis, followed(source.path)))
+        with trying(source.path) as trial:
+            offer(offers, Repair(source.text, *trial))
     return offers
 
 

@@ -35,8 +35,8 @@ def each(
 ) -> Iterator[tuple[Task, Result]]:
     """Yield each task with its result, in order. ``lost`` makes that of a task whose process died.
 
-    ``start(*given)`` prepares a process. Of ``total`` tasks at most, those of the next moment are asked for: they hold
-    the texts of files. Raises KeyboardInterrupt after Ctrl-C; what is left is not done.
+    ``start(*given)`` prepares a process. There are ``total`` tasks at most. They hold the texts of files, so each is
+    asked for when it is needed. Raises KeyboardInterrupt after Ctrl-C; what is left is not done.
     """
     left = iter(tasks)
     if jobs == 1 or total < SEVERAL:

@@ -279,7 +279,7 @@ class Repair:
 
 
 def _in_file(finding: Finding) -> Finding:
-    """A finding without its places in other files, where nothing is written."""
+    """A finding without its places in other files, whose lines would be taken for lines of this one."""
     words, remedy = (
         tuple(str(part) if isinstance(part, Related) and part.path else part for part in parts)
         for parts in (finding.words, finding.remedy)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 
 from ..heap.join import ASSUMPTIONS
 from ..heap.state import Declared, same_or_none
@@ -113,17 +112,28 @@ def _lost(start: Node, path: Guard) -> Iterator[Node]:
         sure = node in proven and (alone or _is_loss(node.op))
         if sure and alone:
             proven |= {*node.parents}
+        if _may_retain(node.op):
+            continue
         if (sure and _is_loss(node.op)) or any(_is_sure(saved, path, sure) for saved in node.saves):
             yield node
 
 
-@cache
 def _is_loss(op: str) -> bool:
     """Whether an operator or layer is a loss, known by its `reduction`: it always keeps something, be it of its own."""
+    return "reduction" in _options(op)
+
+
+def _may_retain(op: str) -> bool:
+    """Whether an operator or layer is told if its graph may be used again: `linear_cross_entropy`, by `options`."""
+    return "options" in _options(op)
+
+
+def _options(op: str) -> frozenset[str]:
+    """The parameters of a function, or of the constructor of a layer."""
     layer = ops.layer(f"torch.nn.{op}")
     if layer is not None:
-        return "reduction" in layer["init"].split()
-    return any(param.name == "reduction" for each in ops.lookup(f"torch.nn.functional.{op}") for param in each.params)
+        return frozenset(layer["init"].split())
+    return frozenset(param.name for each in ops.lookup(f"torch.nn.functional.{op}") for param in each.params)
 
 
 def _is_sure(saved: Saved, path: Guard, required: bool) -> bool:
