@@ -6,7 +6,8 @@ import ast
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from . import readings
@@ -131,11 +132,25 @@ class Program:
         self.modules.forget(path)
         self._known.clear()
 
-    def replace(self, path: str, text: str) -> None:
-        """As `override`, where nothing on the disk has changed since. Only what followed from the text is lost."""
-        self.modules.project.replace(path, text)
-        self.modules.forget_text(path)
-        self._known.clear()
+    @contextmanager
+    def trial(self, path: str) -> Iterator[Callable[[str], Result]]:
+        """Yield what analyses texts that are tried for a file. Afterwards the program is as before.
+
+        The rest of the disk is taken as it was seen last.
+        """
+        before, known = self.modules.project.unsaved().get(path), self._known
+
+        def analysed(text: str) -> Result:
+            source, tree = _parsed(text, None)
+            self._known = {}
+            self.modules.replace(path, source)
+            return self.analyze(source, tree, path)
+
+        try:
+            yield analysed
+        finally:
+            self.modules.replace(path, before)
+            self._known = known
 
     def _shown_by(self, path: str) -> _Read:
         """Read a file that imports another one. What is wrong with it is said where it is linted itself."""

@@ -285,27 +285,19 @@ def in_project(text: str, tree: ast.Module | None, filename: str) -> Result:
 
 
 @contextmanager
-def trying(filename: str) -> Iterator[tuple[Callable[[str], Result], str]]:
+def trial(filename: str) -> Iterator[tuple[Callable[[str], Result], str]]:
     """Yield what analyses texts that are tried for a file of a project, and the path of the file.
 
     The other files are as the disk and the editor have them.
     """
-    settings, path = Checker.settings, path_of(filename)
-    trial, unsaved = _trial(settings, ops.taken(), os.getcwd()), program(settings).modules.project.unsaved()
-    for other, text in unsaved.items():
-        trial.override(other, text)
-    trial.override(path, None)
+    path = path_of(filename)
+    with program(Checker.settings).trial(path) as analyse:
 
-    def analysed(text: str) -> Result:
-        trial.replace(path, text)
-        with uncollected():
-            return trial.analyze(text, None, path)
+        def analysed(text: str) -> Result:
+            with uncollected():
+                return analyse(text)
 
-    try:
         yield analysed, path
-    finally:
-        for other in (*unsaved, path):
-            trial.override(other, None)
 
 
 def path_of(filename: str) -> str:
@@ -355,7 +347,6 @@ def program(settings: Settings) -> Program:
         return found
     del found
     _program.cache_clear()
-    _trial.cache_clear()
     gc.unfreeze()
     gc.collect()
     return _program(*arguments)
@@ -366,12 +357,6 @@ def _program(settings: Settings, facts: tuple[str, ...], folder: str) -> Program
     sights = memory(settings).sights if settings.cache else None
     project = Project(folder, settings.roots, settings.follow or (), sights=sights)
     return Program(project, settings.frameworks, settings.extra)
-
-
-@cache
-def _trial(settings: Settings, facts: tuple[str, ...], folder: str) -> Program:
-    """A program of its own for texts that nobody has: what it sees of them is nothing for a cache."""
-    return Program(Project(folder, settings.roots, settings.follow or ()), settings.frameworks, settings.extra)
 
 
 def memory(settings: Settings) -> Cache:

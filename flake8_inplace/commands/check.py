@@ -21,7 +21,7 @@ from ..checker import (
     program,
     remembered,
     remembered_fixes,
-    trying,
+    trial,
     unreadable,
 )
 from ..cli import INTERRUPTED, USAGE_ERROR
@@ -320,8 +320,8 @@ def proposals(text: str, found: Sequence[Finding], path: str) -> list[Fix | None
         repair = Repair(text)
         fixes = [repair.propose(finding) for finding in found]
         if path_of(path) and not frozenset(found).issubset(repair.found):
-            with trying(path) as trial:
-                whole = Repair(text, *trial)
+            with trial(path) as tried:
+                whole = Repair(text, *tried)
                 for place, finding in enumerate(found):
                     if finding not in repair.found:
                         fixes[place] = whole.propose(finding)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
 
-from ..checker import findings, path_of, trying
+from ..checker import findings, path_of, trial
 from ..cli import INTERRUPTED, USAGE_ERROR
 from ..files import NOTEBOOK, Project, Source, UsageError, joined
 from ..finding import Finding, Fix
@@ -164,8 +164,8 @@ def treat(task: Task) -> Treated:
         left = tuple(compress(rest, wanted(mended.text, rest)))
         done, text = mended.done, mended.text
         if not frozenset(left).issubset(mended.left) and path_of(path):
-            with trying(path) as trial:
-                mended = mend(text, wanted, task.unsafe, *trial)
+            with trial(path) as tried:
+                mended = mend(text, wanted, task.unsafe, *tried)
             done, text, left = done + mended.done, mended.text, mended.left
         return Treated(task.path, name, document, text, done, left)
     except Exception as error:  # whatever is wrong with one file must not keep the others from being mended

@@ -18,7 +18,7 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 
 from .. import __version__
-from ..checker import Checker, findings, memory, program, trying, unreadable
+from ..checker import Checker, findings, memory, program, trial, unreadable
 from ..checker import path_of as followed
 from ..files import Project, Source, UsageError, cell_lines, joined
 from ..finding import Edit, Finding, Fix, Place
@@ -346,8 +346,8 @@ def proposed(source: Source, asked: Collection[tuple[str, int]]) -> Offers:
     offers: Offers = {}
     offer(offers, Repair(source.text))
     if followed(source.path) and not offers.keys() >= set(asked):
-        with trying(source.path) as trial:
-            offer(offers, Repair(source.text, *trial))
+        with trial(source.path) as tried:
+            offer(offers, Repair(source.text, *tried))
     return offers
 
 

@@ -74,10 +74,15 @@ class Disk:
 
     def override(self, path: str, text: str | None) -> None:
         """Let an unsaved text stand for a file, which need not exist; None ends that."""
+        self.replace(path, text)
+        if text is not None:
+            self._note(TEXT, path, digest(text))
+
+    def replace(self, path: str, text: str | None) -> None:
+        """As `override`, for a text that no answer is kept of: no cache hears of it."""
         self._texts.pop(path, None)
         if text is not None:
             self._texts[path] = text
-            self._note(TEXT, path, digest(text))
 
     def unsaved(self) -> dict[str, str]:
         """Return the texts that stand for files, by path."""

@@ -75,9 +75,9 @@ class Project:
         self._disk.override(self._roots.absolute(file), text)
         self.refresh()
 
-    def replace(self, file: str, text: str) -> None:
-        """As `override`, where nothing on the disk has changed since."""
-        self._disk.override(self._roots.absolute(file), text)
+    def replace(self, file: str, text: str | None) -> None:
+        """As `override`, where nothing on the disk has changed since, and no cache is to hear of the text."""
+        self._disk.replace(self._roots.absolute(file), text)
         self._answers.clear()
         self._shown.clear()
 

@@ -76,7 +76,7 @@ class Modules:
 
     def forget(self, path: str) -> None:
         """Forget what follows from the disk, and from the text of a file, which have changed."""
-        self.forget_text(path)
+        self._forget_text(path)
         self._uses.clear()
         self._users.clear()
         self._importing.clear()
@@ -84,8 +84,12 @@ class Modules:
         self._registrants.clear()
         self._indices.clear()
 
-    def forget_text(self, path: str) -> None:
-        """Forget what follows from the text of a file: also for the files that import it."""
+    def replace(self, path: str, text: str | None) -> None:
+        """Let a text stand for a file. Only what follows from the text is forgotten: also for files that import it."""
+        self.project.replace(path, text)
+        self._forget_text(path)
+
+    def _forget_text(self, path: str) -> None:
         for summary in self._summaries.values():
             if summary is not None:
                 summary.ways = NOWAY
