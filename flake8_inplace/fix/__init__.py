@@ -34,7 +34,7 @@ from .marked import marked
 from .parts import parts
 from .repeated import repeated
 from .statements import statement_around, writing_statements
-from .syntax import Module, moved, root_of, viewed_root, written_at
+from .syntax import GATHER, Module, last_name, moved, root_of, viewed_root, written_at
 from .taken import is_named_twice
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -193,10 +193,10 @@ class Repair:
         form, bound = RULES[finding.code].kind, Bound(module, finding, self._after, of_calls=True)
         if form in RAISING:
             yield from Copies(module, finding, self._after, self._facts.layers).fixes(safe=False)
-            yield from bound.handed(rebound=True)
+            yield from bound.handed(unread=True)
         if form in ("read", "argument"):
-            yield from bound.handed(rebound=False)
-            yield from (fix for fix in bound.kept() if self._names_only(finding, fix))
+            yield from bound.handed(unread=False)
+            yield from (fix for fix in bound.kept() if self._names_only(finding, fix, lists=True))
 
     def _holds(self, finding: Finding, fix: Fix) -> bool:
         """Whether the fix removes its finding, brings none, hides none, and leaves a program that can be read."""
@@ -227,8 +227,11 @@ class Repair:
             hidden |= {other.place for other in later if written.isdisjoint(self._written(other))}
         return hidden
 
-    def _names_only(self, finding: Finding, fix: Fix) -> bool:
-        """Whether a fix copies nothing but what variables are bound to, in the function of the write."""
+    def _names_only(self, finding: Finding, fix: Fix, lists: bool = False) -> bool:
+        """Whether a fix copies nothing but what variables are bound to, in the function of the write.
+
+        ``lists``: or what is appended to lists.
+        """
         assert self._module is not None
         module, function = self._module, self._function(finding)
         values = [
@@ -237,6 +240,8 @@ class Repair:
             if module.around(assign, cst.FunctionDef) is function and binds_variables(assign)
             if not isinstance(assign.value, (cst.List, cst.Dict, cst.BaseComp))
         ]
+        calls = [call for call in module.of(cst.Call) if lists and last_name(call.func) in GATHER and call.args]
+        values += [call.args[-1].value for call in calls if module.around(call, cst.FunctionDef) is function]
         return all(
             any(module.start(value) <= edit.start <= module.end(value) for value in values) for edit in fix.edits
         )

@@ -19,6 +19,7 @@ from .kept import follows
 from .scope import scope_around
 from .statements import line_above, statement_around
 from .syntax import (
+    GATHER,
     Module,
     is_library,
     is_method,
@@ -39,7 +40,6 @@ _TRIED = 4
 _COPY, _ALIAS, _TENSOR_ALIAS = ".clone()", "[...]", ".contiguous()"
 _COPY_ARRAY, _ARRAY_ALIAS = ".copy()", ".to_numpy()"
 """What copies an array, and what the analysis takes for an alias of an array, or of what may be one."""
-_GATHER = frozenset({"append", "insert", "appendleft"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +84,11 @@ class Bound:
         arguments = [argument.value for call in calls for argument in call.args if not argument.star]
         yield from self._copies((value for value in arguments if self._names_a_tensor(value)), "hand over a copy")
 
-    def handed(self, rebound: bool) -> Iterator[Fix]:
+    def handed(self, unread: bool) -> Iterator[Fix]:
         """A copy as the argument of a call whose result is used, where a function of another file overwrites it.
 
-        ``rebound``: only of what gets the result itself, ``h = scaled(h)``, and is not asked for what was written.
+        ``unread``: only of what is not asked for what was written: it gets the result itself, ``h = scaled(h)``, or is
+        a variable that is not read again.
         """
         for call in self.module.of(cst.Call):
             name = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
@@ -96,10 +97,14 @@ class Bound:
             line = self.module.parents[call]
             bound = {self.module.code(each.target) for each in line.targets} if isinstance(line, cst.Assign) else set()
             given = [argument.value for argument in call.args if not argument.star]
-            if rebound:
-                given = [value for value in given if self.module.code(value) in bound]
+            if unread:
+                given = [each for each in given if self.module.code(each) in bound or not self._read_after(each, line)]
             if not isinstance(line, cst.Expr):
                 yield from self._copies((value for value in given if self._names_a_tensor(value)), "hand over a copy")
+
+    def _read_after(self, value: cst.BaseExpression, statement: cst.CSTNode) -> bool:
+        """Whether a value may be read behind a statement: what has a name of its own in this function is not."""
+        return not isinstance(value, cst.Name) or scope_around(self.module, value).read_after(value.value, statement)
 
     def entered(self, kinds: Mapping[str, set[str]]) -> Iterator[Fix]:
         """A copy of a parameter at the head of the function that overwrites parts of it."""
@@ -201,7 +206,7 @@ class Bound:
         for use in scope.uses(reader.value):
             attribute = self.module.parents[use]
             call = self.module.parents[attribute]
-            if isinstance(attribute, cst.Attribute) and isinstance(call, cst.Call) and last_name(call.func) in _GATHER:
+            if isinstance(attribute, cst.Attribute) and isinstance(call, cst.Call) and last_name(call.func) in GATHER:
                 yield from (argument.value for argument in call.args[-1:] if self._is_alias(argument.value))
 
     def _overwritten(self, use: cst.Name) -> bool:

@@ -14,11 +14,10 @@ from ..finding import Edit, Finding, Fix, Place
 from ..rules import RULES
 from ..torchfacts import ops
 from .statements import imported
-from .syntax import Module, is_library, is_method, is_path, last_name, stripped, walk
+from .syntax import GATHER, Module, is_library, is_method, is_path, last_name, stripped, walk
 
 _TRIED = 12
 """How many places are copied at once, at most. Each of them may cost two analyses."""
-_GATHER = frozenset({"append", "insert", "appendleft"})
 _CONTAINERS = frozenset({"list", "tuple", "dict", "deque", "OrderedDict"})
 _PARAMETERS = frozenset({"parameters", "named_parameters"})
 
@@ -118,7 +117,7 @@ def _targets(module: Module, node: cst.BaseExpression) -> set[str]:
     for parent in module.above(node):
         if isinstance(parent, cst.Assign):
             return {_word(part) for target in parent.targets for part in walk(target.target)}
-        if isinstance(parent, cst.Call) and last_name(parent.func) in _GATHER:
+        if isinstance(parent, cst.Call) and last_name(parent.func) in GATHER:
             return {_word(part) for part in walk(parent.func)}
         if isinstance(parent, cst.BaseStatement):
             break
@@ -144,7 +143,7 @@ def _kept(module: Module) -> Iterator[cst.BaseExpression]:
             yield node.elt
         elif isinstance(node, (cst.DictComp, cst.DictElement)):
             yield node.value
-        elif isinstance(node, cst.Call) and last_name(node.func) in _GATHER and node.args:
+        elif isinstance(node, cst.Call) and last_name(node.func) in GATHER and node.args:
             yield node.args[-1].value
         elif isinstance(node, cst.Return):
             yield from [node.value] if node.value is not None else []

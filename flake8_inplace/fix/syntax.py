@@ -29,6 +29,8 @@ _MAY_RETURN_INPUT = frozenset(
 
 
 #: In-place methods after which the tensor has another shape: what was a view of it is none any more.
+GATHER = frozenset({"append", "insert", "appendleft"})
+"""Methods that put their last argument into a list."""
 _RESIZES = frozenset({"resize_", "resize_as_", "set_"})
 
 
