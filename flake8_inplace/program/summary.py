@@ -291,7 +291,7 @@ def _call(r: _Reading, node: ast.Call) -> None:
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
         r.calls_parts = r.calls_parts or any(is_self(_root(arg)) for arg in given)
     if isinstance(func, ast.Attribute) and func.attr == "apply":  # of a module: calls it for every module in it
-        r.at_once.update(node.args)
+        r.at_once.update(part for arg in node.args for part in ast.walk(arg))  # apply(partial(f, scale)), too
     elif isinstance(func, ast.Attribute) and func.attr in _NOT_OF_TENSORS:
         r.bound.counts[variable(func.value), "shown"] += 1
     elif isinstance(func, ast.Attribute) and func.attr in _of_text():
