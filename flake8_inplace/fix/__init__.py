@@ -146,21 +146,10 @@ class Repair:
             return
         if form == "argument" and is_named_twice(self._module, finding.place):
             return  # which of the two names was to have the new values?
-        if form == "expanded":
-            yield from repeated(self._module, finding)
-        if form == "dirty":
-            yield from marked(usual)
         copies = Copies(self._module, finding, self._after, self._facts.layers)
-        if form in RAISING and usual.unseen():
-            yield from copies.fixes(safe=False)
-            for statement, target in writing_statements(self._module, finding.place):
-                yield from usual.clone_first(target, statement)
-        mixed = form == "read" and _is_read_by_itself(self._module, finding)
         bound = Bound(self._module, finding, self._after)
-        lent = form == "read" and usual.fact is not None and not usual.fact.computed
-        if lent:  # whoever has the memory is to have what is written to it, and only a name beside it not
-            copied = chain(bound.kept(), kept(self._module, finding, self._after, partial(self._diverts, finding)))
-            yield from (fix for fix in copied if self._names_only(finding, fix))
+        mixed = form == "read" and _is_read_by_itself(self._module, finding)
+        yield from self._first(usual, copies, bound)
         if not mixed:
             yield from usual.fixes()
         if form == "callee" or (form == "read" and not mixed):
@@ -168,6 +157,30 @@ class Repair:
         yield from iteration(usual)
         yield from as_list(usual)
         yield from parts(usual)
+        yield from self._last(usual, copies, bound)
+        if form == "read" and not mixed:
+            usual.strict = False
+            yield from usual.fixes()
+
+    def _first(self, usual: Form, copies: Copies, bound: Bound) -> Iterator[Fix]:
+        """What is better than the write in another form."""
+        module, finding, form = usual.module, usual.finding, usual.form
+        if form == "expanded":
+            yield from repeated(module, finding)
+        if form == "dirty":
+            yield from marked(usual)
+        if form in RAISING and usual.unseen():
+            yield from copies.fixes(safe=False)
+            for statement, target in writing_statements(module, finding.place):
+                yield from usual.clone_first(target, statement)
+        if form == "read" and usual.fact is not None and not usual.fact.computed:
+            # whoever has the memory is to have what is written to it, and only a name beside it not
+            copied = chain(bound.kept(), kept(module, finding, self._after, partial(self._diverts, finding)))
+            yield from (fix for fix in copied if self._names_only(finding, fix))
+
+    def _last(self, usual: Form, copies: Copies, bound: Bound) -> Iterator[Fix]:
+        """What leaves the write as it is: copies for those who are to have the old values, and views made again."""
+        module, finding, form = usual.module, usual.finding, usual.form
         if form in RAISING and not usual.doubted():
             yield from copies.fixes(safe=usual.alone())
         if form == "base":
@@ -177,16 +190,13 @@ class Repair:
         if form == "read":
             yield from bound.kept()
         if form in ("read", "snapshot", "numpy"):
-            yield from kept(self._module, finding, self._after, partial(self._diverts, finding))
+            yield from kept(module, finding, self._after, partial(self._diverts, finding))
         if form == "argument" or (form == "callee" and usual.heard()):
             yield from bound.given()
         if form == "argument" and usual.fact is not None:
             yield from bound.entered(usual.fact.kinds)
         if form in ("read", "argument"):
-            yield from containers(self._module, finding, usual.fact, self._after)
-        if form == "read" and not mixed:
-            usual.strict = False
-            yield from usual.fixes()
+            yield from containers(module, finding, usual.fact, self._after)
 
     def _of_others(self, module: Module, finding: Finding) -> Iterator[Fix]:
         """What may help where a function of another file writes: copies in this one."""
