@@ -19,6 +19,7 @@ from flake8_inplace.program.imports import Definition, External, Import, Module,
 from flake8_inplace.program.modules import Modules
 from flake8_inplace.program.roots import Root
 from flake8_inplace.program.scan import FRAMEWORKS
+from flake8_inplace.program.sights import Sights
 
 Make = Callable[..., Project]
 
@@ -303,6 +304,40 @@ def test_what_a_lazy_init_only_imports_for_others_is_not_read(make: Make, tmp_pa
         program.analyze(text + looks_up, None, path)
         known = program.modules._summaries.get(str(tmp_path / "pkg" / "big.py"))
         assert (known is not None) == read, looks_up
+
+
+def test_a_trial_leaves_the_program_as_it_was(make: Make, tmp_path: Path) -> None:
+    """What is tried is seen, by what it imports and by what imports it; afterwards nobody knows of it."""
+    train = dedent("""
+        import torch
+        from helpers import scale
+        def train(w):
+            y = torch.exp(w)
+            scale(y)
+            y.sum().backward()
+    """)
+    helpers = "import torch\ndef scale(y: torch.Tensor):\n    y.mul_(2)\n"
+    sights = Sights()
+    program = Program(make({"train.py": train, "helpers.py": helpers}, sights=sights))
+    own, other = str(tmp_path / "train.py"), str(tmp_path / "helpers.py")
+    for unsaved in (None, helpers + "# unsaved\n"):
+        program.override(other, unsaved)
+        text = unsaved or helpers
+        before = [program.analyze(train, None, own), program.analyze(text, None, other)]
+        assert [len(result.findings) for result in before] == [1, 0]
+        seen, known = list(sights.order), dict(program._known)
+        with program.trial(own) as analysed:
+            assert [len(analysed(train.replace("scale(y)", each)).findings) for each in ("y = y * 2", "scale(y)")] == [
+                0,
+                1,
+            ]
+        with pytest.raises(SyntaxError), program.trial(other) as analysed:
+            assert not analysed("import torch\r\ndef scale(y):\r\n    pass\r\n").findings
+            assert not program.analyze(train, None, own).findings
+            analysed("def")
+        assert sights.order == seen and program._known == known
+        assert [program.analyze(train, None, own), program.analyze(text, None, other)] == before
+        assert program.modules.project.text(other) == text
 
 
 def test_a_function_hides_the_submodule_of_its_name(make: Make, tmp_path: Path) -> None:
