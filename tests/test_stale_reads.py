@@ -437,6 +437,7 @@ MEANT = {
     "scores read where a function found the best of what it left",
     "row of a table that is filled by the base or by a function that gets it",
     "gradients of tiles, written where they are or copied there",
+    "a weight that a layer scales as it is made, and shares",
     "beam search with caches that each beam owns",
     "flat gradient buffer",
     "flat parameters, SAM and stochastic weight averaging",

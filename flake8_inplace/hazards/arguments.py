@@ -7,7 +7,22 @@ from typing import TYPE_CHECKING
 
 from ..heap.regions import base_of, is_base, unshaped
 from ..heap.state import Declared, latest, same_or_none
-from ..heap.values import NONE, Array, Const, Dict, List, Object, Slice, Source, Storage, Tensor, Tuple, Unknown, Value
+from ..heap.values import (
+    NONE,
+    Array,
+    Const,
+    Dict,
+    Grad,
+    List,
+    Object,
+    Slice,
+    Source,
+    Storage,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+)
 from ..rule import Rule
 from ..torchfacts.kinds import SCALING, plain
 from ..trace import events
@@ -131,10 +146,16 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
     for storage, tensor in given.items():
         back, inner = storage.memory in returned, storage not in direct
         alone = all(found is tensor for found in every if found.storage is storage)
-        writes = _writes_since(m, tensor, born, alone)
-        if not _gives_back(m, outcome, storage, writes) and (back or not _is_left(m, storage, writes)):
+        writes = _writes_since(m, tensor, born, alone) if not _is_parameter(m, tensor) else []
+        if writes and not _gives_back(m, outcome, storage, writes) and (back or not _is_left(m, storage, writes)):
             scaled = not inner and _is_scaled_on_the_way(m, tensor, writes, results)
             _note_writes(m, tensor, writes, args, born, back or scaled, inner)
+
+
+def _is_parameter(m: Trace, tensor: Tensor) -> bool:
+    """Whether a tensor is a leaf that requires grad: it is overwritten to be initialised or updated."""
+    state = m.cell(tensor)
+    return state.grad is Grad.YES and state.leaf
 
 
 def _is_left(m: Trace, storage: Storage, writes: list[Overwrite]) -> bool:

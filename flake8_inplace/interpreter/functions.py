@@ -154,7 +154,9 @@ def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Val
         if intent.says_in_place(called) or constant(kwargs.get("inplace", NONE)) is True:
             events.announce(m, frame.given, frame.born)
         else:
-            events.returns(m, frame.given, value, frame.born, not unused)
+            makes = function.name == "__init__" and bool(frame.given)  # its caller gets the instance
+            result, taken = (frame.given[0], frame.given[1:]) if makes else (value, frame.given)
+            events.returns(m, taken, result, frame.born, not unused)
         return value
     finally:
         switches = function.name in ("__enter__", "__exit__")  # it for the caller, where no decorator puts it back

@@ -255,6 +255,8 @@ class _File:
                 yield from _define((families[group], method.name), method)
                 if method.name in _BUILDERS:
                     yield ("makes", method), ("parts", group)
+                    if method.alters:  # what its caller gives it, and may read after that
+                        yield ("runs", method), ("runs", group.name)
                 elif method.name in _RUNNERS or method.name.startswith("__") or inherits:
                     yield ("runs", method), ("instance", group)
                 else:

@@ -121,6 +121,7 @@ class _Reading:
     in_parts: set[str] = field(default_factory=set)
     keyed: dict[str, set[str]] = field(default_factory=dict)
     texts: set[str] = field(default_factory=set)
+    parameters: set[str] = field(default_factory=set)
     options: dict[str, int] = field(default_factory=dict)
     bound: Bindings = field(default_factory=Bindings)
     outer: set[str] = field(default_factory=set)  # global variables that it binds
@@ -152,6 +153,7 @@ class _Reading:
             frozenset(self.given),
             self.calls_parts or any(self.bound.binds(name, around) for name in self.local),
             self.writes or tensors > filled,
+            not self.parameters.isdisjoint(tensors),
             bool(filled),
             self.makes,
             self.begins,
@@ -219,6 +221,7 @@ def _name(r: _Reading, node: ast.Name) -> None:
 
 def _argument(r: _Reading, node: ast.arg) -> None:
     r.bound.bind(node.arg)
+    r.parameters.add(node.arg)
     if says_number(node.annotation):
         r.options[node.arg] = r.options.get(node.arg, 0) + 1
     r.makes = r.makes or node.arg == "inplace"
