@@ -14,12 +14,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 import pytest
 
 PROJECTS = Path(__file__).parent / "projects"
 NAMES = sorted(path.name for path in PROJECTS.iterdir() if (path / "main.py").exists() or (path / "run.py").exists())
 MARK = re.compile(r"# (?:HAZARD|SITE)\[(\w)\]")
-FLAKE8 = [sys.executable, "-m", "flake8", "--isolated", "--select=TIP"]
+OPTIONS = ("--isolated", "--select=TIP")
+FLAKE8 = [sys.executable, "-m", "flake8", *OPTIONS]
 ROW = re.compile(r"(?:\./)?(.+?):(\d+):\d+: (TIP\d+)")
 
 KNOWN_FALSE = {
@@ -60,26 +62,25 @@ def entrance(project: Path) -> str:
     return "main" if (project / "main.py").exists() else "run"
 
 
+def site(project: Path) -> list[str]:
+    """Where its installed packages are, if it has any."""
+    return [str(project / "site")] if (project / "site").is_dir() else []
+
+
 def environment(project: Path) -> dict[str, str]:
-    paths = [str(project / "site")] if (project / "site").is_dir() else []
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([*paths, str(Path(__file__).parent.parent)])}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([*site(project), str(Path(__file__).parent.parent)])}
 
 
-def lint(project: Path, *arguments: str, paths: tuple[str, ...] = (".",), text: str | None = None) -> list[str]:
+def lint(project: Path, *arguments: str, paths: tuple[str, ...] = (".",)) -> list[str]:
     """The findings of a run in a project, as "file:line code"."""
-    site = project / "site"
-    third = [f"--inplace-follow={','.join(sorted(path.stem for path in site.iterdir()))}"] if site.is_dir() else []
-    done = subprocess.run(
-        [*FLAKE8, "--extend-exclude=site", *third, *arguments, *paths],
-        cwd=project,
-        env=environment(project),
-        input=text,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stderr == ""
-    return sorted(f"{m[1]}:{m[2]} {m[3]}" for m in map(ROW.match, done.stdout.splitlines()) if m)
+    installed = [path.stem for folder in site(project) for path in sorted(Path(folder).iterdir())]
+    third = [f"--inplace-follow={','.join(installed)}"] if installed else []
+    options = (*OPTIONS, "--extend-exclude=site", *third, *arguments, *paths)
+    return rows(forked.lint(project, *options, paths=site(project)))
+
+
+def rows(printed: str) -> list[str]:
+    return sorted(f"{m[1]}:{m[2]} {m[3]}" for m in map(ROW.match, printed.splitlines()) if m)
 
 
 def sources(project: Path) -> list[Path]:
@@ -104,15 +105,8 @@ def letters(project: Path, row: str) -> set[str]:
 @pytest.mark.parametrize("name", NAMES)
 def test_what_torch_says(name: str) -> None:
     project = PROJECTS / name
-    done = subprocess.run(
-        [sys.executable, "-B", "-c", RUN, entrance(project)],
-        cwd=project,
-        env=environment(project),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    code, said = forked.run(project, RUN, entrance(project), paths=site(project))
+    assert code == 0, said
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -152,8 +146,16 @@ def test_the_text_given_wins_over_the_disk(tmp_path: Path) -> None:
     text = agent.read_text()
     found = lint(project, paths=("market/agent.py",))
     agent.write_text("import torch\n")
-    arguments = ("--stdin-display-name=market/agent.py",)
-    assert lint(project, *arguments, paths=("-",), text=text) == found != []
+    done = subprocess.run(
+        [*FLAKE8, "--stdin-display-name=market/agent.py", "-"],
+        cwd=project,
+        env=environment(project),
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert rows(done.stdout) == found != []
     assert lint(project, paths=("market/agent.py",)) == []
 
 
