@@ -43,6 +43,9 @@ MISSED = {
     "ema_of_parameters": "a dictionary of the parameters themselves is mostly there to show what becomes of them",
     "teacher_by_data": "one parameter is given the memory of another: they may be tied",
     "fast_weights": "the function returns what it stepped, and may be meant to step the parameters themselves",
+    "score_masking": "a function that marks its argument, and returns what it finds in it, may be meant to",
+    "shared_positions": "a table that takes in what a layer is given may be a state",
+    "target_network": "a shallow copy of a module may be meant to share its weights",
 }
 """Projects whose hazard is not reported, and why."""
 

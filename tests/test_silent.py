@@ -121,6 +121,9 @@ NO_FORM = {
     "twentieth: labels of an evaluation whose padding is replaced for the decoder",
     "twentieth: noise on weights that a context manager takes back",
     "twentieth: previous observation that copyto renews",
+    "twenty_second: adam with the same zeros for both moments",
+    "twenty_second: expanded initial hidden states written per layer",
+    "twenty_second: partial with an output buffer mapped over inputs",
 }
 
 

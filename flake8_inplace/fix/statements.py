@@ -153,10 +153,14 @@ def imports(module: Module, name: str) -> bool:
 
 
 def imported(module: Module, name: str) -> list[Edit]:
-    """The import of a module of the standard library, beside the first import, if there is none yet."""
+    """The import of a module of the standard library, if there is none yet: beside the first import, or at the top."""
     if imports(module, name):
         return []
     lines = [line for line in module.of(cst.SimpleStatementLine) if is_import(line.body[0])]
+    if not lines:
+        docstring = module.tree.get_docstring() is not None
+        place = module.end(module.tree.body[0]) if docstring else module.start(module.tree.body[0])
+        return [Edit(place, place, f"\nimport {name}" if docstring else f"import {name}\n")]
     future = isinstance(lines[0].body[0], cst.ImportFrom) and source_of(lines[0].body[0]) == "__future__"
     place = module.end(lines[0]) if future else module.start(lines[0])
     return [Edit(place, place, f"\nimport {name}" if future else f"import {name}\n")]

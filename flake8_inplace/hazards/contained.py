@@ -53,7 +53,8 @@ from ..trace.log import (
 from ..trace.trace import Trace
 from .arguments import is_in_copy
 from .first_reads import is_emptied
-from .intent import attribute_written, keeps_last
+from .intent import attribute_written, is_spelled_otherwise, keeps_last
+from .known import writes_the_same
 from .overlap import written_region
 from .snapshots import Update, may_be_copy, updates_of
 from .stale import is_part, overlaps, read_part_of, takes_what_was_written, was_given
@@ -282,19 +283,28 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
 def on_logged(m: Trace, event: Overwrite) -> None:
     """Report a part that is overwritten by one of two keys that a dictionary has for a tensor: both show it.
 
-    So does a variable that was bound to the tensor later: ``ids = batch["ids"]``, ``ids[mask] = 0``.
+    So does a variable that was bound to the tensor later: ``ids = batch["ids"]``, ``ids[mask] = 0``. A write to the
+    whole tensor is reported if the other key was used to write other values.
     """
     inner = event.frames[-1]
     container, pair = m.see(inner.vars.get(event.name, NONE)), m.state[PAIRED].get(event.tensor)
     if pair is not None and event.name and inner.bound(event.name) > pair[1]:
         container = pair[0]
     part = event.written.index is not None or event.change is Change.MARKED
+    apart = _updated_apart(m, event) if isinstance(container, Dict) else []
     blank = event.tensor.origin is Source.BLANK  # which may be there to be filled: both keys are to have what it gets
     written = {each.site.expression for each in m.state[WRITES].get(event.tensor.storage, ())}
-    if part and isinstance(container, Dict) and not (blank and written == {event.site.expression}):
+    if (part or apart) and isinstance(container, Dict) and not (blank and written == {event.site.expression}):
         values = [array_backing(m.see(value)) for value in m.state.get(container).items.values()]
         if sum(value is event.tensor for value in values) > 1:
-            m.refuse("keyed", event.site, other=pair[2] if pair is not None and pair[0] is container else None)
+            for site in dict.fromkeys((event.site, *(each.site for each in apart))):
+                m.refuse("keyed", site, other=pair[2] if pair is not None and pair[0] is container else None)
+
+
+def _updated_apart(m: Trace, event: Overwrite) -> list[Overwrite]:
+    """Return earlier updates of a tensor by another attribute or key: ``s["mean"] += x``, ``s["var"] += x * x``."""
+    others = [each for each in m.state[WRITES].get(event.tensor.storage, ()) if not writes_the_same(event, each)]
+    return [each for each in others if is_spelled_otherwise(event, each)]
 
 
 @events.load_key.listen

@@ -7,12 +7,10 @@ from collections.abc import Iterable
 from ..heap.state import Declared, latest
 from ..heap.values import NONE, Choice, Dict, Grad, List, Object, Tensor, Tuple, Value
 from ..trace import events
-from ..trace.log import Overwrite, array_backing, lies_in, since, whole
+from ..trace.log import COPIED, Overwrite, array_backing, lies_in, since, whole
 from ..trace.trace import Trace
 from .intent import attribute_written
 
-COPIED: Declared[tuple[Value, Tensor], int] = Declared(latest)
-"""When a shallow copy was made, by the copy and a tensor in it; negative once the copy has been read."""
 ORIGINALS: Declared[tuple[Value, Tensor], int] = Declared(latest)
 """The same, by what it is a copy of."""
 

@@ -146,6 +146,14 @@ def attribute_written(site: Site) -> str:
     return written_attribute(site.expression)
 
 
+def is_spelled_otherwise(one: Overwrite, other: Overwrite) -> bool:
+    """Return whether two writes are spelled with different attributes or elements: ``s["m"] += x``, ``s["v"] += x``."""
+    from ..program.wording import reads_target, written_holder
+
+    first, second = written_holder(one.site.expression), written_holder(other.site.expression)
+    return first is not None and second is not None and not reads_target(first, second)
+
+
 def says_in_place(name: str) -> bool:
     """Return whether the name of a function says that it works in place."""
     return (name.endswith("_") and not name.endswith("__")) or "inplace" in name or "in_place" in name

@@ -62,9 +62,10 @@ def gets_the_same(m: Trace, value: Tensor, event: Overwrite, name: str, frame: F
     taken, guard = frame.held(name), m.state.guard()
     others = [other for other in m.state[WRITES].get(value.storage, ()) if other.name == name and other.time > taken]
     here = [other for other in others if other.frames[-1] is frame and compatible(other.guard, guard)]
-    return any(_is_same(event, other) for other in here)
+    return any(writes_the_same(event, other) for other in here)
 
 
-def _is_same(one: Overwrite, other: Overwrite) -> bool:
+def writes_the_same(one: Overwrite, other: Overwrite) -> bool:
+    """Whether two writes put the same values in the same place."""
     both = (one.written, other.written)
     return both[0].op == both[1].op and both[0].index == both[1].index and both[0].values == both[1].values

@@ -2,7 +2,7 @@
 
 ``total = states[0]``, ``total[key].add_(other[key])``: a ``state_dict()`` holds the parameters themselves, so that the
 first module has the sum. What is loaded into it afterwards puts that right. ``total = grads[0]`` and
-``total += grad`` make the first gradient the sum.
+``total += grad`` make the first gradient the sum. So do losses that a function adds up in the first of them.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..heap.state import Declared, same_or_none
-from ..heap.values import NONE, Dict, List, Object, Storage, Tensor, Value
+from ..heap.values import NONE, Dict, Grad, List, Object, Source, Storage, Tensor, Value
 from ..program.site import Site
-from ..torchfacts.kinds import ADDING
+from ..torchfacts.kinds import ADDING, SCALING
 from ..trace import events, holdings
 from ..trace.log import ENTRIES, WRITES, Overwrite, array_backing, direct_tensors, since
 from ..trace.trace import Trace
@@ -74,10 +74,12 @@ def on_sum(m: Trace, args: Sequence[Value], result: Value, born: int, used: bool
 
 
 def _adds_up(m: Trace, event: Overwrite, tensor: Tensor, others: Sequence[Value]) -> bool:
-    """Whether a write that is spelled with a variable for one element of a list adds other elements to it."""
+    """Whether a write that is spelled with a variable for one element adds other elements to it, scaled or not."""
     by = array_backing(m.see(event.frames[-1].vars.get(event.name, NONE)))
     adds = event.written.op.removesuffix("_") in ADDING and event.written.index is None
     added = [each for value in event.written.values for each in direct_tensors(m, value)]
+    scaled = [each.made for each in added if each.made is not None and each.made.op in SCALING]
+    added += [each for made in scaled for value in made.values for each in direct_tensors(m, value)]
     return adds and by is tensor and any(each in others for each in added)
 
 
@@ -88,6 +90,28 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
     event = m.state[SUMS].get((container, tensor)) if isinstance(tensor, Tensor) else None
     if event is not None and known and m.stack.frames[-1] is not event.frames[-1]:
         m.refuse("argument", event.site, guard=event.guard)
+    if known and m.stack.frames and not m.unread:
+        _judge_sum(m, container, array_backing(m.see(value)))
+
+
+def _judge_sum(m: Trace, container: List | Dict, loss: Value) -> None:
+    """Report the read of a loss in a container, if the function that reads it has added the other losses to it.
+
+    For example ``loss = losses["mse"]``, ``loss += losses["l1"]`` and ``losses["mse"].item()``. A buffer may be there
+    to have the sum. What was computed for a backward is not.
+    """
+    if not isinstance(loss, Tensor) or loss.storage not in m.state[WRITES]:
+        return
+    state = m.cell(loss)
+    if loss.origin is not Source.COMPUTED or state.grad is not Grad.YES or state.leaf:
+        return
+    held = m.state.get(container).items if isinstance(container, List) else m.state.get(container).items.values()
+    items = [array_backing(m.see(item)) for item in list(held)[:ENTRIES]]
+    if items.count(loss) == 1:
+        others = [item for item in items if item is not loss]
+        for event in since(m, loss, container.time):
+            if event.frames[-1] is m.stack.frames[-1] and _adds_up(m, event, loss, others):
+                m.refuse("read", event.site, guard=event.guard)
 
 
 @events.load_state_dict.listen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..heap.regions import base_of
 from ..heap.state import Declared, same_or_none
 from ..heap.values import NONE, List, Object, Source, Storage, Tensor, Tuple, Unknown, Value, is_number
 from ..program.site import Site
@@ -75,11 +76,11 @@ def on_logged(m: Trace, event: Overwrite) -> None:
     function is defined, ``def hook(grad, total=total)``, is meant to be updated, and so is what a cached function
     without arguments returns.
     """
+    cached = m.state[CACHED].get(event.tensor.storage) if m.state[CACHED] and event.name else None
+    if cached is not None and (_converts(event) or _marks_what_is_given(m, event)):
+        m.refuse("shared", event.site, other=cached)
     if not _converts(event):
         return
-    cached = m.state[CACHED].get(event.tensor.storage) if m.state[CACHED] and event.name else None
-    if cached is not None:
-        m.refuse("shared", event.site, other=cached)
     owner = event.frames[-1].owner
     for function, given in [*((frame.function, frame.given) for frame in event.frames), (_constructor(owner), ())]:
         if function is None or not _holds(m, function.defaults.values(), event.tensor):
@@ -92,6 +93,15 @@ def on_logged(m: Trace, event: Overwrite) -> None:
         and _holds(m, [owner.members.get(attribute_written(event.site), NONE)], event.tensor)
     ):
         m.refuse("shared", event.site, other=Site(owner.piece, owner.node, owner.node))
+
+
+def _marks_what_is_given(m: Trace, event: Overwrite) -> bool:
+    """Whether a write is under a mask that the function was given: each call marks other places."""
+    masks = [each for each in (*event.written.values, *(event.written.index or ())) if isinstance(each, Tensor)]
+    made = [base.made for base in map(base_of, masks) if base.made is not None]
+    operands = [each for origin in made for value in origin.values for each in direct_tensors(m, value)]
+    given = event.frames[-1].given
+    return event.change is Change.MARKED and any(_holds(m, given, each) for each in (*masks, *operands))
 
 
 _CALLED = frozenset({"forward", "__call__"})

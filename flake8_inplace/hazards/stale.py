@@ -51,7 +51,7 @@ from ..trace.reports import Need
 from ..trace.trace import Trace
 from .arguments import judge_handed_back
 from .intent import assigned_from, attribute_written, is_meant, is_window
-from .known import gets_the_same, is_looked_up
+from .known import gets_the_same, is_looked_up, writes_the_same
 from .overlap import untouched, written_region
 from .snapshots import UPDATES
 
@@ -296,6 +296,7 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     After ``self.features = x``, a following ``x = relu_(x)`` is hardly meant to change the attribute. But the method
     that bound it may fill parts of it, and code that has read it has a name for it and may change it on purpose.
     The method that bound ``self.returns = self.advantages`` doesn't mean the first by ``self.advantages -= values``.
+    Nor does a program that updates either of two attributes, as if they were two tensors.
     """
     value = array_backing(value)
     if is_record(instance):
@@ -314,7 +315,8 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
         elsewhere = not here or apart or event.form in ("inplace", "augmented")
         by_name = time and elsewhere and event.name and not other and value.origin is not Source.BLANK
         by_attribute = here and event.form == "augmented" and other not in ("", name)
-        if (by_name or by_attribute) and whole(value, event):
+        by_twin = other not in ("", name) and _is_updated_apart(m, instance, value, event, name)
+        if (by_name or by_attribute or by_twin) and whole(value, event):
             m.refuse("read", event.site, guard=event.guard)
         elif (
             m.stack.frames
@@ -326,6 +328,13 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
             m.refuse("argument", event.site, guard=event.guard)
     if time:
         m.state.set(m.state[STORED], (instance, name), -time)
+
+
+def _is_updated_apart(m: Trace, instance: Object, value: Tensor, event: Overwrite, name: str) -> bool:
+    """Whether two attributes are one tensor, and the program updates it by both: ``self.mean = self.var = zeros``."""
+    other = m.state.get(instance).items.get(attribute_written(event.site), NONE)
+    writes = [each for each in m.state[WRITES].get(value.storage, ()) if attribute_written(each.site) == name]
+    return m.see(other) is value and any(not writes_the_same(event, each) for each in writes)
 
 
 def _was_given_no_state(m: Trace, value: Tensor, event: Overwrite, name: str) -> bool:

@@ -30,7 +30,7 @@ from ..heap.values import (
 from ..program.site import Site
 from ..trace import events
 from ..trace.frames import Class
-from ..trace.log import STORED, WRITES
+from ..trace.log import COPIED, STORED, WRITES
 from ..trace.trace import Trace
 from . import arrays, classes, lazy, lineage, loaders, records, tensors
 
@@ -58,7 +58,8 @@ def elements(m: Trace, value: Value) -> tuple[list[Value], bool]:
         return list(value.items[:ELEMENTS]), len(value.items) <= ELEMENTS
     if isinstance(value, List):
         contents = m.state.get(value)
-        for item in contents.items if len(m.state[STORED]) or len(m.state[WRITES]) else ():
+        noted = any(len(table) for table in (m.state[STORED], m.state[WRITES], m.state[COPIED]))
+        for item in contents.items if noted else ():
             events.load(m, value, m.see(item), True)
         if contents.open:
             items = list(contents.items[:ELEMENTS])

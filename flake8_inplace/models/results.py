@@ -84,6 +84,7 @@ def _parts(m: Trace, op: facts.Op, out: Out, operands: dict[str, list[Tensor]], 
     parts = [_single(m, op, out, operands, bound) for _ in range(count if known else 2)]
     for number, part in enumerate(parts if isinstance(dim, int) else ()):
         part.region = Region(base, along(dim, _piece(m, op, bound, number)), m.clock)
+        take(m, part, base, Tuple(part.region.index))
     return list(parts)
 
 

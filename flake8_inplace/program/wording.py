@@ -13,7 +13,6 @@ import libcst as cst
 from ..torchfacts import arrays
 from .nodes import parts
 
-_IDENTITIES = (cst.Is, cst.IsNot, cst.Equal, cst.NotEqual)
 _IDENTIFYING = frozenset({"_version", "data_ptr", "untyped_storage", "is_set_to"})
 """Attributes that tell whether two tensors share their memory."""
 
@@ -307,18 +306,19 @@ def tells_apart(node: cst.CSTNode, one: str, other: str) -> bool:
         arms = [arm.value for arm in (node.value.body, node.value.orelse) if type(arm) is cst.Name]
         if one in targets(node) and other in arms:
             return True
-    if type(node) is cst.Comparison and isinstance(node.comparisons[0].operator, _IDENTITIES):
-        sides = (node.left, node.comparisons[0].comparator)
-        if {_identified(side) for side in sides} == {one, other}:
+    if type(node) is cst.Comparison:
+        (first, *_) = node.comparisons
+        by_is = isinstance(first.operator, (cst.Is, cst.IsNot))
+        if {_identified(side, by_is) for side in (node.left, first.comparator)} == {one, other}:
             return True
     return any(tells_apart(child, one, other) for child in parts(node))
 
 
-def _identified(node: cst.BaseExpression) -> str:
-    """The variable whose identity an expression is: ``x`` beside ``is``, or ``id(x)``."""
+def _identified(node: cst.BaseExpression, by_is: bool) -> str:
+    """The variable whose identity an expression is: ``x`` beside ``is``, or ``id(x)``. ``x == y`` compares elements."""
     if type(node) is cst.Call and type(node.func) is cst.Name and node.func.value == "id" and node.args:
-        node = node.args[0].value
-    return node.value if type(node) is cst.Name else ""
+        node, by_is = node.args[0].value, True
+    return node.value if type(node) is cst.Name and by_is else ""
 
 
 def under_test(node: cst.CSTNode, wanted: cst.CSTNode, asks: Callable[[str], bool], asked: bool = False) -> bool:

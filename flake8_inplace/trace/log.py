@@ -126,6 +126,8 @@ STORED: Declared[tuple[object, object], int] = Declared(latest)
 """When a tensor was put into a container, by container and storage; when an attribute was bound, by instance and name;
 when ``x.data`` was assigned, by "data" and the storage of ``x``. Negative once the program has read it there: it may
 have a name for it since then."""
+COPIED: Declared[tuple[Value, Tensor], int] = Declared(latest)
+"""When a shallow copy was made, by the copy and a tensor in it; negative once the copy has been read."""
 ATTRIBUTE_WRITERS: Declared[tuple[Object, str], tuple[Frame, int] | None] = Declared(same_or_none)
 """The frame that last bound an attribute, and when, by instance and name."""
 UNCOUNTED: Declared[Storage, frozenset[tuple[int, Storage]]] = Declared(union)
