@@ -219,7 +219,7 @@ class Trace(ABC):
     def grad(self, value: Value) -> Grad:
         if type(value) is Tensor:
             asked = self.state[GRAD_TESTS] and self.without_grad(value.cell)
-            return Grad.NO if asked else self.state.get(value.cell).grad
+            return Grad.NO if asked else self.cell(value).grad
         return value.grad if type(value) is Unknown else Grad.NO
 
     def ask(self, *cells: Cell) -> Value:
@@ -243,6 +243,8 @@ class Trace(ABC):
 
     def cell(self, tensor: Tensor) -> CellState:
         state: CellState = self.state.get(tensor.cell)
+        if state.without and any(guard <= self.state.guard() for guard in state.without):
+            return CellState(Grad.NO, None, True)
         return state
 
     @property
