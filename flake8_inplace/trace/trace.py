@@ -34,6 +34,7 @@ from ..program.site import Site
 from .backward import BackwardRun
 from .budget import Budget
 from .frames import Class, Frame, Function
+from .numbers import Numbers
 from .reports import Need, Refusal, Reports
 from .stack import Stack
 from .text import Text
@@ -80,6 +81,7 @@ class Trace(ABC):
     # The results of pure computations, by operation and operands. They are the same on every path, so not in a table.
     symbols: dict[Hashable, Unknown] = field(default_factory=dict)
     tensors: dict[Unknown, Tensor] = field(default_factory=dict)  # the tensor that an unknown value is, if it is one
+    numbers: Numbers = field(default_factory=Numbers)
     alike: SharedResult | None = None
     clock: int = 0
     unread: bool = False  # while set, evaluation doesn't count as reading the contents of tensors
@@ -116,12 +118,12 @@ class Trace(ABC):
         """Break reference cycles, when nothing more is read."""
         self.text.close()
         self.state = State()
-        self.symbols, self.tensors = {}, {}
+        self.symbols, self.tensors, self.numbers = {}, {}, Numbers()
 
     def fresh_entry(self) -> None:
         """Start an entry point from the state after module-level code."""
         self.state = State(self.work.module_state)
-        self.symbols, self.tensors = {}, {}
+        self.symbols, self.tensors, self.numbers = {}, {}, Numbers()
         self.budget.fresh_entry()
 
     def tick(self) -> int:
