@@ -299,6 +299,27 @@ def lists(node: cst.CSTNode, name: str) -> bool:
     return found or any(lists(child, name) for child in parts(node))
 
 
+def is_only_for(node: cst.CSTNode, one: str, other: str, line: cst.CSTNode | None) -> bool:
+    """Whether one assignment binds both variables, and the first isn't used after the statement ``line``.
+
+    After ``d = r = q * scale``, what is written to ``r`` is for ``d``, unless ``r`` is used beside ``d``.
+    """
+    every = [*_in_order(node)]
+    together = [part for part in every if type(part) is cst.Assign and {one, other} <= targets(part)]
+    bound = [target.target for part in together for target in part.targets if one not in mentioned(part.value)]
+    begin = next((at for at, part in enumerate(every) if part is line), None)
+    if not together or begin is None:
+        return False
+    later = next((part for part in every[begin:] if type(part) is cst.Name and part.value == one), None)
+    return later is None or later in bound
+
+
+def _in_order(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    yield node
+    for part in parts(node):
+        yield from _in_order(part)
+
+
 def tells_apart(node: cst.CSTNode, one: str, other: str) -> bool:
     """Whether a text asks whether two variables are one, or may make them one: ``one = other if inplace else ...``."""
     if type(node) is cst.Attribute and node.attr.value in _IDENTIFYING and type(node.value) is cst.Name:
