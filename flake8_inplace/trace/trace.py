@@ -123,7 +123,7 @@ class Trace(ABC):
     def fresh_entry(self) -> None:
         """Start an entry point from the state after module-level code."""
         self.state = State(self.work.module_state)
-        self.symbols, self.tensors, self.numbers = {}, {}, Numbers()
+        self.symbols, self.tensors = {}, {}
         self.budget.fresh_entry()
 
     def tick(self) -> int:
