@@ -221,6 +221,7 @@ LAWS = {
     "UNREAD": Law(agreed),
     "BODIES": Law(agreed),
     "VIEWED": Law(agreed),
+    "ZIPPED": Law(agreed),
     "PENDING": Law(log(EVENTS), unordered),
     "SECOND_BACKWARD": Law(log(EVENTS), unordered),
     "FREED": Law(agreed),

@@ -431,6 +431,7 @@ def test_verify_tells_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
 MEANT = {
     "eighth: array shown through a tensor while its rows are left out",
     "thirteenth: vector that moves, and is made the parameters again",
+    "a direction that is built under a second name",
     "a part of a tensor is read before and after the tensor is scaled by its greatest value",
     "a window on a buffer shows what a file has filled it with",
     "array filled through its own name",

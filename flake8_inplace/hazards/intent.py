@@ -53,9 +53,10 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
 
     It is, if the program writes through that name, or if the name of the write is no longer bound. A name that is the
     tensor on one path and a copy on another shows that the program knows about the alias, and so does a test whether
-    the two names are the same tensor (``if kept is not written``).
+    the two names are the same tensor (``if kept is not written``). After ``total = result = x * 2``, what a loop adds
+    to ``result`` is meant for ``total`` if ``result`` isn't used after the loop.
     """
-    from ..program.wording import lists, targets, tells_apart
+    from ..program.wording import is_built_for, lists, targets, tells_apart
 
     if event.name != name:
         written = frame.vars.get(event.name)
@@ -64,7 +65,9 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
         body = m.text.body(frame.function)[0] if frame.function is not None else None
         if event.name in frame.elements and (body is None or event.form != "augmented" or lists(body, name)):
             return True
-        return body is not None and tells_apart(body, event.name, name)
+        return body is not None and (
+            tells_apart(body, event.name, name) or is_built_for(body, event.name, name, event.line, frame.line)
+        )
     bound = targets(event.line)
     return event.form != "inplace" or not bound or name in bound
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Any, TypeVar
 
 from .autograd import compatible, perhaps, phi
-from .values import Attributes, CellState, Choice, Const, Guard, Items, Unknown, Value
+from .values import ALWAYS, Attributes, CellState, Choice, Const, Guard, Items, Unknown, Value
 
 V = TypeVar("V")
 Options = list[tuple[Guard, V]]
@@ -24,9 +24,7 @@ def join_state(options: Options[Any]) -> Any:
     if _same(options):
         return first
     if isinstance(first, CellState):
-        states = [value for _, value in options]
-        join = phi if all(s.node is not None for s in states) else perhaps
-        return CellState(max(s.grad for s in states), join(s.node for s in states), all(s.leaf for s in states))
+        return _join_cells(options)
     if isinstance(first, frozenset):
         return frozenset().union(*(value for _, value in options))
     if isinstance(first, Items):
@@ -34,6 +32,19 @@ def join_state(options: Options[Any]) -> Any:
     if isinstance(first, Attributes):
         return _join_attributes(options)
     return choose(options)
+
+
+def _join_cells(options: Options[CellState]) -> CellState:
+    states = [value for _, value in options]
+    join = phi if all(s.node is not None for s in states) else perhaps
+    grad, node, leaf = max(s.grad for s in states), join(s.node for s in states), all(s.leaf for s in states)
+    without = [
+        guard | inner
+        for guard, s in options
+        for inner in (s.without if s.grad else (ALWAYS,))
+        if compatible(guard, inner) and len(guard | inner) <= ASSUMPTIONS
+    ]
+    return CellState(grad, node, leaf, tuple(without[:CHOICES]) if grad else ())
 
 
 def _same(options: Options[V]) -> bool:

@@ -323,9 +323,12 @@ ITEMS: Final = "[]"
 
 @sealed(frozen=True, slots=True)
 class CellState:
+    """Whether a tensor requires grad, and its ``grad_fn``. ``without``: paths on which it requires no grad."""
+
     grad: Grad
     node: Node | None
     leaf: bool
+    without: tuple[Guard, ...] = ()
 
 
 @sealed(frozen=True, slots=True)

@@ -274,13 +274,18 @@ def _blank(m: Trace, value: Value) -> bool:
 
 
 def joined(m: Trace, function: Function) -> frozenset[str]:
-    """Return the variables of a function that ``torch.cat(name)`` and similar calls show to be sequences of tensors."""
+    """Return the variables of a function that are sequences of tensors, as what it does with them shows.
+
+    It joins them, ``torch.cat(name)``, or replaces each element by what a module of its own makes of it. Of a tensor,
+    whose rows the modules save, the backward would raise each time: ``name[i] = self.layers[i](name[i])``.
+    """
     found = m.text.joined.get(function.node)
     if found is None:
         body, piece = m.text.body(function)
         first: dict[str, bool] = {}
         for name, is_list in () if _JOINING.isdisjoint(piece.mentions) else _joins(body):
             first.setdefault(name, is_list)
+        first.update((name, True) for name in _replaced(body) if first.get(name, True))
         found = m.text.joined[function.node] = frozenset(name for name, is_list in first.items() if is_list)
     return found
 
@@ -296,6 +301,45 @@ def _joins(node: cst.CSTNode) -> Iterator[tuple[str, bool]]:
             yield from ((name, False) for name in wording.targets(target.target))
     for child in parts(node):
         yield from _joins(child)
+
+
+def _replaced(node: cst.CSTNode) -> Iterator[str]:
+    """Yield the variables of ``x[i] = self.layers[i](x[i])``."""
+    if isinstance(node, cst.Assign) and len(node.targets) == 1 and type(node.targets[0].target) is cst.Subscript:
+        target = node.targets[0].target
+        if isinstance(target.value, cst.Name) and any(_is_of_row(call, target) for call in _calls(node.value)):
+            yield target.value.value
+    for child in parts(node):
+        yield from _replaced(child)
+
+
+def _calls(node: cst.CSTNode) -> Iterator[cst.Call]:
+    if isinstance(node, cst.Call):
+        yield node
+    for child in parts(node):
+        yield from _calls(child)
+
+
+def _is_of_row(call: cst.Call, row: cst.Subscript) -> bool:
+    """Return whether one of several callables is given an element, both with the same index."""
+    index = _number(row)
+    given = call.args[0].value if call.args else None
+    return (
+        bool(index)
+        and isinstance(call.func, cst.Subscript)
+        and _number(call.func) == index
+        and isinstance(given, cst.Subscript)
+        and _number(given) == index
+        and isinstance(given.value, cst.Name)
+        and isinstance(row.value, cst.Name)
+        and given.value.value == row.value.value
+    )
+
+
+def _number(node: cst.Subscript) -> str:
+    """Return the variable between the brackets, if it is all that is there."""
+    inside = node.slice[0].slice if len(node.slice) == 1 else None
+    return inside.value.value if isinstance(inside, cst.Index) and isinstance(inside.value, cst.Name) else ""
 
 
 _JOINING = frozenset({"cat", "concat", "stack", "hstack", "vstack"})

@@ -9,7 +9,7 @@ import libcst as cst
 from ..hazards.contained import APPENDED
 from ..hazards.snapshots import SNAPSHOTS
 from ..heap.state import Exit
-from ..heap.values import NONE, Attributes, Cell, CellState, List, Object, Tensor, Unknown, Value
+from ..heap.values import ALWAYS, NONE, Attributes, Cell, CellState, Guard, List, Object, Tensor, Unknown, Value
 from ..models import iteration, lazy, lineage, modules
 from ..program import wording
 from ..program.nodes import has
@@ -44,10 +44,17 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
 
     frame.elements |= wording.targets(node.target)
 
-    def further() -> None:
-        bind(m, node.target, iteration.another(m, items[-1]), frame)
+    last = items[-1:]
 
-    alive = loop(m, frame, node.body, [binding(at, item) for at, item in enumerate(items)], further, node.orelse, exact)
+    def further() -> None:
+        last[:] = [iteration.another(m, last[0])]
+        bind(m, node.target, last[0], frame)
+
+    def ending() -> Guard:
+        return iteration.at_end(m, last[0]) if last else ALWAYS
+
+    rounds = [binding(at, item) for at, item in enumerate(items)]
+    alive = loop(m, frame, node.body, rounds, further, node.orelse, exact, ending=ending)
     events.exhaust(m, source, begin)
     return alive
 
@@ -98,6 +105,7 @@ def loop(
     exact: bool = False,
     endless: bool = False,
     later: bool = False,
+    ending: Callable[[], Guard] = lambda: ALWAYS,
 ) -> bool:
     """Run the iterations of a loop, each in the state that the one before left.
 
@@ -105,6 +113,8 @@ def loop(
     it, and one that overwrites what was saved. They also follow one that takes a snapshot of a module. One more
     follows a later one that gave a tensor to what was None, ``if best is None: best = ...``, or is the first to yield
     or to append: ``if count == size: yield buffer``. ``later``: an iteration stands for all that follow in a generator.
+    ``ending`` returns what is known after the last iteration: one more follows the second if that is anything,
+    ``if i < n - 1: ...``, and is the last.
     """
     state = m.state
     this = Loop(state.mark(), m.tick())
@@ -127,16 +137,21 @@ def loop(
         grown = number if not exact and (grew(m, mark) or len(m.state[SNAPSHOTS]) > taken) else grown
         if number and not exact and grown < number - 1 and (begun(m, mark) or hands_out(m, this.began, this.later)):
             grown = number - 1
+        if number == 1 and not exact and grown < 0 and ending():
+            grown = 0
         if number == len(rounds) - 1 < ROUNDS - 1 and number < grown + 2:
             rounds.append(further)
     frame.loops.pop()
+    known = ending() if alive and not exact else ALWAYS
+    if state.possible(known):
+        state.assume(known)
     if alive and orelse is not None:
         alive = suite(m, orelse.body, frame)
     ends = list(this.breaks)
     if not ends:
         return alive
     if alive and not endless:
-        ends.append(Exit(frozenset(), state.changes(this.mark)))
+        ends.append(Exit(known, state.changes(this.mark)))
     state.merge(this.mark, ends)
     return True
 

@@ -210,15 +210,25 @@ def _compare(m: Trace, name: str, left: Value, right: Value) -> Value:
         return Const(name == "ne")  # it asks whether something else poses as torch
     if name == "ne":
         test = m.symbol("eq", left, right, scalar=True)
+        m.numbers.compare("eq", left, right, test)
         return Condition(frozenset({(test, False)}), frozenset({(test, True)}))
     sides = (left, right)  # of which one may be a tensor, and what comes out a mask: `mask == 0`, not `mode == "train"`
     text = any(isinstance(side, Const) and not is_number(side) for side in sides)
     mask = not text and any(isinstance(side, Unknown) and not side.scalar for side in sides)
-    return m.symbol(name, left, right, scalar=not mask)
+    test = m.symbol(name, left, right, scalar=not mask)
+    m.numbers.compare(name, left, right, test)
+    return test
 
 
 def _arithmetic(m: Trace, name: str, left: Value, right: Value) -> Value:
     """An operator on values that are not known to be tensors."""
+    made = _symbolic(m, name, left, right)
+    if name in ("add", "sub"):
+        m.numbers.add(made, left, right, 1 if name == "add" else -1)
+    return made
+
+
+def _symbolic(m: Trace, name: str, left: Value, right: Value) -> Value:
     scalar = all(isinstance(v, Const) or (isinstance(v, Unknown) and v.scalar) for v in (left, right))
     if scalar:
         positive = name == "add" and isinstance(left, Unknown) and left.positive and isinstance(constant(right), int)

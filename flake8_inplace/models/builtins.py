@@ -49,7 +49,7 @@ def _range(call: Call) -> Value:
             return Unknown(scalar=True)
     start: Value = args[0] if len(args) > 1 else Const(0)
     start = start if isinstance(start, Const) else Unknown(scalar=True)
-    return Object(Ref("range"), {"start": start})
+    return Object(Ref("range"), {"start": start, "stop": call.seen(len(args) - 1) if len(args) in (1, 2) else NONE})
 
 
 @builtin("slice")

@@ -109,6 +109,7 @@ def _item_of_list(m: Trace, value: List, index: Value) -> Value:
     if isinstance(index, Slice):
         part = None if contents.open else sliced(contents.items, index)
         taken = List(_from(contents.items, index), open=True) if part is None else List(part)
+        m.numbers.slice(taken, value, index)
         events.copied(m, value, taken, True)
         return taken
     where = position(m, value, index)
@@ -144,6 +145,13 @@ def _item_of_dict(m: Trace, value: Dict, index: Value) -> Value:
 
 
 def _item_of_unknown(m: Trace, value: Unknown, index: Value) -> Value:
+    part = _part_of_unknown(m, value, index)
+    if isinstance(index, Slice) and isinstance(part, Unknown):
+        m.numbers.slice(part, value, index)
+    return part
+
+
+def _part_of_unknown(m: Trace, value: Unknown, index: Value) -> Value:
     if value.scalar:
         return m.symbol(value, "[]", index, scalar=True)
     key = key_of(index)

@@ -14,6 +14,7 @@ from ..heap.values import (
     Choice,
     Const,
     Dict,
+    Guard,
     List,
     Object,
     Ref,
@@ -42,6 +43,8 @@ LONGEST = 1024
 """The most elements of a list that are kept."""
 ELEMENTS = 64
 """The most elements of one value that are told apart."""
+ZIPPED: Declared[List, tuple[Value, ...] | None] = Declared(same_or_none)
+"""The arguments of the ``zip`` that made a list."""
 VIEWED: Declared[List, Dict | None] = Declared(same_or_none)
 """The dictionary whose values or items a list stands for."""
 
@@ -83,7 +86,7 @@ def elements(m: Trace, value: Value) -> tuple[list[Value], bool]:
         name = value.cls.name if isinstance(value.cls, Ref) else ""
         attributes = m.state.get(value).items
         if name == "range":
-            return [attributes["start"], Unknown(scalar=True, positive=True)], False
+            return [attributes["start"], counter(m, attributes["stop"])], False
         if ITEMS in attributes:
             return elements(m, attributes[ITEMS])
         return _iterated(m, value)
@@ -132,8 +135,31 @@ def few(m: Trace, items: list[Value], exact: bool, configures: bool) -> tuple[li
         return items, exact
     if numbers:
         first, second = (constant(item) for item in items[:2])
-        return [items[0], Unknown(scalar=True, positive=0 <= first < second)], False
+        number = counter(m, *([Const(constant(items[-1]) + 1)] if exact and first < second else []))
+        number.positive = 0 <= first < second
+        return [items[0], number], False
     return sorted(items, key=lambda item: not (isinstance(item, Tensor) and m.state.get(item.storage)))[:2], False
+
+
+def counter(m: Trace, *lengths: Value) -> Unknown:
+    """A number in a later iteration of a loop that ends with the shortest of these lengths."""
+    number = Unknown(scalar=True, positive=True)
+    m.numbers.count(number, lengths)
+    return number
+
+
+def lengths(m: Trace, value: Value) -> list[Value]:
+    """The length of a value; of what ``zip`` made, those of its arguments."""
+    value = m.see(value)
+    zipped = m.state[ZIPPED].get(value) if isinstance(value, List) else None
+    return [length(m, value)] if zipped is None else [length(m, each) for each in zipped]
+
+
+def at_end(m: Trace, item: Value) -> Guard:
+    """What is known after the last iteration of a loop, which began with ``item``."""
+    item = m.see(item)
+    parts = [at_end(m, part) for part in item.items] if isinstance(item, Tuple) else []
+    return m.numbers.at_end([item] if isinstance(item, Unknown) else []).union(*parts)
 
 
 def _last(m: Trace, item: Value) -> Value:
@@ -147,6 +173,8 @@ def another(m: Trace, item: Value) -> Value:
     item = m.see(item)
     if isinstance(item, Tuple):
         return Tuple(tuple(another(m, part) for part in item.items))
+    if isinstance(item, Unknown) and item in m.numbers.last:
+        return m.numbers.another(item)
     if isinstance(item, Tensor) and item.view is View.NONE:
         state = m.cell(item)
         return Tensor(cell=Cell(state.grad, state.node, state.leaf), dims=item.dims)
@@ -173,7 +201,11 @@ def length(m: Trace, value: Value) -> Value:
         table = m.state.get(value)
         known = bool(table.items) and table.open
         return Unknown(scalar=True, positive=True) if known else m.symbol("len", value, tuple(table.items), scalar=True)
-    return m.symbol("len", value if isinstance(value, Hashable) else id(value), scalar=True)
+    made = m.symbol("len", value if isinstance(value, Hashable) else id(value), scalar=True)
+    if isinstance(value, (Unknown, List)) and value in m.numbers.slices:
+        whole, longer = m.numbers.slices[value]
+        m.numbers.add(made, length(m, whole), Const(longer), 1)
+    return made
 
 
 def unpack(m: Trace, value: Value, count: int, star: int | None = None) -> list[Value]:

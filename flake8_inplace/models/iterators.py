@@ -9,7 +9,7 @@ from ..heap.values import NONE, Const, List, Slice, Tuple, Unknown, Value
 from ..trace import events
 from . import lazy
 from .containers import sliced
-from .iteration import ELEMENTS, elements
+from .iteration import ELEMENTS, ZIPPED, counter, elements, lengths
 from .registry import Call, builtin, model, package
 
 Column = tuple[list[Value], bool]
@@ -23,8 +23,14 @@ def _columns(call: Call) -> tuple[list[Column], bool]:
 
 
 @builtin("zip")
-@model("itertools.zip_longest")
 def _zip(call: Call) -> Value:
+    made = _side_by_side(call)
+    call.m.state.set(call.m.state[ZIPPED], made, tuple(map(call.m.see, call.args)))
+    return made
+
+
+@model("itertools.zip_longest")
+def _side_by_side(call: Call) -> List:
     columns, _ = _columns(call)
     return _rounds(call, [Tuple(row) for row in _rows(columns)], columns)
 
@@ -37,9 +43,10 @@ def _enumerate(call: Call) -> Value:
     lazy.read(call.m, *call.values)
     columns = [elements(call.m, arg) for arg in call.args[:1]]
     exact = all(done for _, done in columns)
+    ends = lengths(call.m, call.args[0]) if len(call.values) == 1 else []
     rows: list[Value] = []
     for number, row in enumerate(_rows(columns)):
-        first: Value = Const(number) if exact or number == 0 else Unknown(scalar=True, positive=True)
+        first: Value = Const(number) if exact or number == 0 else counter(call.m, *ends)
         rows.append(Tuple((first, *row)))
     return _rounds(call, rows, columns)
 

@@ -105,16 +105,25 @@ def _into(m: Trace, op: facts.Op, out: Value, result: Value, bound: Bindings, si
         if isinstance(target, Tensor):
             written, made = Written("copy_", (result,)), [target, *tensors_in(m, result)]
             grad = max(map(m.grad, made))
+            given = [tensor for value in bound.values() for tensor in tensors_in(m, value)]
             refused = m.grad_mode and grad is Grad.YES
             events.attempt(m, target, "out", site, grad, refused, False, written)
             if refused:
-                given = [tensor for value in bound.values() for tensor in tensors_in(m, value)]
                 asking = next((t for t in [target, *given] if m.grad(t) is Grad.YES), target)
                 m.refuse("out grad", site, depth=depth_of(m, target), other=asking.place or target.place)
             elif not into(m, op, target, bound, site):
                 events.write(m, target.storage, "out", site)
                 events.overwrite(m, target, "out", site, written)
+                for tensor in (target, *given):
+                    _goes_on_without_grad(m, tensor)
     return out
+
+
+def _goes_on_without_grad(m: Trace, tensor: Tensor) -> None:
+    """Note that an operand of ``out=`` requires no grad: PyTorch would have raised."""
+    asked = m.ask(tensor.cell) if m.grad_mode and m.grad(tensor) is Grad.MAYBE else None
+    if isinstance(asked, Unknown):
+        m.state.assume(frozenset({(asked, False)}))
 
 
 def bind(m: Trace, op: facts.Op, args: list[Value], kwargs: Bindings) -> Bindings | None:

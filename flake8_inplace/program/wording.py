@@ -298,6 +298,35 @@ def lists(node: cst.CSTNode, name: str) -> bool:
     return found or any(lists(child, name) for child in parts(node))
 
 
+def is_built_for(node: cst.CSTNode, one: str, other: str, write: cst.CSTNode | None, line: cst.CSTNode | None) -> bool:
+    """Whether a loop builds up by one name, in the statement ``write``, what the statement ``line`` reads by another.
+
+    One assignment before the loop binds both, ``d = r = q * scale``, and ``r`` isn't used after ``line``.
+    """
+    every = [*_in_order(node)]
+    together = [part for part in every if type(part) is cst.Assign and {one, other} <= _chained(part)]
+    if not together or line not in every:
+        return False
+    loops = [[*_in_order(part)] for part in every if isinstance(part, (cst.For, cst.While))]
+    bound = [target.target for part in together for target in part.targets if one not in mentioned(part.value)]
+    following = every[every.index(line) :]
+    later = next((part for part in following if type(part) is cst.Name and part.value == one), None)
+    built = any(write in loop and line not in loop and together[0] not in loop for loop in loops)
+    return built and (later is None or later in bound)
+
+
+def _chained(node: cst.Assign) -> frozenset[str]:
+    """The variables that an assignment binds to one value: ``a = b = x``."""
+    return frozenset(target.target.value for target in node.targets if isinstance(target.target, cst.Name))
+
+
+def _in_order(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The parts of a text, in its order."""
+    yield node
+    for part in parts(node):
+        yield from _in_order(part)
+
+
 def tells_apart(node: cst.CSTNode, one: str, other: str) -> bool:
     """Whether a text asks whether two variables are one, or may make them one: ``one = other if inplace else ...``."""
     if type(node) is cst.Attribute and node.attr.value in _IDENTIFYING and type(node.value) is cst.Name:

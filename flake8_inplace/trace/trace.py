@@ -34,6 +34,7 @@ from ..program.site import Site
 from .backward import BackwardRun
 from .budget import Budget
 from .frames import Class, Frame, Function
+from .numbers import Numbers
 from .reports import Need, Refusal, Reports
 from .stack import Stack
 from .text import Text
@@ -80,6 +81,7 @@ class Trace(ABC):
     # The results of pure computations, by operation and operands. They are the same on every path, so not in a table.
     symbols: dict[Hashable, Unknown] = field(default_factory=dict)
     tensors: dict[Unknown, Tensor] = field(default_factory=dict)  # the tensor that an unknown value is, if it is one
+    numbers: Numbers = field(default_factory=Numbers)
     alike: SharedResult | None = None
     clock: int = 0
     unread: bool = False  # while set, evaluation doesn't count as reading the contents of tensors
@@ -116,7 +118,7 @@ class Trace(ABC):
         """Break reference cycles, when nothing more is read."""
         self.text.close()
         self.state = State()
-        self.symbols, self.tensors = {}, {}
+        self.symbols, self.tensors, self.numbers = {}, {}, Numbers()
 
     def fresh_entry(self) -> None:
         """Start an entry point from the state after module-level code."""
@@ -219,7 +221,7 @@ class Trace(ABC):
     def grad(self, value: Value) -> Grad:
         if type(value) is Tensor:
             asked = self.state[GRAD_TESTS] and self.without_grad(value.cell)
-            return Grad.NO if asked else self.state.get(value.cell).grad
+            return Grad.NO if asked else self.cell(value).grad
         return value.grad if type(value) is Unknown else Grad.NO
 
     def ask(self, *cells: Cell) -> Value:
@@ -243,6 +245,8 @@ class Trace(ABC):
 
     def cell(self, tensor: Tensor) -> CellState:
         state: CellState = self.state.get(tensor.cell)
+        if state.without and any(guard <= self.state.guard() for guard in state.without):
+            return CellState(Grad.NO, None, True)
         return state
 
     @property
