@@ -569,3 +569,21 @@ def test_commands_are_imported_when_called(tmp_path: Path) -> None:
         [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
     )
     assert (done.stdout.strip(), done.stderr) == ("", "")
+
+
+@pytest.mark.parametrize(("options", "looked_for"), [((), True), (("--quiet",), False), (("--format=github",), False)])
+def test_fixes_are_looked_for_where_they_are_shown(tmp_path: Path, options: tuple[str, ...], looked_for: bool) -> None:
+    """To find one takes several times as long as to find what it mends."""
+    project(tmp_path, net=HAZARD)
+    code = (
+        "import sys; from flake8_inplace.cli import main; "
+        "main(sys.argv[1:]); print('flake8_inplace.fix' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "check", "--no-cache", *options, "."],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.splitlines()[-1] == str(looked_for)

@@ -148,8 +148,7 @@ def report(given: argparse.Namespace) -> int:
 def publish(given: argparse.Namespace, fresh: Sequence[Entry], run: Run) -> None:
     """Write the report. Raises UsageError."""
     colour = coloured(given.color, given.output_file)
-    brief = given.quiet and given.format == "text"
-    text = concise(fresh, colour) if brief else FORMATS[given.format](fresh, colour)
+    text = concise(fresh, colour) if is_brief(given) else FORMATS[given.format](fresh, colour)
     if given.format == "text" and not given.quiet and not run.stopped:
         text += ("\n" if fresh else "") + f"{closing(fresh, run)}\n"
     if given.output_file:
@@ -160,6 +159,11 @@ def publish(given: argparse.Namespace, fresh: Sequence[Entry], run: Run) -> None
         complain(f"stopped after {run.files}")
     if given.statistics:
         print(statistics(fresh), end="", file=sys.stderr)
+
+
+def is_brief(given: argparse.Namespace) -> bool:
+    """Whether the report is one line for each finding, without what to write instead."""
+    return bool(given.quiet and given.format == "text")
 
 
 def closing(fresh: Sequence[Entry], run: Run) -> str:
@@ -227,7 +231,7 @@ class Examined:
 
 def lint(files: Project, given: argparse.Namespace, run: Run) -> None:
     """Lint every file, and note what counts. Ctrl-C ends it early. Not all texts are held at once."""
-    fixes = given.format in WITH_FIXES and not given.write_baseline
+    fixes = given.format in WITH_FIXES and not (is_brief(given) or given.write_baseline or given.add_noqa)
     try:
         rest = files.paths() if given.no_cache else fresh(files, fixes, run)
         tasks = (task(source, fixes) for _, source in sources(files, rest, run))

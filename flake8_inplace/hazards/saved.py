@@ -237,10 +237,10 @@ def live(m: Trace, storage: Storage) -> list[Saved]:
     constant = {cell for cell in m.state[GRAD_TESTS] if m.without_grad(cell)} if saves else set()
     if not constant:
         return list(saves)
-    nodes = graph(*(m.state.get(cell).node for cell in constant))
-    void = {saved for node in nodes for saved in node.saves}
     sure = {saved for saved in saves if any(m.state.get(c).grad is Grad.YES for c in saved.needs - constant)}
-    return [saved for saved in saves if saved in sure - void]
+    for node in graph(*(m.state.get(cell).node for cell in constant)) if sure else ():
+        sure.difference_update(node.saves)
+    return [saved for saved in saves if saved in sure]
 
 
 @events.reach.listen

@@ -129,11 +129,18 @@ def _read_name(
     m: Trace, name: str, reader: Value, value: Tensor, frame: Frame, index: tuple[Value, ...], guard: Guard
 ) -> None:
     for event in since(m, value, frame.held(name, guard)):
+        here = frame is event.frames[-1]
+        used = here and event.written.array and isinstance(reader, Array)
+        own = here and (not event.name or (event.name == name and is_meant(m, event, name, frame)))
+        if own and not used:
+            continue  # as most writes, so this is asked first
         if not compatible(event.guard, guard) or event.time < (bound := frame.held(name, guard | event.guard)):
             continue
-        if frame is event.frames[-1]:
-            if event.written.array and isinstance(reader, Array):
-                m.state.set(m.state[USED], event, m.tick())
+        if used:
+            m.state.set(m.state[USED], event, m.tick())
+        if own:
+            continue
+        if here:
             if _is_filled_through(reader, value, event) or is_window(reader, event, name, frame):
                 continue
             if index and untouched(m, value, index, event):
@@ -142,7 +149,7 @@ def _read_name(
             wrote = wrote or (_is_of_part(value) and takes_what_was_written(m, value, event))
             needs = () if wrote else _to_be_same(value, event)
             meant = is_meant(m, event, name, frame) or gets_the_same(m, value, event, name, frame)
-            if event.name and (wrote or needs) and not meant:
+            if (wrote or needs) and not meant:
                 m.refuse("read", event.site, guard=event.guard, needs=needs)
         elif frame in event.frames and frame in m.stack.frames[-1:] and not is_looked_up(m, index, event):
             if was_given(m, value, event) or (not index and _has_part(m, value, event)):
