@@ -146,16 +146,16 @@ def _note_overwritten(m: Trace, args: Sequence[Value], result: Value, born: int)
     for storage, tensor in given.items():
         back, inner = storage.memory in returned, storage not in direct
         alone = all(found is tensor for found in every if found.storage is storage)
-        writes = _writes_since(m, tensor, born, alone) if not _is_parameter(m, tensor) else []
+        writes = _writes_since(m, tensor, born, alone) if not _is_initialised(m, tensor) else []
         if writes and not _gives_back(m, outcome, storage, writes) and (back or not _is_left(m, storage, writes)):
             scaled = not inner and _is_scaled_on_the_way(m, tensor, writes, results)
             _note_writes(m, tensor, writes, args, born, back or scaled, inner)
 
 
-def _is_parameter(m: Trace, tensor: Tensor) -> bool:
-    """Whether a tensor is a leaf that requires grad: it is overwritten to be initialised or updated."""
-    state = m.cell(tensor)
-    return state.grad is Grad.YES and state.leaf
+def _is_initialised(m: Trace, tensor: Tensor) -> bool:
+    """Whether a constructor was given a leaf that requires grad: it gives a parameter its first values."""
+    state, function = m.cell(tensor), m.stack.frames[-1].function
+    return state.grad is Grad.YES and state.leaf and function is not None and function.name == "__init__"
 
 
 def _is_left(m: Trace, storage: Storage, writes: list[Overwrite]) -> bool:

@@ -307,17 +307,10 @@ def _replaced(node: cst.CSTNode) -> Iterator[str]:
     """Yield the variables of ``x[i] = self.layers[i](x[i])``."""
     if isinstance(node, cst.Assign) and len(node.targets) == 1 and type(node.targets[0].target) is cst.Subscript:
         target = node.targets[0].target
-        if isinstance(target.value, cst.Name) and any(_is_of_row(call, target) for call in _calls(node.value)):
+        if isinstance(target.value, cst.Name) and isinstance(node.value, cst.Call) and _is_of_row(node.value, target):
             yield target.value.value
     for child in parts(node):
         yield from _replaced(child)
-
-
-def _calls(node: cst.CSTNode) -> Iterator[cst.Call]:
-    if isinstance(node, cst.Call):
-        yield node
-    for child in parts(node):
-        yield from _calls(child)
 
 
 def _is_of_row(call: cst.Call, row: cst.Subscript) -> bool:
