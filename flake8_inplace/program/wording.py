@@ -308,7 +308,9 @@ def is_built_for(node: cst.CSTNode, one: str, other: str, write: cst.CSTNode | N
     if not together or line not in every:
         return False
     loops = [[*_in_order(part)] for part in every if isinstance(part, (cst.For, cst.While))]
-    bound = [target.target for part in together for target in part.targets if one not in frozenset(mentioned(part.value))]
+    bound = [
+        target.target for part in together for target in part.targets if one not in frozenset(mentioned(part.value))
+    ]
     following = every[every.index(line) :]
     later = next((part for part in following if type(part) is cst.Name and part.value == one), None)
     built = any(write in loop and line not in loop and together[0] not in loop for loop in loops)
