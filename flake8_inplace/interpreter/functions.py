@@ -314,25 +314,12 @@ def _replaced(node: cst.CSTNode) -> Iterator[str]:
 
 
 def _is_of_row(call: cst.Call, row: cst.Subscript) -> bool:
-    """Return whether one of several callables is given an element, both with the same index."""
-    index = _number(row)
-    given = call.args[0].value if call.args else None
-    return (
-        bool(index)
-        and isinstance(call.func, cst.Subscript)
-        and _number(call.func) == index
-        and isinstance(given, cst.Subscript)
-        and _number(given) == index
-        and isinstance(given.value, cst.Name)
-        and isinstance(row.value, cst.Name)
-        and given.value.value == row.value.value
-    )
-
-
-def _number(node: cst.Subscript) -> str:
-    """Return the variable between the brackets, if it is all that is there."""
-    inside = node.slice[0].slice if len(node.slice) == 1 else None
-    return inside.value.value if isinstance(inside, cst.Index) and isinstance(inside.value, cst.Name) else ""
+    """Return whether one of several callables is given an element, both with the same variable as their index."""
+    if len(row.slice) != 1 or not isinstance(call.func, cst.Subscript) or not call.args:
+        return False
+    index, chosen = row.slice[0].slice, call.func.slice[0].slice
+    named = isinstance(index, cst.Index) and isinstance(index.value, cst.Name)
+    return named and chosen.deep_equals(index) and call.args[0].value.deep_equals(row)
 
 
 _JOINING = frozenset({"cat", "concat", "stack", "hstack", "vstack"})

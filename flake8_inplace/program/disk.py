@@ -79,7 +79,7 @@ class Disk:
             self._note(TEXT, path, digest(text))
 
     def replace(self, path: str, text: str | None) -> None:
-        """As `override`, for a text that no answer is kept of: no cache hears of it."""
+        """As `override`, but no cache hears of the text."""
         self._texts.pop(path, None)
         if text is not None:
             self._texts[path] = text

@@ -76,7 +76,7 @@ class Project:
         self.refresh()
 
     def replace(self, file: str, text: str | None) -> None:
-        """As `override`, where nothing on the disk has changed since, and no cache is to hear of the text."""
+        """As `override`, where nothing on the disk has changed since. No cache hears of the text."""
         self._disk.replace(self._roots.absolute(file), text)
         self._answers.clear()
         self._shown.clear()

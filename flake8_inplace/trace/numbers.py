@@ -22,6 +22,8 @@ _HOLDS: Final = {
 
 @dataclass(slots=True, eq=False)
 class Numbers:
+    """What a file's numbers have to do with each other. It holds on every path, so it is no table of the state."""
+
     sums: dict[Unknown, Term] = field(default_factory=dict)
     # The sequence that a slice was taken from, and how much longer the slice is: ``x[1:]`` has (x, -1).
     slices: dict[Unknown | List, tuple[Unknown | List, int]] = field(default_factory=dict)
@@ -31,6 +33,7 @@ class Numbers:
     tests: dict[Unknown, dict[Unknown, bool]] = field(default_factory=dict)
 
     def term(self, value: Value) -> Term | None:
+        """Return a number as a symbol and what is added to it; None for what is no number."""
         if isinstance(value, Unknown):
             return self.sums.get(value, (value, 0))
         return (None, value.value) if isinstance(value, Const) and type(value.value) is int else None
