@@ -39,7 +39,6 @@ MISSED = {
     "metrics_overwrite": "a write that takes in other tensors may be meant, where the function does not return it",
     "meter_compute": "a total that a meter divides whenever it is asked; it may be meant to change",
     "shared_class_weights": "a constructor that overwrites its argument: what makes an instance is not read for that",
-    "init_beside_data": "a function given to `apply` that mentions `.data` is taken for one that writes past autograd",
     "ema_of_parameters": "a dictionary of the parameters themselves is mostly there to show what becomes of them",
     "teacher_by_data": "one parameter is given the memory of another: they may be tied",
     "fast_weights": "the function returns what it stepped, and may be meant to step the parameters themselves",

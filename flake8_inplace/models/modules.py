@@ -302,15 +302,9 @@ def configures(piece: Piece) -> bool:
 
 
 def _overwrites(piece: Piece) -> bool:
-    """Whether a piece may overwrite parameters with gradients on: not by torch.nn.init."""
-    if not piece.mentions.isdisjoint(_WITHOUT_GRADIENTS):
-        return False
+    """Whether a piece may overwrite parameters, in another way than by torch.nn.init."""
     methods = piece.mentions & facts.inplace_methods()
     return any("init" not in piece.mentions or facts.lookup(f"torch.nn.init.{name}") == () for name in methods)
-
-
-_WITHOUT_GRADIENTS = frozenset({"data", "no_grad", "inference_mode", "set_grad_enabled"})
-"""How a piece says that it overwrites parameters without gradients."""
 
 
 _BACKWARD_HOOKS = ("register_full_backward_hook", "register_full_backward_pre_hook")
