@@ -408,7 +408,6 @@ UNREAD = (
     "rows kept in a list",
     "kept in a set",
     "kept by a function",
-    "array",
     "part of what was an argument",
     "name in an expression",
     "kept as a default",

@@ -974,25 +974,6 @@ def run():
     shown = score({"image": image, "reference": reference})
     return (shown - reference).sum()
 """,
-    "two methods that write to what one returns": """
-class Filter:
-    def __init__(self):
-        self.x = np.zeros(2)
-
-    def predict(self):
-        self.x[:] = self.x + 1
-        return self.x
-
-    def update(self, z):
-        self.x += 0.5 * (z - self.x)
-
-def run():
-    filter, predicted = Filter(), []
-    for z in (1.0, 2.0):
-        predicted.append(filter.predict())
-        filter.update(z)
-    return torch.tensor(np.stack(predicted))
-""",
     "two names for what is written": """
 def loss(logits, target):
     positive = target.ge_(0.5)

@@ -19,6 +19,7 @@ from ..analysis import Result, analyze
 from ..finding import Edit, Finding, Fix, Place, Related
 from ..hazards.saved import UPDATES
 from ..rules import RULES
+from .arrays import arrays
 from .bound import Bound, binds_variables
 from .carried import carried
 from .containers import containers
@@ -191,6 +192,8 @@ class Repair:
             yield from bound.kept()
         if form in ("read", "snapshot", "numpy"):
             yield from kept(module, finding, self._after, partial(self._diverts, finding))
+        if form in ("read", "argument"):
+            yield from arrays(usual)
         if form == "argument" or (form == "callee" and usual.heard()):
             yield from bound.given()
         if form == "argument" and usual.fact is not None:

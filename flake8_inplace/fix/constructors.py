@@ -8,7 +8,7 @@ import libcst as cst
 
 from ..finding import Edit, Finding, Fix
 from ..rules import RULES
-from .heap import Facts
+from .facts import Facts
 from .statements import without
 from .syntax import Module, inplace_flag, last_name
 

@@ -12,7 +12,7 @@ import libcst as cst
 
 from ..finding import Edit, Finding, Fix
 from ..rules import RULES
-from .heap import Fact
+from .facts import Fact
 from .kept import follows
 from .scope import scope_around
 from .statements import imported, writing_statements

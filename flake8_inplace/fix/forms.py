@@ -11,7 +11,7 @@ from ..finding import Edit, Finding, Fix
 from ..hazards.refused import LEAF_KINDS
 from ..rules import RULES
 from .constructors import constructors
-from .heap import ELEMENT, ELEMENTS, ELSEWHERE, FROZEN, LEAF, Facts, tuple_way
+from .facts import ELEMENT, ELEMENTS, ELSEWHERE, FROZEN, LEAF, OTHER_ELEMENT, Facts, tuple_way
 from .kept import deep_copies
 from .leaves import under_no_grad
 from .rows import rows
@@ -360,9 +360,12 @@ class Form:
         if self.form == "expanded":
             return {ELEMENTS}
         module, places = self.module, {related.place for related in self.finding.related}
-        ways = {ELEMENT, ELEMENTS, *(node.value for node in module.of(cst.Name) if module.start(node) in places)}
+        operations = [node for node in module.of(cst.BinaryOperation) if module.start(node) in places]
+        operands = [operand for node in operations for operand in (node.left, node.right)]
+        names = [node for node in module.of(cst.Name) if module.start(node) in places or node in operands]
+        ways = {ELEMENT, ELEMENTS, OTHER_ELEMENT, *(node.value for node in names)}
         for node in module.of(cst.Attribute):
-            if not places.isdisjoint((module.start(node), module.start(node.attr))):
+            if node in operands or not places.isdisjoint((module.start(node), module.start(node.attr))):
                 ways.add(f".{last_name(node)}")
         function = next((node for node in module.of(cst.FunctionDef) if module.spans(node, self.finding.place)), None)
         outside = function is not None and not all(module.spans(function, place) for place in places)

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from ..finding import Edit, Finding, Fix
+from .facts import LEAF
 from .forms import Form
-from .heap import LEAF
 from .scope import scope_around
 from .syntax import Module, dotted, is_method, is_path, last_name, root_of, walk
 

@@ -21,9 +21,8 @@ _TRIED = 12
 _CONTAINERS = frozenset({"list", "tuple", "dict", "deque", "OrderedDict"})
 _PARAMETERS = frozenset({"parameters", "named_parameters"})
 
-#: Endings that copy, each with one that hands on the same memory: with that the finding has to stay as it is. Of an
-#: array the analysis knows no such ending, and that ``.numpy()`` returns one needs no proof.
-_TENSOR, _PARAMETER, _ARRAY = (".clone()", ".detach()"), (".detach().clone()", ".detach()"), (".copy()", "")
+#: Endings that copy, each with one that hands on the same memory: with that the finding has to stay as it is.
+_TENSOR, _PARAMETER, _ARRAY = (".clone()", ".detach()"), (".detach().clone()", ".detach()"), (".copy()", ".to_numpy()")
 _Part = tuple[cst.BaseExpression, tuple[str, str]]
 
 
@@ -52,7 +51,8 @@ def kept(
         if len(parts) > _TRIED or not enough(parts):
             continue
         if not found(parts, 1):  # what is no tensor loses its memory in the analysis either way
-            parts = [part for part in parts if found([part], 1)]
+            either = ([part, (part[0], _ARRAY)] for part in parts)
+            parts = [part for each in either for part in [part for part in each if found([part], 1)][:1]]
         if enough(parts) and found(needed := _fewest(parts, enough), 1) and not diverts(_edits(module, needed, 0)):
             lines = " and ".join(dict.fromkeys(str(module.start(node).line) for node, _ in needed))
             yield Fix(f"copy it where it is kept, on line {lines}", False, _edits(module, needed, 0))
@@ -199,9 +199,7 @@ def _makes_array(node: cst.BaseExpression) -> bool:
 
 
 def _ending(module: Module, node: cst.BaseExpression) -> tuple[str, str]:
-    """How a copy of a value is made: a parameter that is kept as it is stays a constant, outside of the graph."""
-    if _makes_array(node):
-        return _ARRAY
+    """How a copy of a tensor is made: a parameter that is kept as it is stays a constant, outside of the graph."""
     loop = next((parent for parent in module.above(node) if isinstance(parent, cst.BaseComp)), None)
     iterable = loop.for_in.iter if loop is not None else None
     whole = isinstance(node, cst.Name) and isinstance(iterable, cst.Call) and last_name(iterable.func) in _PARAMETERS

@@ -8,7 +8,7 @@ import libcst as cst
 
 from ..finding import Edit, Fix, Place
 from ..hazards.refused import LEAF_KINDS
-from .heap import Fact
+from .facts import Fact
 from .scope import scope_around
 from .statements import imports
 from .syntax import Module

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from ..finding import Edit, Fix
+from .facts import LEAF
 from .forms import Form
-from .heap import LEAF
 from .scope import scope_around
 from .statements import line_above
 from .syntax import Module, is_method, last_name

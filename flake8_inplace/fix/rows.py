@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from ..finding import Edit, Fix, Place
-from .heap import Facts
+from .facts import Facts
 from .scope import scope_around
 from .syntax import Module, dotted, last_name, range_from_one
 

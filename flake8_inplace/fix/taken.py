@@ -7,7 +7,7 @@ from collections.abc import Set
 import libcst as cst
 
 from ..finding import Place
-from .heap import ELEMENT, ELEMENTS, ELSEWHERE, Fact
+from .facts import ELEMENT, ELEMENTS, ELSEWHERE, OTHER_ELEMENT, Fact
 from .scope import Scope, scope_around
 from .statements import rebinds, statement_around, writers
 from .syntax import Module, bound, dotted, root_of
@@ -22,7 +22,7 @@ def is_taken_out(scope: Scope, name: str, moment: cst.CSTNode, fact: Fact | None
         return False
     if any("dict" in fact.kinds.get(other, ()) for other in fact.names - readers):
         return True
-    named = readers - {ELEMENT, ELEMENTS, ELSEWHERE}
+    named = readers - {ELEMENT, ELEMENTS, OTHER_ELEMENT, ELSEWHERE}
     if fact.computed or not named or name in named:
         return False
     source = _source(scope, name, moment)
