@@ -48,8 +48,8 @@ def test_every_program_is_a_test() -> None:
     assert all(bool(program.difference) == (program.page != "clean") for program in PROGRAMS)
 
 
-#: Programs with a finding that no form is known for: writes that a checkpoint repeats, containers of the caller,
-#: records that are handed back, shallow copies in an attribute, integers; two keys of a dictionary, and a mixture of a
+#: Programs with a finding that no form is known for: writes that a checkpoint repeats, elements of a container that a
+#: loop of the caller goes over, shallow copies in an attribute, integers; two keys of a dictionary, and a mixture of a
 #: tensor with itself.
 NO_FORM = {
     "eleventh: checkpointed function that scales a picture in a dictionary",
@@ -66,12 +66,10 @@ NO_FORM = {
     "fourth: checkpointed usage counter",
     "fourth: reentrant checkpoint writes its input",
     "fourteenth: labels of a collator are the ids that a method masks",
-    "fifteenth: features normalised in a loss before their norms are penalised",
     "kept_elsewhere: share of the gradient that clipping keeps",
     "ninth_state: parameters that lie in a vector",
     "noticed: signal blended with its reverse by a factor that is a tensor",
     "ninth_state: tied head is initialised after the padding row",
-    "second: list of boxes scaled",
     "second: checkpointed counter",
     "sixteenth: images shuffled as an array, whose labels stay",
     "sixteenth: missing values filled before their mask is made",
@@ -83,7 +81,6 @@ NO_FORM = {
     "twelfth: sums that are emptied before their mean is computed",
     "thirteenth: decoder is initialised after vectors were copied to the embedding that it is tied to",
     "thirteenth: padding row is zeroed once more after the initialisation that undid it",
-    "nineteenth: rewards shaped inside the transitions that a buffer keeps",
     "nineteenth: targets of a text padded by a helper of the caller's list",
     "seventeenth: anchor of a penalty that is a parameter itself",
     "seventeenth: average of models that is the first of them",
@@ -91,13 +88,8 @@ NO_FORM = {
     "seventeenth: noise scale from a small and a large batch",
     "seventeenth: spectrum of an array halved through the flat of a view",
     "seventeenth: gradients summed by reduce",
-    "seventh: batch prepared for the model",
     "seventh: copy method of a dictionary of fields",
     "seventh: history of a list of layers' states",
-    "seventh: list of boxes converted by a helper",
-    "seventh: observation dictionary wrapped",
-    "seventh: particles advanced by a function that returns them",
-    "seventh: sample transformed under another name",
     "sixth: copy into zeros like the labels",
     "sixth: dataclass that is returned under another name",
     "sixth: rescaled by another name",

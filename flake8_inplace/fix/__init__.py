@@ -197,7 +197,7 @@ class Repair:
         if form == "argument" or (form == "callee" and usual.heard()):
             yield from bound.given()
         if form == "argument" and usual.fact is not None:
-            yield from bound.entered(usual.fact.kinds)
+            yield from bound.entered(usual.fact)
         if form in ("read", "argument"):
             yield from containers(module, finding, usual.fact, self._after)
 

@@ -6,7 +6,8 @@ overwrites its argument is given ``h.clone()``. The write stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TypeGuard
@@ -14,10 +15,12 @@ from typing import TypeGuard
 import libcst as cst
 
 from ..finding import Edit, Finding, Fix, Place
+from ..rules import RULES
 from ..torchfacts import ops
+from .facts import FROZEN, NAMED_TUPLE, RECORD, Fact
 from .kept import follows
 from .scope import scope_around
-from .statements import line_above, statement_around
+from .statements import imported, line_above, statement_around
 from .syntax import (
     GATHER,
     Module,
@@ -106,20 +109,43 @@ class Bound:
         """Whether a value may be read behind a statement: what has a name of its own in this function is not."""
         return not isinstance(value, cst.Name) or scope_around(self.module, value).read_after(value.value, statement)
 
-    def entered(self, kinds: Mapping[str, set[str]]) -> Iterator[Fix]:
-        """A copy of a parameter at the head of the function that overwrites parts of it."""
+    def entered(self, fact: Fact) -> Iterator[Fix]:
+        """A copy of a parameter at the head of the function that overwrites what it holds."""
         function = self.module.around(self._written(), cst.FunctionDef)
         if function is None or not isinstance(function.body, cst.IndentedBlock) or _only_writes(function):
             return
         lines = [line for line in function.body.body if not _is_docstring(line)]
-        names = [parameter.name.value for parameter in function.params.params]
-        for name in [name for name in names if kinds.get(name) == {"tensor"}] if lines else ():
-            start = self.module.start(lines[0])
-            edit, alias = (
-                Edit(start, start, f"{name} = {name}{suffix}\n{' ' * start.column}") for suffix in (_COPY, _ALIAS)
-            )
-            if self._found((alias,)):
-                yield Fix(f"work on a copy: `{name} = {name}{_COPY}`", False, (edit,))
+        start = self.module.start(lines[0]) if lines else Place(1, 0)
+        for name in [parameter.name.value for parameter in function.params.params] if lines else ():
+            for copy, alias, needed in self._copies_of(name, fact, function):
+                (made, shared) = (
+                    (*needed, Edit(start, start, f"{name} = {each}\n{' ' * start.column}")) for each in (copy, alias)
+                )
+                if self._found(shared):
+                    yield Fix(f"work on a copy: `{name} = {copy}`", False, made)
+
+    def _copies_of(self, name: str, fact: Fact, function: cst.FunctionDef) -> Iterator[tuple[str, str, Sequence[Edit]]]:
+        """What copies a parameter, what makes no more than an alias of its tensors, and the import that both need.
+
+        A container is only copied for a function that hands something back: it may be called for what it does to it.
+        """
+        kinds, fields = fact.kinds.get(name, set()) - {FROZEN}, sorted(fact.fields.get(name, ()))
+        if kinds == {"tensor"}:
+            yield f"{name}{_COPY}", f"{name}{_ALIAS}", ()
+        if not fields or fact.ordered or not _returns(function):
+            return
+        if kinds == {"list"}:
+            each = scope_around(self.module, function.body).unused("each")
+            yield f"[{each}{_COPY} for {each} in {name}]", f"[*{name}]", ()
+        elif kinds == {"dict"}:
+            keys = [json.dumps(field) for field in fields]
+            copy, alias = (", ".join(f"{key}: {name}[{key}]{end}" for key in keys) for end in (_COPY, ""))
+            yield f"{{**{name}, {copy}}}", f"{{**{name}, {alias}}}", ()
+        elif kinds in ({"object", RECORD}, {"object", NAMED_TUPLE}):
+            copy, alias = (", ".join(f"{field}={name}.{field}{end}" for field in fields) for end in (_COPY, ""))
+            made = "dataclasses.replace({}, {})" if RECORD in kinds else "{}._replace({})"
+            needed = imported(self.module, "dataclasses") if RECORD in kinds else ()
+            yield made.format(name, copy), made.format(name, alias), needed
 
     def remade(self) -> Iterator[Fix]:
         """The views of a base once more, on the line below the write to it."""
@@ -268,10 +294,12 @@ class Bound:
         return tuple(Edit(end, end, suffix) for end in ends)
 
     def _found(self, edits: Sequence[Edit]) -> bool:
-        """Whether the finding is still there after some edits."""
+        """Whether the finding is still there after some edits, for its caller or for who shares a copied container."""
         after, line = self.after(edits), moved(self.finding.place, edits).line
+        kind = RULES[self.finding.code].kind
+        alike = {kind, "read"} if kind == "argument" else {kind}
         return after is not None and any(
-            other.code == self.finding.code and other.place.line == line for other in after
+            RULES[other.code].kind in alike and other.place.line == line for other in after
         )
 
 
@@ -306,6 +334,10 @@ def binds_variables(statement: cst.Assign | cst.AugAssign) -> bool:
     return isinstance(statement, cst.Assign) and not any(
         isinstance(part, (cst.Attribute, cst.Subscript)) for each in statement.targets for part in walk(each.target)
     )
+
+
+def _returns(function: cst.FunctionDef) -> bool:
+    return any(isinstance(part, cst.Return) and part.value is not None for part in walk(function.body))
 
 
 def _root_name(node: cst.BaseExpression) -> str:

@@ -26,6 +26,9 @@ LEAF = "leaf"
 FROZEN = "frozen"
 """What a variable is that holds an instance whose attributes cannot be bound anew."""
 
+RECORD, NAMED_TUPLE = "record", "named tuple"
+"""What a variable is that holds an instance of a dataclass, or of a named tuple of the program."""
+
 
 def tuple_way(name: str) -> str:
     """Return the way by which a tensor is read through a tuple that a variable has."""
@@ -52,6 +55,7 @@ class Fact:
     - ``numbers``: the new values are numbers.
     - ``of_graph``: what is written may be a part of a graph, and no leaf of it.
     - ``memory``: what it wrote to.
+    - ``fields``: by variable, the keys and attributes under which its container holds it; an empty one for a list.
     - ``containers``: those that it took the tensor from: ``xs`` of ``xs[0].add_(1)``.
     """
 
@@ -73,6 +77,7 @@ class Fact:
     numbers: bool = True
     of_graph: bool = False
     memory: set[Storage] = field(default_factory=set)
+    fields: dict[str, set[str]] = field(default_factory=dict)
     containers: set[List | Dict] = field(default_factory=set)
 
 

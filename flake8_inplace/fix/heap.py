@@ -29,10 +29,10 @@ from ..program.site import Site
 from ..trace import events, holdings
 from ..trace.frames import Class, Frame, Function
 from ..trace.holdings import tensors_in
-from ..trace.log import EVENTS, REFUSED, Refused, Written, array_backing
+from ..trace.log import EVENTS, REFUSED, Refused, Written, array_backing, is_record
 from ..trace.trace import Trace
 from . import holders, ways
-from .facts import FROZEN, LEAF, Fact, Facts, collected, current, facts_at, options
+from .facts import FROZEN, LEAF, NAMED_TUPLE, RECORD, Fact, Facts, collected, current, facts_at, options
 from .syntax import is_fresh_layer, written_at
 
 _COMPARING = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
@@ -76,6 +76,8 @@ def note_write(
         fact.leaf, fact.part_of_leaf = fact.leaf or whole, fact.part_of_leaf or not whole
     fact.memory.add(tensor.storage.memory)
     fact.containers.update(_containers(m, frame, site))
+    for name, value in frame.vars.items():
+        fact.fields.setdefault(name, set()).update(_fields(m, m.see(value), tensor))
     fact.of_graph = fact.of_graph or (requires and m.cell(tensor).node is not None)
     fact.carries = fact.carries or (grad is not Grad.NO and m.grad_mode)
     fact.feeds = fact.feeds or carries
@@ -268,6 +270,8 @@ def _is_custom(frame: Frame) -> bool:
 def _kinds(m: Trace, value: Value) -> Iterator[str]:
     for found in options(m, value):
         yield "tuple" if is_tuple(found) else _KINDS.get(type(found), "")
+        if is_record(found) and isinstance(found, Object):
+            yield NAMED_TUPLE if lineage.inherits(found.cls, lineage.NAMED_TUPLE.name) else RECORD
         if (
             isinstance(found, Tensor)
             and found.view is View.NONE
@@ -275,3 +279,17 @@ def _kinds(m: Trace, value: Value) -> Iterator[str]:
             and m.grad(found) is not Grad.NO
         ):
             yield LEAF
+
+
+def _fields(m: Trace, value: Value, tensor: Tensor) -> Iterator[str]:
+    """Yield the keys and attributes under which a container holds a tensor; an empty one for an element of a list."""
+    if isinstance(value, List):
+        held = [("", item) for item in m.state.get(value).items]
+    elif isinstance(value, Dict) or (isinstance(value, Object) and is_record(value)):
+        held = [(key, item) for key, item in m.state.get(value).items.items() if isinstance(key, str)]
+    else:
+        return
+    for key, item in held:
+        found = m.see(item)
+        if isinstance(found, Tensor) and found.storage.memory is tensor.storage.memory:
+            yield key
