@@ -71,6 +71,32 @@ b = b + a.tanh()
 return self.fc2(torch.cat([a, b], 1))""",
 )
 both(
+    "an element that a list holds twice, one of two tensors",
+    """
+h = self.fc1(x)
+a = h.sigmoid() if x.sum() > 0 else h.tanh()
+xs = [a, x, a]
+xs[2].mul_(2)
+return self.fc2(xs[0]) + self.fc2(xs[2])""",
+    """
+h = self.fc1(x)
+a = h.sigmoid() if x.sum() > 0 else h.tanh()
+a = a * 2
+return self.fc2(a) + self.fc2(a)""",
+)
+both(
+    "an element that another list has too",
+    """
+xs = [x, self.fc1(x).sigmoid()]
+kept = [xs[1]]
+if kept:
+    xs[1].mul_(2)
+return self.fc2(kept[0]) + self.fc2(xs[1])""",
+    """
+a = self.fc1(x).sigmoid() * 2
+return self.fc2(a) + self.fc2(a)""",
+)
+both(
     "no_grad clamp",
     """
 h = torch.sigmoid(self.fc1(x))
