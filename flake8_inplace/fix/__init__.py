@@ -26,7 +26,6 @@ from .containers import containers
 from .copies import RAISING, Copies
 from .detached import DETACHED, detached
 from .forms import Form
-from .heap import observed
 from .hooked import hooked
 from .iteration import iteration
 from .kept import kept
@@ -37,6 +36,7 @@ from .repeated import repeated
 from .statements import statement_around, writing_statements
 from .syntax import GATHER, Module, last_name, moved, root_of, viewed_root, written_at
 from .taken import is_named_twice
+from .writes import observed
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 

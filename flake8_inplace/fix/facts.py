@@ -102,7 +102,7 @@ class Facts:
 
 
 current: ContextVar[Facts | None] = ContextVar("facts", default=None)
-"""What is collected at present. `heap.observed` sets it."""
+"""What is collected at present. `writes.observed` sets it."""
 
 
 def collected() -> Facts | None:
