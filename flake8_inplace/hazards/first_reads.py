@@ -31,7 +31,7 @@ from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import RETURNED, WRITES, Overwrite, array_backing, direct_tensors, fills, since, since_in_memory, whole
 from ..trace.trace import Trace
-from .intent import attribute_written, is_told_apart, reads_what_it_wrote, writes_through
+from .intent import attribute_written, reads_what_it_wrote, writes_through
 from .overlap import written_region
 
 
@@ -58,8 +58,7 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
             wanted = (here and reads_what_it_wrote(frame.line, event)) or _is_made_of(event, tensor)
             if frame.reads.get(name, 0) >= taken and not wanted:
                 continue
-            lost = _has_content(m, tensor, event, taken) and _loses(m, tensor, event)
-            if lost and not is_told_apart(m, event, name, frame):
+            if _has_content(m, tensor, event, taken) and _loses(m, tensor, event):
                 m.refuse("read" if here else "argument", event.site, guard=event.guard)
 
 

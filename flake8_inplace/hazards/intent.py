@@ -41,13 +41,6 @@ def output_of(site: Site) -> str:
     return output_name(site.expression)
 
 
-def arguments_of(site: Site) -> list[str]:
-    """Return the variables among the arguments of a call, in the order of the text."""
-    from ..program.wording import argument_names
-
-    return argument_names(site.expression)
-
-
 def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
     """Return whether a write is intended to be seen through ``name``, which is read now.
 
@@ -70,14 +63,6 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
         )
     bound = targets(event.line)
     return event.form != "inplace" or not bound or name in bound
-
-
-def is_told_apart(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
-    """Return whether a program tests if a variable is the tensor that was overwritten by another name."""
-    from ..program.wording import tells_apart
-
-    body = m.text.body(frame.function)[0] if frame.function is not None else None
-    return body is not None and tells_apart(body, event.name, name)
 
 
 def writes_through(line: cst.CSTNode | None, name: str) -> bool:

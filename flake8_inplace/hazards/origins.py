@@ -34,13 +34,12 @@ from ..trace.log import (
     Overwrite,
     Written,
     array_backing,
-    direct_tensors,
     fills,
     given_tensors,
     reads,
 )
 from ..trace.trace import Trace
-from .intent import arguments_of, output_of, variable_of
+from .intent import output_of, variable_of
 
 DEPTH = 6
 """How many operators back `_sources` follows a value."""
@@ -60,23 +59,13 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
     output = form == "out" and not reads(tensor, written)
     filled = fills(tensor, written) or output
     filled = filled or any(event.filled and event.frames[-1] is inner for event in before)
-    name = _spelled(m, tensor, site, inner) if form != "out" else "" if output else output_of(site)
+    name = variable_of(site, inner) if form != "out" else "" if output else output_of(site)
     change = Change.OTHER if filled else _change(m, tensor, inner, name, form, written)
     frames, guard = tuple(m.stack.frames), m.state.guard()
     event = Overwrite(tensor, form, site, m.tick(), frames, name, inner.line, guard, filled, change, written)
     m.note_way(site)
     m.state.set(m.state[WRITES], tensor.storage, (*before[1 - EVENTS :], event))
     events.logged(m, event)
-
-
-def _spelled(m: Trace, tensor: Tensor, site: Site, frame: Frame) -> str:
-    """Return the variable that a write is spelled with, also if it is not the first argument: ``put(x, i, out)``."""
-    name = variable_of(site, frame)
-    first = direct_tensors(m, frame.vars.get(name, NONE))
-    if first and all(each.storage is not tensor.storage for each in first):
-        others = (each for each in arguments_of(site) if tensor in direct_tensors(m, frame.vars.get(each, NONE)))
-        return next(others, name)
-    return name
 
 
 def _keeps_values(m: Trace, tensor: Tensor, written: Written) -> bool:
