@@ -755,7 +755,6 @@ NO_FIX = {
     "one list is optimised and compared": "the list is handed to an optimizer too",
     "named parameters kept in a dict": "no form for it",
     "gradient of the kept parameters is asked for": "a copy has no gradient",
-    "dictionary of activations with a graph": "a deep copy of what is in a graph raises",
     "hook function that is also called by hand": "that call wants its argument changed",
 }
 

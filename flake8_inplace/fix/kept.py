@@ -37,23 +37,31 @@ def kept(
     ``diverts`` says whether the write then goes to a copy: whoever else has the tensor would not get the new values.
     """
 
-    def found(parts: Sequence[_Part], ending: int) -> bool:
-        left = after(_edits(module, parts, ending))
+    def stays(copied: Sequence[_Part], shared: Sequence[_Part] = ()) -> bool:
+        left = after((*_edits(module, copied, 0), *_edits(module, shared, 1)))
         return left is not None and any(
             other.code == finding.code and other.place.line == finding.place.line for other in left
         )
 
     def enough(parts: Sequence[_Part]) -> bool:
-        return bool(parts) and not found(parts, 0)
+        return bool(parts) and not stays(parts)
+
+    def proven(part: _Part, rest: Sequence[_Part]) -> Iterator[_Part]:
+        """The part as a tensor or else as an array, if the finding hangs on its memory once the rest is copied."""
+        ways = (part, (part[0], _ARRAY))
+        yield from [way for way in ways if stays(rest, [way])][:1]
 
     for nodes in _choices(module, finding):
         parts = [(node, _ending(module, node)) for node in nodes]
         if len(parts) > _TRIED or not enough(parts):
             continue
-        if not found(parts, 1):  # what is no tensor loses its memory in the analysis either way
-            either = ([part, (part[0], _ARRAY)] for part in parts)
-            parts = [part for each in either for part in [part for part in each if found([part], 1)][:1]]
-        if enough(parts) and found(needed := _fewest(parts, enough), 1) and not diverts(_edits(module, needed, 0)):
+        if not stays((), parts):  # what is no tensor loses its memory in the analysis either way
+            parts = [found for part in parts for found in proven(part, ())]
+        if not enough(parts):
+            continue
+        needed = _fewest(parts, enough)
+        needed = [found for part in needed for found in proven(part, [each for each in needed if each is not part])]
+        if enough(needed) and not diverts(_edits(module, needed, 0)):
             lines = " and ".join(dict.fromkeys(str(module.start(node).line) for node, _ in needed))
             yield Fix(f"copy it where it is kept, on line {lines}", False, _edits(module, needed, 0))
             return
