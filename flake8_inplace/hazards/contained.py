@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import combinations
 
 from ..heap.autograd import compatible
-from ..heap.regions import same_tensor, unshaped
+from ..heap.regions import base_of, same_tensor, unshaped
 from ..heap.state import Declared, latest, same_or_none
 from ..heap.values import (
     NONE,
@@ -362,16 +362,38 @@ def _judge_element(m: Trace, container: List | Dict, value: Tensor, event: Overw
         m.refuse("argument", event.site, guard=event.guard)
     elif own:
         return  # what a write to the elements of a list is for: ``torch._foreach_add_(totals, values)``
-    elif known and time and (_same_part(m, value, event, time) or _as_it_was(m, value, event, time)):
+    elif known and _is_kept(m, container, value, event, time):
         m.refuse("read", event.site, guard=event.guard)
 
 
-def _as_it_was(m: Trace, value: Tensor, event: Overwrite, time: int) -> bool:
-    """Return whether a tensor that was stored at ``time`` was stored for its values of that time."""
-    if value.origin not in (Source.COMPUTED, Source.BLANK) or not whole(value, event):
+def _is_kept(m: Trace, container: List | Dict, value: Tensor, event: Overwrite, time: int) -> bool:
+    """Whether an element is in its container for the values that it had before a write."""
+    if time:
+        return _same_part(m, value, event, time) or _as_it_was(m, container, value, event, time)
+    return isinstance(container, List) and _is_total_of_display(m, container, value, event)
+
+
+def _as_it_was(m: Trace, container: List | Dict, value: Tensor, event: Overwrite, time: int) -> bool:
+    """Return whether a tensor that was stored at ``time`` was stored for its values of that time.
+
+    So was a view, if its base was filled further since the list was made: the list collects what is there each time.
+    """
+    if base_of(value).origin not in (Source.COMPUTED, Source.BLANK):
         return False
     emptied = is_emptied(m, event, m.stack.frames[-1]) and not since(m, value, event.time)
-    return emptied or _unaware(m, event, time)
+    if value.origin in (Source.COMPUTED, Source.BLANK) and whole(value, event):
+        return emptied or _unaware(m, event, time)
+    return emptied and bool(since(m, value, container.time, time)) and _changes(value, event)
+
+
+def _is_total_of_display(m: Trace, container: List, value: Tensor, event: Overwrite) -> bool:
+    """Whether an attribute took an element of a list display, and then adds others of it: ``self.total = loss``."""
+    shown, made, time = container.initial.items, value.made, container.time
+    added = [each for new in event.written.values for each in direct_tensors(m, new)]
+    if made is None or made.time > time or not any(each in shown and each is not value for each in added):
+        return False
+    computed = value in shown and value.origin is Source.COMPUTED
+    return computed and whole(value, event) and _is_adopted(m, event, time)
 
 
 def _same_part(m: Trace, value: Tensor, event: Overwrite, time: int) -> bool:

@@ -28,6 +28,9 @@ def of_result(
         return constants(sizes) if sizes else None
     if op.name in _WRITTEN_OUT:
         return _lengths(m, bound.get("data", NONE))
+    if op.name == "repeat":
+        base = next((tensor.shape for tensor in operands.get("self", ())), None)
+        return _repeated(base, numbers(m, bound.get("repeats", NONE)))
     if facts.reduces(op.name) and set(bound) == {name for name, given in operands.items() if given}:
         return ()
     if not operands or not facts.keeps_shape(op.name) or any(map(_may_be_tensor, _given(m, op, bound))):
@@ -51,6 +54,14 @@ def of_view(m: Trace, op: facts.Op, base: Tensor, bound: Bindings, sizes: tuple[
         return None
     was = (*[Const(None)] * (len(sizes) - len(base.shape)), *map(Const, base.shape))
     return constants(tuple([old if size == Const(-1) else size for size, old in zip(sizes, was, strict=True)]))
+
+
+def _repeated(shape: Shape | None, times: Shape | None) -> Shape | None:
+    """The shape of what is repeated so many times in each dimension; the first ones may be new."""
+    if shape is None or times is None or len(times) < len(shape) or min(times, default=0) < 0:
+        return None
+    longer = (1,) * (len(times) - len(shape)) + shape
+    return tuple([size * number for size, number in zip(longer, times, strict=True)])
 
 
 def _with_one(shape: Shape, dim: int) -> Shape:

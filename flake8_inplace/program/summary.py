@@ -119,6 +119,7 @@ class _Reading:
     harmless: set[ast.AST] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
     in_parts: set[str] = field(default_factory=set)
+    indices: set[str] = field(default_factory=set)  # of what is overwritten by a method: x[i].zero_()
     keyed: dict[str, set[str]] = field(default_factory=dict)
     texts: set[str] = field(default_factory=set)
     parameters: set[str] = field(default_factory=set)
@@ -153,7 +154,7 @@ class _Reading:
             frozenset(self.given),
             self.calls_parts or any(self.bound.binds(name, around) for name in self.local),
             self.writes or tensors > filled,
-            not self.parameters.isdisjoint(tensors),
+            not self.parameters.isdisjoint(tensors | self.indices),
             bool(filled),
             self.makes,
             self.begins,
@@ -246,6 +247,8 @@ def _attribute(r: _Reading, node: ast.Attribute) -> None:
     elif name.endswith("_") and not name.endswith("__") and name not in _HARMLESS and not is_new(node.value):
         owned = variable(node.value) if node in r.at_once else ""
         r.in_parts |= {owned} if owned else set()  # numbers and containers have no such methods
+        if isinstance(node.value, ast.Subscript) and isinstance(node.value.slice, ast.Name):
+            r.indices.add(node.value.slice.id)
         r.writes = r.writes or not owned
         r.makes = r.makes or node not in r.at_once  # self.act = torch.relu_
 
