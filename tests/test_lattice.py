@@ -234,6 +234,8 @@ LAWS = {
     "YIELDS": Law(log(EVENTS)),
     "RESCALED": Law(agreed),
     "READ": Law(times),
+    "LOCAL": Law(agreed),
+    "REQUIRING": Law(agreed),
     "MARKED": Law(agreed),
     "MADE": Law(agreed),
     "RESTRIDED": Law(agreed),

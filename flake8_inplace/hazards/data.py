@@ -92,9 +92,12 @@ def note_lost_graph(m: Trace, op: str, tensor: Tensor, sources: list[Tensor], al
 
 @events.record.listen
 def on_record(m: Trace, tensor: Tensor) -> None:
-    """Report an operand that was rescaled, or is one of several views whose base was written since."""
+    """Report an operand that was rescaled, or is one of several views whose base was written since.
+
+    A leaf, ``x.detach().requires_grad_()``, begins with the values that it has.
+    """
     site = m.state[RESCALED].get(tensor.storage)
-    if site is not None and m.grad(tensor) is Grad.YES:
+    if site is not None and m.grad(tensor) is Grad.YES and not m.cell(tensor).leaf:
         m.refuse("rescaled", site)
     if tensor.view in _FRAGILE and m.grad(tensor) is Grad.YES:
         for event in since(m, tensor, tensor.time):

@@ -246,6 +246,19 @@ def live(m: Trace, storage: Storage) -> list[Saved]:
 @events.reach.listen
 def backward_may_start_from(m: Trace, values: Sequence[Value]) -> None:
     """Report the stale saved tensors that a backward from these values would need."""
+    _judge(m, values, kept=False)
+
+
+@events.keep.listen
+def backward_may_start_from_kept(m: Trace, values: Sequence[Value]) -> None:
+    """Report those that a backward from what an instance keeps would need, other than parameters.
+
+    A method that updates parameters is a training loop, which keeps an output or a loss for its record.
+    """
+    _judge(m, values, kept=True)
+
+
+def _judge(m: Trace, values: Sequence[Value], kept: bool) -> None:
     pending = m.state[PENDING]
     if not pending:
         return
@@ -253,7 +266,8 @@ def backward_may_start_from(m: Trace, values: Sequence[Value]) -> None:
         for saved in node.saves:
             for made in pending.get(saved, ()):
                 before = m.reports.hazards.get((saved, made))
-                if (before is None or before.needs) and compatible(saved.guard, made.guard, guard):
+                judged = (before is None or before.needs) and not (kept and made.form in UPDATES)
+                if judged and compatible(saved.guard, made.guard, guard):
                     needed = (*m.reports.needs(saved.guard | made.guard | guard), *needs.of_save(m, saved))
                     if before is None or len(needed) < len(before.needs):
                         m.reports.hazards[saved, made] = Hazard(saved, made, needed, m.here())

@@ -38,13 +38,20 @@ def _join_cells(options: Options[CellState]) -> CellState:
     states = [value for _, value in options]
     join = phi if all(s.node is not None for s in states) else perhaps
     grad, node, leaf = max(s.grad for s in states), join(s.node for s in states), all(s.leaf for s in states)
+    every = dict.fromkeys(inner for s in states for inner in s.without)
+    stays = [inner for inner in every if all(_is_without(s, guard, inner) for guard, s in options)]
     without = [
         guard | inner
         for guard, s in options
         for inner in (s.without if s.grad else (ALWAYS,))
-        if compatible(guard, inner) and len(guard | inner) <= ASSUMPTIONS
+        if inner not in stays and compatible(guard, inner) and len(guard | inner) <= ASSUMPTIONS
     ]
-    return CellState(grad, node, leaf, tuple(without[:CHOICES]) if grad else ())
+    return CellState(grad, node, leaf, tuple([*stays, *without][:CHOICES]) if grad else ())
+
+
+def _is_without(state: CellState, path: Guard, guard: Guard) -> bool:
+    """Whether a tensor that is in this state at the end of a path requires no grad under ``guard``."""
+    return not state.grad or not compatible(path, guard) or any(known <= guard for known in state.without)
 
 
 def _same(options: Options[V]) -> bool:

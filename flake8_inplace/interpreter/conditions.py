@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial, reduce
 
 import libcst as cst
 
 from ..heap.join import choose
 from ..heap.state import Exit
 from ..heap.values import ALWAYS, Choice, Condition, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value
+from ..models.iteration import elements
+from ..models.registry import Call, builtin
 from ..program.site import Site
 from ..trace import events
 from ..trace.frames import Class, Frame, Function
@@ -37,8 +40,7 @@ def _boolean(m: Trace, node: cst.BooleanOperation, frame: Frame) -> Value:
             return left if other is conjunction else (right if isinstance(right, Const) else Const(other))
         if conjunction:
             return both(m, "and", test, other)
-        neither = both(m, "or", Condition(test.false, test.true), Condition(other.false, other.true))
-        return Condition(neither.false, neither.true)
+        return either(m, test, other)
     return choose([(test.false if conjunction else test.true, left), (test.true if conjunction else test.false, right)])
 
 
@@ -55,6 +57,37 @@ def both(m: Trace, kind: str, left: Condition, right: Condition) -> Condition:
         return Condition(left.true | right.true, left.false)
     failed = m.symbol(kind, left.false, right.false, scalar=True)
     return Condition(left.true | right.true | {(failed, False)}, frozenset({(failed, True)}))
+
+
+def either(m: Trace, left: Condition, right: Condition) -> Condition:
+    """Return the disjunction of two conditions. If it is true, only that is known, under a symbol of its own."""
+    neither = both(m, "or", Condition(left.false, left.true), Condition(right.false, right.true))
+    return Condition(neither.false, neither.true)
+
+
+def _all(m: Trace, left: Condition, right: Condition) -> Condition:
+    return both(m, "and", left, right)
+
+
+_ELEMENTS = 8
+"""The most elements that ``any`` and ``all`` look at."""
+
+
+@builtin("any", "all")
+def _of_elements(call: Call) -> Value | None:
+    """Return whether one of several values is true, or whether all are: what ``or`` and ``and`` between them make."""
+    m, every = call.m, call.name == "builtins.all"
+    items, exact = elements(m, call.args[0]) if len(call.args) == 1 else ([], False)
+    if len(items) > _ELEMENTS:
+        return Unknown(scalar=True)
+    tests = [condition(m, item) for item in items]
+    if (not every) in tests:
+        return Const(not every)
+    unknown = [test for test in tests if isinstance(test, Condition)]
+    if not exact:
+        others = Unknown(scalar=True)
+        unknown.append(Condition(frozenset({(others, True)}), frozenset({(others, False)})))
+    return reduce(partial(_all if every else either, m), unknown) if unknown else Const(every)
 
 
 def condition(m: Trace, value: Value) -> bool | Condition:

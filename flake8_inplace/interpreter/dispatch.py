@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import libcst as cst
 
-from ..heap.values import Choice, List, Object, Tensor, Tuple, Unknown, Value, View
+from ..heap.values import Choice, List, Object, Ref, Tensor, Tuple, Unknown, Value, View
 from ..program import wording
 from ..program.nodes import parts
 from ..program.site import Site
@@ -92,7 +92,7 @@ def block(m: Trace, body: Sequence[cst.CSTNode], frame: Frame) -> bool:
         if not statement(m, node, frame):
             if type(node) is cst.If:
                 for rest in body[index + 1 :]:
-                    skip(m, node.test, rest)
+                    skip(m, node.test, rest, frame)
             return False
     return True
 
@@ -113,22 +113,24 @@ def suite(m: Trace, body: cst.BaseSuite, frame: Frame) -> bool:
     return block(m, body.body, frame)
 
 
-def skip(m: Trace, why: cst.CSTNode, arm: cst.CSTNode | None) -> None:
+def skip(m: Trace, why: cst.CSTNode, arm: cst.CSTNode | None, frame: Frame) -> None:
     """Skip a statically dead branch.
 
-    If its test reads an attribute, external code may still enable it, so functions it calls remain entry points.
+    If its test reads an attribute, external code may still enable it, so functions it calls remain entry points. Grad
+    mode is no such attribute: without it, nothing is saved.
     """
     if arm is None or arm in m.text.skipped:
         return
     m.text.skipped.add(arm)
-    if _asks_attribute(why):
+    if _asks_attribute(m, why, frame):
         m.work.private.update(name for name in wording.mentioned(arm) if name.startswith("_"))
 
 
-def _asks_attribute(node: cst.CSTNode) -> bool:
+def _asks_attribute(m: Trace, node: cst.CSTNode, frame: Frame) -> bool:
     if isinstance(node, cst.Attribute) and node.attr.value != "training":
-        return True
-    return any(_asks_attribute(child) for child in parts(node))
+        module = m.see(evaluate(m, node.value, frame)) if isinstance(node.value, cst.Name) else None
+        return not isinstance(module, Ref) or f"{module.name}.{node.attr.value}" != "torch.is_grad_enabled"
+    return any(_asks_attribute(m, child, frame) for child in parts(node))
 
 
 _Run = Callable[[Trace, Any, Frame], bool]

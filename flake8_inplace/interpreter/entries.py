@@ -72,7 +72,8 @@ def call_entry(m: Trace, function: Function, receiver: Value | None) -> None:
         events.method(m, receiver, had, begin)
     if function.text is not None and function.text.borrowed:
         m.budget.borrowed += m.budget.statements - before
-    events.reach(m, (result, *lineage.kept(m, receiver)))
+    events.reach(m, (result,))
+    events.keep(m, lineage.kept(m, receiver))
 
 
 def _refine(m: Trace, function: Function, spec: list[cst.Param], args: list[Value]) -> None:

@@ -39,7 +39,7 @@ def _if(m: Trace, node: cst.If, frame: Frame) -> bool:
     test = condition(m, evaluate(m, node.test, frame))
     if isinstance(test, bool):
         events.decide(m)
-        skip(m, node.test, node.orelse if test else node.body)
+        skip(m, node.test, node.orelse if test else node.body, frame)
         return suite(m, node.body, frame) if test else _otherwise(m, node, frame)
     arms: list[tuple[Guard | None, Callable[[], bool]]]
     arms = [(test.true, partial(suite, m, node.body, frame)), (test.false, partial(_otherwise, m, node, frame))]
@@ -140,7 +140,7 @@ def leave(m: Trace, node: cst.BaseSmallStatement, value: Value, frame: Frame) ->
 
 
 @runs(cst.Raise)
-def _raise(m: Trace, node: cst.Raise, frame: Frame) -> bool:
+def _raise(m: Trace, node: cst.BaseSmallStatement, frame: Frame) -> bool:
     if frame.tries:
         this = frame.tries[-1]
         this.breaks.append(Exit(m.state.guard(), m.state.changes(this.mark)))
@@ -150,9 +150,10 @@ def _raise(m: Trace, node: cst.Raise, frame: Frame) -> bool:
 @runs(cst.Assert)
 def _assert(m: Trace, node: cst.Assert, frame: Frame) -> bool:
     test = condition(m, evaluate(m, node.test, frame))
-    if not isinstance(test, bool):
-        note_test(m, Site(frame.piece, node, node.test), (test.true, test.false), (False, True))
-        m.state.assume(test.true)
+    if isinstance(test, bool):
+        return test or _raise(m, node, frame)
+    note_test(m, Site(frame.piece, node, node.test), (test.true, test.false), (False, True))
+    m.state.assume(test.true)
     return True
 
 

@@ -36,7 +36,7 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
     every, complete = iteration.elements(m, source)
     items, exact = iteration.few(m, every, complete, modules.configures(frame.piece))
     if not items:
-        skip(m, node.iter, node.body)
+        skip(m, node.iter, node.body, frame)
 
     def binding(at: int, item: Value) -> Callable[[], None]:
         same = complete and items is every

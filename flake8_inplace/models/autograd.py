@@ -168,6 +168,7 @@ def watch(m: Trace, value: Value, hook: Hook) -> None:
 
 
 @events.reach.listen
+@events.keep.listen
 def run_hooks(m: Trace, values: Sequence[Value]) -> None:
     """Run the hooks of a backward from these values, with the variables as they are now."""
     hooks = m.state[HOOKS]

@@ -189,7 +189,7 @@ def _cast(call: Call) -> Value:
     return Unknown(scalar=True)
 
 
-@builtin("str", "round", "ord", "hash", "id", "repr", "all", "any", "divmod", "format", "print", "open")
+@builtin("str", "round", "ord", "hash", "id", "repr", "divmod", "format", "print", "open")
 def _no_tensor(call: Call) -> Value:
     return Unknown(scalar=True)
 

@@ -7,17 +7,21 @@ from collections.abc import Iterable
 import libcst as cst
 
 from ..heap.autograd import graph
-from ..heap.state import Declared, latest
+from ..heap.state import Declared, latest, same_or_none
 from ..heap.values import NONE, Bindings, Cell, Const, Grad, Node, Tensor, Value, View, constant
 from ..program.site import Site
 from ..trace import events, holdings
+from ..trace.frames import Frame
 from ..trace.log import GRADIENTS
 from ..trace.trace import Trace
 from . import tensors
 from .registry import Call, model
+from .tensors import REQUIRING
 
 READ: Declared[Cell, int] = Declared(latest)
 """When the program last read the gradient of a tensor, by its cell. One that nobody read (0) needs no record."""
+LOCAL: Declared[Cell, Frame | None] = Declared(same_or_none)
+"""The call that has made a leaf and has read its gradient, by the cell of the leaf."""
 _SLOT = "gradient"
 
 
@@ -26,6 +30,8 @@ def gradient(m: Trace, tensor: Tensor) -> Value:
     if _of_view(tensor):
         return m.promote(m.symbol(tensor, "grad"))
     m.state.set(m.state[READ], tensor.cell, m.tick())
+    if m.stack.frames and m.state[REQUIRING].get(tensor.cell) is m.stack.frames[-1]:
+        m.state.set(m.state[LOCAL], tensor.cell, m.stack.frames[-1])
     found = _current(m, tensor.cell)
     if isinstance(found, Tensor):
         m.state.set(m.state[GRADIENTS], found, tensor.cell)
@@ -123,6 +129,14 @@ def _accumulate(m: Trace, outputs: Iterable[Value], site: Site) -> None:
     read = [cell for cell, time in m.state[READ].items() if time]
     nodes = list(graph(*m.history(*outputs))) if read else []
     known = {cell for node in nodes for cell in node.leaves}
+    unknown = not nodes or None in known
     for cell in read:
-        if (not nodes or not known.isdisjoint((cell, None))) and isinstance(found := _current(m, cell), Tensor):
+        reached = cell in known or (unknown and not _is_of_ended_call(m, cell))
+        if reached and isinstance(found := _current(m, cell), Tensor):
             events.accumulate(m, found, "add_", site)
+
+
+def _is_of_ended_call(m: Trace, cell: Cell) -> bool:
+    """Whether a leaf was made by a call that has read its gradient and has ended: others compute with their own."""
+    frame = m.state[LOCAL].get(cell)
+    return frame is not None and frame not in m.stack.frames

@@ -37,13 +37,14 @@ def _side_by_side(call: Call) -> List:
 
 @builtin("enumerate")
 def _enumerate(call: Call) -> Value:
-    body = lazy.suspended(call.m, call.seen(0))
+    source = call.argument(0, "iterable", Unknown())
+    body = lazy.suspended(call.m, call.m.see(source))
     if body is not None:
         return _numbered(call, body)
     lazy.read(call.m, *call.values)
-    columns = [elements(call.m, arg) for arg in call.args[:1]]
-    exact = all(done for _, done in columns)
-    ends = lengths(call.m, call.args[0]) if len(call.values) == 1 else []
+    columns = [elements(call.m, source)]
+    exact = columns[0][1]
+    ends = lengths(call.m, source) if len(call.values) == 1 else []
     rows: list[Value] = []
     for number, row in enumerate(_rows(columns)):
         first: Value = Const(number) if exact or number == 0 else counter(call.m, *ends)

@@ -13,7 +13,7 @@ from ..trace.log import Written
 from ..trace.trace import Trace
 from .operators import holds, run
 from .refusals import MIXING, in_its_way, into
-from .tensors import unknown_call
+from .tensors import note_leaf, unknown_call
 
 
 def apply(
@@ -49,6 +49,7 @@ def _apply(m: Trace, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindi
     result = _run(m, op, bound, site, form)
     if "requires_grad" in kwargs and constant(kwargs["requires_grad"]) is True and isinstance(result, Tensor):
         m.state.put(result.cell, CellState(Grad.YES, None, True))
+        note_leaf(m, result)
     if out != NONE and op.name in MIXING and m.alike is None:
         in_its_way(m, op, m.see(out), bound, site)
     return _into(m, op, out, result, bound, site) if out != NONE else result

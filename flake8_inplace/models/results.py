@@ -83,16 +83,20 @@ def _parts(m: Trace, op: facts.Op, out: Out, operands: dict[str, list[Tensor]], 
     known = isinstance(count, int) and 2 < count <= PARTS and type(count) is int
     parts = [_single(m, op, out, operands, bound) for _ in range(count if known else 2)]
     for number, part in enumerate(parts if isinstance(dim, int) else ()):
-        part.region = Region(base, along(dim, _piece(m, op, bound, number)), m.clock)
+        part.region = Region(base, along(dim, _piece(m, op, base, dim, bound, number)), m.clock)
         take(m, part, base, Tuple(part.region.index))
     return list(parts)
 
 
-def _piece(m: Trace, op: facts.Op, bound: Bindings, number: int) -> Value:
-    """The index of one of the parts of a dimension. Where the first one ends, and others begin, is a symbol."""
+def _piece(m: Trace, op: facts.Op, base: Tensor, dim: int, bound: Bindings, number: int) -> Value:
+    """The index of one of the parts of a dimension. Where the first one ends, and others begin, is mostly a symbol."""
     if op.name == "unbind":
         return Const(number)
-    given = m.see(bound.get("split_size", bound.get("split_size_or_sections", bound.get("chunks", NONE))))
+    size, chunks = m.see(bound.get("split_size", bound.get("split_size_or_sections", NONE))), bound.get("chunks", NONE)
+    long = base.shape[dim] if base.shape is not None and -len(base.shape) <= dim < len(base.shape) else None
+    if size == Const(1) or (long is not None and m.see(chunks) == Const(long)):
+        return Slice(Const(number), Const(number + 1), NONE)
+    given = size if size != NONE else m.see(chunks)
     bounds = [m.symbol("part", op.name, given, place, scalar=True) for place in (number, number + 1)]
     return Slice(bounds[0] if number else NONE, bounds[1], NONE)
 

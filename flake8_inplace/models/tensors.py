@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..heap.state import Declared, same_or_none
 from ..heap.values import (
     NONE,
     UNCERTAIN,
@@ -25,6 +26,7 @@ from ..heap.values import (
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..trace import events
+from ..trace.frames import Frame
 from ..trace.holdings import reach, tensors_in
 from ..trace.log import UNCOUNTED
 from ..trace.trace import BATCHED, GRAD_TESTS, Trace
@@ -132,11 +134,25 @@ def backward(m: Trace, outputs: list[Value], kwargs: Bindings) -> None:
 
 
 def require_grad(m: Trace, tensor: Tensor, on: bool, site: Site) -> None:
-    """``tensor.requires_grad_(on)``."""
+    """``tensor.requires_grad_(on)``. A view that comes to require grad is a leaf of its own, and its base is none."""
     events.requires_grad(m, tensor, on, site)
     state = m.cell(tensor)
+    if on and state.grad is not Grad.YES and tensor.region is not None and tensor.region.base.cell is tensor.cell:
+        tensor.cell = Cell(state.grad, state.node, state.leaf)
     m.state.set(m.state[GRAD_TESTS], tensor.cell, frozenset())  # what was asked before says nothing of it now
     m.state.put(tensor.cell, CellState(Grad.YES if on else Grad.NO, state.node if on else None, state.node is None))
+    if on:
+        note_leaf(m, tensor)
+
+
+REQUIRING: Declared[Cell, Frame | None] = Declared(same_or_none)
+"""The call that has made a new tensor require grad, by the cell of the tensor."""
+
+
+def note_leaf(m: Trace, tensor: Tensor) -> None:
+    """Note that the running function has made a tensor that requires grad, if it has made the tensor."""
+    if tensor.made is not None and m.stack.frames:
+        m.state.set(m.state[REQUIRING], tensor.cell, m.stack.frames[-1])
 
 
 def is_method(name: str) -> bool:

@@ -76,6 +76,8 @@ recorded: Event[[Node, Site]] = Event()
 """Autograd has recorded an in-place write: the node that is the history of the tensor from now on, place."""
 reach: Event[[Sequence[Value]]] = Event()
 """A backward may start from these values, now or in unknown code."""
+keep: Event[[Sequence[Value]]] = Event()
+"""An instance keeps these values when an entry point ends: unknown code may start a backward from them."""
 run_backward: Event[[Sequence[Value], bool, Site]] = Event()
 """``backward()`` is about to go through all of a graph: from these values, whether it frees the graph, place."""
 retain_graph: Event[[Sequence[Value]]] = Event()
