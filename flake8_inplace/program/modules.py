@@ -23,10 +23,10 @@ from .scan import Outline, Outside, borrowed
 from .sights import IMPORTS
 from .units import Triggers
 
-MAX_KEPT = 500_000
-"""Characters of modules whose text is kept, cut into pieces."""
-MAX_TREES = 100_000
-"""Characters of pieces whose trees are kept."""
+TEXTS = 500_000
+"""Characters of modules whose text is kept, cut into pieces; more if one file has needed more."""
+TREES = 100_000
+"""Characters of pieces whose trees are kept; more if one file has needed more."""
 MAX_IMPORTERS = 150_000
 """Characters of the files that import a file, at some distance, that are read for what they show of it."""
 
@@ -66,7 +66,9 @@ class Modules:
         self._rows: dict[str, tuple[Row, ...] | None] = {}
         self._scans: OrderedDict[str, tuple[int, Scan]] = OrderedDict()
         self._kept = 0  # characters of these
+        self._lent: dict[str, int] = {}  # those that the present file has asked for, and their characters
         self._trees: OrderedDict[Piece, int] = OrderedDict()  # pieces that were read, and their sizes
+        self._texts_kept, self._trees_kept = TEXTS, TREES
         self._indices: dict[str, Index] = {}
         self._tops: dict[str, frozenset[str]] = {}  # the topmost packages and modules of a project
         self._uses: dict[str, set[str]] = {}  # the files that a file imports from
@@ -231,7 +233,8 @@ class Modules:
             found = len(text), borrowed(text.replace("\r\n", "\n").replace("\r", "\n"), rows, path)
             self._kept += found[0]
         self._scans[path] = found
-        while self._kept > MAX_KEPT and len(self._scans) > 1:
+        self._lent[path] = found[0]
+        while self._kept > self._texts_kept and len(self._scans) > 1:
             size, scan = self._scans.popitem(last=False)[1]
             self._kept -= size
             for piece in scan.pieces:
@@ -239,12 +242,19 @@ class Modules:
         return found[1]
 
     def keep(self, pieces: Iterable[Piece]) -> None:
-        """Keep the trees of pieces that a file used: the next may import the same. Forget those used long ago."""
-        for piece in pieces:
-            self._trees[piece] = piece.size
+        """Keep the trees of pieces that a file used: the next may import the same. Forget those used long ago.
+
+        There is room for all that one file has needed. With less, each file of a package would read all of it anew.
+        """
+        used = {piece: piece.size for piece in pieces}
+        self._texts_kept = max(self._texts_kept, sum(self._lent.values()))
+        self._trees_kept = max(self._trees_kept, sum(used.values()))
+        self._lent.clear()
+        for piece, size in used.items():
+            self._trees[piece] = size
             self._trees.move_to_end(piece)
         kept = sum(self._trees.values())
-        while kept > MAX_TREES:
+        while kept > self._trees_kept:
             piece, size = self._trees.popitem(last=False)
             piece.forget()
             kept -= size
