@@ -39,8 +39,8 @@ def gradient(m: Trace, tensor: Tensor) -> Value:
 
 
 def _of_view(tensor: Tensor) -> bool:
-    """Whether a tensor is a view that shares its cell: its ``grad`` is neither that of its base nor of other views."""
-    return tensor.region is not None and tensor.region.base.cell is tensor.cell
+    """Whether a tensor is a view: its ``grad`` is neither that of its base nor of other views."""
+    return tensor.view is not View.NONE
 
 
 def _current(m: Trace, cell: Cell) -> Value:

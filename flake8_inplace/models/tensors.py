@@ -134,14 +134,10 @@ def backward(m: Trace, outputs: list[Value], kwargs: Bindings) -> None:
 
 
 def require_grad(m: Trace, tensor: Tensor, on: bool, site: Site) -> None:
-    """``tensor.requires_grad_(on)``. A view that comes to require grad is a leaf of its own, and its base is none.
-
-    The parts of a division stay with it: one of them may stand for others.
-    """
+    """``tensor.requires_grad_(on)``. A view that comes to require grad is a leaf of its own, and its base is none."""
     events.requires_grad(m, tensor, on, site)
-    state, region = m.cell(tensor), tensor.region
-    shares = region is not None and region.base.cell is tensor.cell and tensor.view is not View.MULTI_OUTPUT
-    if on and shares and state.grad is not Grad.YES:
+    state = m.cell(tensor)
+    if on and state.grad is not Grad.YES and tensor.region is not None and tensor.region.base.cell is tensor.cell:
         tensor.cell = Cell(state.grad, state.node, state.leaf)
     m.state.set(m.state[GRAD_TESTS], tensor.cell, frozenset())  # what was asked before says nothing of it now
     m.state.put(tensor.cell, CellState(Grad.YES if on else Grad.NO, state.node if on else None, state.node is None))
