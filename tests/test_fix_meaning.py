@@ -97,6 +97,34 @@ a = self.fc1(x).sigmoid() * 2
 return self.fc2(a) + self.fc2(a)""",
 )
 both(
+    "entry of a defaultdict, which stays one",
+    """
+def prepare(parts):
+    parts["a"] += 1
+    parts["seen"].append(1)
+    return parts
+parts = collections.defaultdict(list, a=self.fc1(x))
+out = prepare(parts)
+return self.fc2(out["a"]) + self.fc2(parts["a"]).square()""",
+    """
+a = self.fc1(x)
+return self.fc2(a + 1) + self.fc2(a).square()""",
+    extra="import collections\n",
+)
+both(
+    "entry whose key is no ASCII",
+    """
+def prepare(parts):
+    parts["😀"] += 1
+    return parts
+parts = {"😀": self.fc1(x)}
+out = prepare(parts)
+return self.fc2(out["😀"]) + self.fc2(parts["😀"]).square()""",
+    """
+a = self.fc1(x)
+return self.fc2(a + 1) + self.fc2(a).square()""",
+)
+both(
     "no_grad clamp",
     """
 h = torch.sigmoid(self.fc1(x))
@@ -1019,6 +1047,24 @@ def test_whoever_else_reads_it_gets_what_the_good_program_writes(name: str) -> N
     done = mend(bad, fixes.every, unsafe=True)
     assert done.done and not done.left
     assert alike(runs(done.text), runs(good))
+
+
+def test_a_list_with_something_else_is_not_cloned_element_by_element() -> None:
+    text = """import torch
+
+def rescale(boxes, factor):
+    for box in boxes:
+        if box is not None:
+            box.mul_(factor)
+    return torch.cat([box for box in boxes if box is not None])
+
+def run():
+    boxes = [torch.ones(1, 4), None]
+    big = rescale(boxes, 2.0)
+    return big, boxes[0].sum()
+"""
+    assert analyze(text).findings
+    assert not mend(text, fixes.every, unsafe=True).done
 
 
 @pytest.mark.parametrize("name", NOBODY_KNOWS)

@@ -119,33 +119,36 @@ class Bound:
         for name in [parameter.name.value for parameter in function.params.params] if lines else ():
             for copy, alias, needed in self._copies_of(name, fact, function):
                 (made, shared) = (
-                    (*needed, Edit(start, start, f"{name} = {each}\n{' ' * start.column}")) for each in (copy, alias)
+                    (*needed, Edit(start, start, "".join(f"{row}\n{' ' * start.column}" for row in rows)))
+                    for rows in (copy, (alias,))
                 )
                 if self._found(shared):
-                    yield Fix(f"work on a copy: `{name} = {copy}`", False, made)
+                    yield Fix(f"work on a copy: `{'; '.join(copy)}`", False, made)
 
-    def _copies_of(self, name: str, fact: Fact, function: cst.FunctionDef) -> Iterator[tuple[str, str, Sequence[Edit]]]:
+    def _copies_of(
+        self, name: str, fact: Fact, function: cst.FunctionDef
+    ) -> Iterator[tuple[Sequence[str], str, Sequence[Edit]]]:
         """What copies a parameter, what makes no more than an alias of its tensors, and the import that both need.
 
         A container is only copied for a function that hands something back: it may be called for what it does to it.
         """
         kinds, fields = fact.kinds.get(name, set()) - {FROZEN}, sorted(fact.fields.get(name, ()))
         if kinds == {"tensor"}:
-            yield f"{name}{_COPY}", f"{name}{_ALIAS}", ()
+            yield [f"{name} = {name}{_COPY}"], f"{name} = {name}{_ALIAS}", ()
         if not fields or fact.ordered or not _returns(function):
             return
-        if kinds == {"list"}:
+        if kinds == {"list"} and not _has_attribute(function, name):  # it may be a deque
             each = scope_around(self.module, function.body).unused("each")
-            yield f"[{each}{_COPY} for {each} in {name}]", f"[*{name}]", ()
-        elif kinds == {"dict"}:
-            keys = [json.dumps(field) for field in fields]
-            copy, alias = (", ".join(f"{key}: {name}[{key}]{end}" for key in keys) for end in (_COPY, ""))
-            yield f"{{**{name}, {copy}}}", f"{{**{name}, {alias}}}", ()
+            yield [f"{name} = [{each}{_COPY} for {each} in {name}]"], f"{name} = [*{name}]", ()
+        elif kinds == {"dict"}:  # or an OrderedDict, or a defaultdict, which `copy` leaves what it is
+            alias = f"{name} = {name}.copy()"
+            entries = [f"{name}[{json.dumps(field, ensure_ascii=False)}]" for field in fields]
+            yield [alias, *(f"{entry} = {entry}{_COPY}" for entry in entries)], alias, ()
         elif kinds in ({"object", RECORD}, {"object", NAMED_TUPLE}):
             copy, alias = (", ".join(f"{field}={name}.{field}{end}" for field in fields) for end in (_COPY, ""))
-            made = "dataclasses.replace({}, {})" if RECORD in kinds else "{}._replace({})"
+            made = "{0} = dataclasses.replace({0}, {1})" if RECORD in kinds else "{0} = {0}._replace({1})"
             needed = imported(self.module, "dataclasses") if RECORD in kinds else ()
-            yield made.format(name, copy), made.format(name, alias), needed
+            yield [made.format(name, copy)], made.format(name, alias), needed
 
     def remade(self) -> Iterator[Fix]:
         """The views of a base once more, on the line below the write to it."""
@@ -334,6 +337,12 @@ def binds_variables(statement: cst.Assign | cst.AugAssign) -> bool:
     return isinstance(statement, cst.Assign) and not any(
         isinstance(part, (cst.Attribute, cst.Subscript)) for each in statement.targets for part in walk(each.target)
     )
+
+
+def _has_attribute(function: cst.FunctionDef, name: str) -> bool:
+    """Whether a function asks a variable for an attribute, such as a method."""
+    asked = (part.value for part in walk(function.body) if isinstance(part, cst.Attribute))
+    return any(isinstance(value, cst.Name) and value.value == name for value in asked)
 
 
 def _returns(function: cst.FunctionDef) -> bool:

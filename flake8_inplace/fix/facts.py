@@ -29,6 +29,9 @@ FROZEN = "frozen"
 RECORD, NAMED_TUPLE = "record", "named tuple"
 """What a variable is that holds an instance of a dataclass, or of a named tuple of the program."""
 
+SEQUENCE = "sequence"
+"""What a variable is that holds a tuple of unknown length, or a list with elements that are no tensors."""
+
 
 def tuple_way(name: str) -> str:
     """Return the way by which a tensor is read through a tuple that a variable has."""

@@ -19,6 +19,7 @@ from ..heap.values import (
     Ref,
     Tensor,
     Tuple,
+    Unknown,
     Value,
     View,
     is_number,
@@ -32,7 +33,7 @@ from ..trace.holdings import tensors_in
 from ..trace.log import EVENTS, REFUSED, Refused, Written, array_backing, is_record
 from ..trace.trace import Trace
 from . import holders, ways
-from .facts import FROZEN, LEAF, NAMED_TUPLE, RECORD, Fact, Facts, collected, current, facts_at, options
+from .facts import FROZEN, LEAF, NAMED_TUPLE, RECORD, SEQUENCE, Fact, Facts, collected, current, facts_at, options
 from .syntax import is_fresh_layer, written_at
 
 _COMPARING = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
@@ -270,6 +271,8 @@ def _is_custom(frame: Frame) -> bool:
 def _kinds(m: Trace, value: Value) -> Iterator[str]:
     for found in options(m, value):
         yield "tuple" if is_tuple(found) else _KINDS.get(type(found), "")
+        if isinstance(found, List) and not _is_list_of_tensors(m, found):
+            yield SEQUENCE
         if is_record(found) and isinstance(found, Object):
             yield NAMED_TUPLE if lineage.inherits(found.cls, lineage.NAMED_TUPLE.name) else RECORD
         if (
@@ -279,6 +282,12 @@ def _kinds(m: Trace, value: Value) -> Iterator[str]:
             and m.grad(found) is not Grad.NO
         ):
             yield LEAF
+
+
+def _is_list_of_tensors(m: Trace, value: List) -> bool:
+    """Whether no element of a list is known to be anything else, and it is no tuple of unknown length."""
+    every = (found for item in m.state.get(value).items for found in options(m, item))
+    return not value.fixed and all(isinstance(found, (Tensor, Unknown)) for found in every)
 
 
 def _fields(m: Trace, value: Value, tensor: Tensor) -> Iterator[str]:
