@@ -306,6 +306,50 @@ def test_what_a_lazy_init_only_imports_for_others_is_not_read(make: Make, tmp_pa
         assert (known is not None) == read, looks_up
 
 
+HOOKS = {
+    "told.wrapped = True": False,
+    "told.forward = other(told.forward)": False,
+    "other(told)": False,
+    "SEEN.add(told)": False,
+    "if told.tag is not None: TABLE[told.tag] = told": True,
+    "if options.get('tag'): TABLE[options['tag']] = told": True,
+    "if tag is not None: TABLE[tag] = Entry(told)": True,
+    "TABLE.setdefault('all', []).append(told)": True,
+    "other(told, TABLE)": True,
+    "told.known['x'] = told": True,
+    "Base.latest = told": True,
+}
+"""What a class does with its heirs, and whether somebody can come to them by that."""
+
+
+@pytest.mark.parametrize("hook", HOOKS)
+def test_heirs_are_read_where_their_base_keeps_them(make: Make, tmp_path: Path, hook: str) -> None:
+    base = f"""
+        import torch
+        TABLE, SEEN = {{}}, set()
+        class Entry:
+            def __init__(self, cls):
+                self.cls = cls
+        def other(made, table=None):
+            if table is not None:
+                table[made.__name__] = made
+            return made
+        class Base:
+            tag, known = None, {{}}
+            def __init_subclass__(told, tag=None, **options):
+                super().__init_subclass__(**options)
+                {hook}
+            def forward(self, x):
+                return x
+    """
+    heir = "from .base import Base\nclass Heir(Base, tag='heir'):\n    tag = 'heir'"
+    main = "from .base import Base\ndef f(x):\n    y = x.exp()\n    Base().forward(y.mul_(2))\n    return y"
+    project = make({"pkg/__init__.py": "", "pkg/base.py": base, "pkg/heir.py": heir, "pkg/main.py": main})
+    program = Program(project)
+    program.analyze(main, None, str(tmp_path / "pkg" / "main.py"))
+    assert ("heir" in {Path(path).stem for path in program.modules._scans}) == HOOKS[hook]
+
+
 def test_a_trial_leaves_the_program_as_it_was(make: Make, tmp_path: Path) -> None:
     """What is tried is seen, by what it imports and by what imports it; afterwards nobody knows of it."""
     train = dedent("""

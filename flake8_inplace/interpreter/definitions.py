@@ -7,15 +7,14 @@ from dataclasses import replace
 import libcst as cst
 
 from ..heap.state import variables
-from ..heap.values import NONE, Const, Dict, Object, Ref, Tuple, Value
-from ..models import amp, autograd, calls, generic, lineage
+from ..heap.values import NONE, Object, Ref, Value
+from ..models import amp, autograd, calls, generic
 from ..models.lineage import NAMED_TUPLE
-from ..program.pieces import INIT_SUBCLASS
 from ..program.site import Site
 from ..trace.callables import Bound, Dispatch, Method, Partial
 from ..trace.frames import Class, Frame, Function
 from ..trace.trace import Trace
-from . import modules
+from . import heirs, modules
 from .annotations import TENSORS, annotation, dotted, names_of
 from .binding import bind
 from .dispatch import evaluate, runs, statement
@@ -141,8 +140,7 @@ def _class(m: Trace, node: cst.ClassDef, frame: Frame) -> bool:
         else:
             statement(m, part, body)
     site = Site(frame.piece, node, node.name)
-    _run_metaclass(m, cls, options, site)
-    _tell_bases(m, cls, options, site)
+    heirs.tell(m, cls, options, site)
     if frame.parent is None:
         for base in bases:
             if isinstance(base, Class):
@@ -157,29 +155,6 @@ def _metaclass(said: Value | None, bases: tuple[Value, ...]) -> Class | None:
     """Return the metaclass of a class, if that is a class of the program: a class has that of its bases."""
     inherited = (base.metaclass for base in bases if isinstance(base, Class))
     return next((each for each in (said, *inherited) if isinstance(each, Class)), None)
-
-
-def _run_metaclass(m: Trace, cls: Class, options: dict[str, Value], site: Site) -> None:
-    """Make a class: its metaclass may put it into a table."""
-    meta = cls.metaclass
-    if meta is None:
-        return
-    given: list[Value] = [Const(cls.name), Tuple(cls.bases), Dict(dict(cls.members.items()))]
-    m.stack.making.append(cls)
-    try:
-        for name, first in (("__new__", meta), ("__init__", cls)):
-            found = lineage.member(meta, name)
-            if isinstance(found, Function):
-                m.run(found, [first, *given], options, site)
-    finally:
-        m.stack.making.pop()
-
-
-def _tell_bases(m: Trace, cls: Class, options: dict[str, Value], site: Site) -> None:
-    """Run the ``__init_subclass__`` that a class inherits, which may put it into a table."""
-    found = lineage.member(cls, INIT_SUBCLASS, after=cls)
-    if isinstance(found, Function):
-        m.run(found, [cls], options, site)
 
 
 def _fields(node: cst.ClassDef) -> tuple[str, ...]:

@@ -11,10 +11,8 @@ from ..hazards import intent
 from ..heap.state import State
 from ..heap.values import Attributes, Dict, Items, List, Object, Ref, Value
 from ..models.calls import call
-from ..models.lineage import member
 from ..program.modules import Modules
-from ..program.pieces import INIT_SUBCLASS, Piece, Scan, callers, heirs, made
-from ..program.registering import MAKING
+from ..program.pieces import Piece, Scan, callers, heirs, made
 from ..program.scan import TABLE, wraps
 from ..program.site import Site
 from ..trace.budget import BORROWED_STATEMENTS, Exhausted
@@ -42,6 +40,7 @@ from .binding import bind
 from .dispatch import suite
 from .entries import call_class, call_entry, worth
 from .functions import run
+from .heirs import keeps_heirs, keeps_made
 from .modules import imported, itself, registered_elsewhere, subclasses
 
 HANDLERS = (
@@ -106,22 +105,17 @@ def _registering(m: Trace, name: str, module: Module) -> Iterator[tuple[Piece, F
     if isinstance(value, Object):
         keys.append(callers(name))
     elif isinstance(value, Class):
-        keys += [heirs(name)] if _is_told(value) else []
-        keys += [made(name)] if _makes_classes(value) else []
+        keys += [heirs(name)] if keeps_heirs(m, value) else []
     for key in keys:
-        yield from ((piece, module.frame) for piece in file.registered.get(key, ()))
-        yield from registered_elsewhere(m, file.path, key)
+        yield from _registered(m, key, module)
+    if isinstance(value, Class):
+        classes = _registered(m, made(name), module)
+        yield from classes if classes and keeps_made(m, value) else ()
 
 
-def _is_told(cls: Class) -> bool:
-    """Whether a class is told of those that inherit from it, or its metaclass makes them."""
-    meta = cls.metaclass
-    return member(cls, INIT_SUBCLASS) is not None or (meta is not None and _makes_classes(meta))
-
-
-def _makes_classes(cls: Class) -> bool:
-    """Whether a class does something when a class is made that it is the metaclass of."""
-    return any(isinstance(member(cls, name), Function) for name in MAKING)
+def _registered(m: Trace, key: str, module: Module) -> list[tuple[Piece, Frame]]:
+    own = [(piece, module.frame) for piece in module.file.registered.get(key, ())]
+    return own + registered_elsewhere(m, module.file.path, key)
 
 
 def _fillable(m: Trace, value: Value | None) -> None:

@@ -16,8 +16,6 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 BLOCKS = ("body", "orelse", "handlers", "finalbody", "cases")
 """Fields that hold statements, or what holds them."""
-MAKING = frozenset({"__new__", "__init__"})
-"""Methods of a metaclass that run when it makes a class."""
 _HOOKS = {INIT_SUBCLASS: (heirs,), "__new__": (made,), "__init__": (made, callers), "__call__": (callers,)}
 """Methods that may fill a table, with the names by which that registers which they put there."""
 _CONTAINERS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
