@@ -256,7 +256,7 @@ def _writes_since(m: Trace, tensor: Tensor, born: int, alone: bool) -> list[Over
     """Return the writes of a call to a tensor that it was given. ``alone``: it was given no other of that memory."""
     writes = since(m, tensor, born)
     if not is_base(tensor):
-        writes = [event for event in writes if event.tensor is tensor or (alone and _is_by_variable(m, event))]
+        writes = [event for event in writes if alone or event.tensor is tensor]
     if tensor.origin is not Source.MAYBE_CAST:  # a cast of the function's own may have copied
         writes = [event for event in writes if event.tensor.origin is not Source.MAYBE_CAST]
     return writes
@@ -289,12 +289,6 @@ def judge_handed_back(m: Trace, value: Tensor, holder: Value, event: Overwrite) 
     newer, here = [name for name in names if name not in older], m.here()
     if newer and spelled_with(here, older) and not spelled_with(here, newer):
         m.refuse("argument", event.site, guard=event.guard)
-
-
-def _is_by_variable(m: Trace, event: Overwrite) -> bool:
-    """Whether a write was through a variable: of what the function got of that memory, if it was one argument."""
-    by = event.frames[-1].vars.get(event.name, NONE)
-    return any(tensor.storage is event.tensor.storage for tensor in direct_tensors(m, by))
 
 
 def _is_packed(event: Overwrite) -> bool:

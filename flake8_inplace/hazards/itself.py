@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..heap.regions import base_of, same_tensor, unshaped
+from ..heap.state import Declared, latest
 from ..heap.values import (
     NONE,
     UNCERTAIN,
@@ -51,6 +52,8 @@ RULES: tuple[Rule, ...] = ()  # it reports TIP303
 TRIGGERS = Triggers(names=frozenset({"grad", "running_mean", "running_var"}))
 
 
+PUT: Declared[tuple[List | Dict, Tensor], int] = Declared(latest)
+"""When a container got a parameter."""
 TERMS = 3
 """How deep a sum is taken apart."""
 _CHOICE = "where"
@@ -134,22 +137,51 @@ def _judge_equal(m: Trace, parameter: Tensor, site: Site) -> None:
 
     Who asks whether two modules have one parameter doesn't keep it in a container.
     """
+    frame = m.stack.frames[-1]
+    changes = [change for change in _changes(m, parameter, 0) if change.site is not None]
+    if not changes:
+        return
+    last = max(changes, key=lambda change: change.time)
+    had = (
+        0 < _had(m, holder, parameter, bound) < last.time <= until for holder, bound, until in _asked(m, frame, site)
+    )
+    if last.site is not None and any(had):
+        m.refuse("read", last.site)
+
+
+def _asked(m: Trace, frame: Frame, site: Site) -> Iterator[tuple[List | Dict, int, int]]:
+    """The containers that a comparison may have an operand from: each with when it got its name, and when it was read.
+
+    A dictionary that it names, ``before[name]``, or a list that the function has read since, ``zip(new, before)``.
+    """
     from ..program.wording import operands
 
-    frame = m.stack.frames[-1]
-    for name in [operand.name for operand in operands(site.expression) or () if operand.path is None]:
-        holder = m.see(frame.vars.get(name, NONE))
-        if isinstance(holder, (List, Dict)) and name not in frame.elements and _had(m, holder, parameter):
-            for change in _changes(m, parameter, frame.bound(name)):
-                if change.site is not None:
-                    m.refuse("read", change.site)
-                    return
+    named = [operand.name for operand in operands(site.expression) or () if operand.path is None]
+    for name, bound in frame.vars.items():
+        holder = m.see(bound)
+        if isinstance(holder, Dict) and name in named and name not in frame.elements:
+            yield holder, frame.bound(name), m.clock
+        elif isinstance(holder, List):
+            yield holder, frame.bound(name), m.clock if name in named else frame.reads.get(name, 0)
 
 
-def _had(m: Trace, holder: List | Dict, tensor: Tensor) -> bool:
-    """Whether a container was made with a tensor in it."""
+def _had(m: Trace, holder: List | Dict, tensor: Tensor, bound: int) -> int:
+    """Return since when a container has had a parameter: since it was ``bound``, or got it; 0 if it has not."""
     held = holder.initial.items.values() if isinstance(holder, Dict) else holder.initial.items
-    return any(m.see(value) is tensor for value in held)
+    return m.state[PUT].get((holder, tensor), bound if any(m.see(value) is tensor for value in held) else 0)
+
+
+@events.append.listen
+def on_append(m: Trace, container: List, value: Value) -> None:
+    on_store(m, container, value)
+
+
+@events.store.listen
+def on_store(m: Trace, container: List | Dict, value: Value) -> None:
+    """Note when a parameter was put into a container: `_judge_equal` asks."""
+    value = m.see(value)
+    if isinstance(value, Tensor) and (state := m.cell(value)).leaf and state.grad is Grad.YES:
+        m.state.set(m.state[PUT], (container, value), m.tick())
 
 
 @events.assign_in_array.listen

@@ -100,7 +100,8 @@ def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
     written = holds and (logged or len(m.state[PARTS]))
     emits = written or len(m.state[STALE_SNAPSHOTS]) or (kind is Choice and len(m.state[UPDATES]))
     several = logged and is_tuple(value)
-    if not holds and not emits and not several:
+    kept = holds or (kind is List and len(m.state[UPDATES]) > 0)
+    if not kept and not emits and not several:
         return
     scope: Frame | None = frame
     while scope is not None and name not in scope.vars:
@@ -111,7 +112,7 @@ def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
         events.read_tuple(m, name, value, scope)
     if emits:
         events.read_variable(m, name, value, scope, index)
-    if holds:
+    if kept:
         scope.reads[name] = m.clock
 
 

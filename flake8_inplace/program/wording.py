@@ -181,6 +181,8 @@ def operands(node: cst.CSTNode) -> list[Operand] | None:
         both: Sequence[cst.CSTNode] = [side.value for side in sides if type(side) is cst.Subscript]
     elif isinstance(node, cst.BinaryOperation):
         both = (node.left, node.right)
+    elif type(node) is cst.Comparison and len(node.comparisons) == 1:
+        both = (node.left, node.comparisons[0].comparator)
     elif type(node) is cst.AugAssign:
         both = (node.target, node.value)
     elif type(node) is cst.Call:

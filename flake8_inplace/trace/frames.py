@@ -33,7 +33,7 @@ class Frame:
     outer: frozenset[str] = frozenset()  # names declared global or nonlocal
     mark: int = 0
     times: Table[str, Moments] = field(default_factory=moments)  # when each variable was last bound
-    reads: dict[str, int] = field(default_factory=dict)  # when each variable with a tensor was last read, on any path
+    reads: dict[str, int] = field(default_factory=dict)  # when variables with tensors were last read, on any path
     born: int = 0  # when it began
     line: cst.CSTNode | None = None  # the running simple statement
     at: cst.CSTNode | None = None  # the innermost expression that is being evaluated
