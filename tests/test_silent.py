@@ -98,7 +98,6 @@ NO_FORM = {
     "twentieth: soft targets of a heatmap turned hard for their mask",
     "twentieth: drift of an embedding from the vectors it was made from",
     "twentieth: hypotheses of a search replaced field by field",
-    "twentieth: momentum that setdefault takes from the gradient",
     "twentieth: noise on weights that a context manager takes back",
     "twenty_second: adam with the same zeros for both moments",
     "twenty_second: expanded initial hidden states written per layer",

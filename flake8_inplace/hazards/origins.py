@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ..heap.regions import base_of, takes_all
 from ..heap.values import (
@@ -13,6 +14,7 @@ from ..heap.values import (
     Object,
     Slice,
     Source,
+    Storage,
     Tensor,
     Tuple,
     Unknown,
@@ -29,6 +31,7 @@ from ..trace.holdings import tensors_in
 from ..trace.log import (
     EVENTS,
     FILLING,
+    UNCOUNTED,
     WRITES,
     Change,
     Overwrite,
@@ -36,6 +39,7 @@ from ..trace.log import (
     array_backing,
     fills,
     given_tensors,
+    over_memory,
     reads,
 )
 from ..trace.trace import Trace
@@ -65,7 +69,25 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
     event = Overwrite(tensor, form, site, m.tick(), frames, name, inner.line, guard, filled, change, written)
     m.note_way(site)
     m.state.set(m.state[WRITES], tensor.storage, (*before[1 - EVENTS :], event))
+    for other in _others(m, tensor):
+        before = m.state[WRITES].get(other, ())
+        m.state.set(m.state[WRITES], other, (*before[1 - EVENTS :], replace(event, tensor=_over(tensor, other))))
     events.logged(m, event)
+
+
+def _others(m: Trace, tensor: Tensor) -> list[Storage]:
+    """The other storages over the memory of a tensor without a gradient: ``x.data`` is ``x`` there."""
+    base = tensor.cell.base if tensor.storage.hidden is not None else tensor.cell
+    if tensor.storage.memory not in m.state[UNCOUNTED] or base is None or m.state.get(base).grad is not Grad.NO:
+        return []
+    return [storage for storage in over_memory(m, tensor.storage) if storage is not tensor.storage]
+
+
+def _over(tensor: Tensor, storage: Storage) -> Tensor:
+    """A tensor by another storage over its memory."""
+    other = Tensor(storage, tensor.cell, tensor.view, tensor.contiguous, dtype=tensor.dtype)
+    other.origin, other.region, other.made, other.time = tensor.origin, tensor.region, tensor.made, tensor.time
+    return other
 
 
 def _keeps_values(m: Trace, tensor: Tensor, written: Written) -> bool:
