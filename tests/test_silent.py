@@ -91,7 +91,6 @@ NO_FORM = {
     "seventh: copy method of a dictionary of fields",
     "seventh: history of a list of layers' states",
     "sixth: copy into zeros like the labels",
-    "sixth: dataclass that is returned under another name",
     "sixth: rescaled by another name",
     "sixth: scores in a tensor of integers",
     "nineteenth: pictures standardised inside a batch by a helper",
