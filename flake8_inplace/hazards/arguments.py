@@ -140,7 +140,7 @@ def _judge_kept(m: Trace, value: Value, bound: int, frame: Frame) -> None:
         for event in since(m, tensor, bound):
             given = m.state[KEPT].get(event)
             if given is not None and frame in event.frames[:-1] and (tensor is given or is_base(tensor)):
-                m.refuse("argument", event.site, guard=event.guard)
+                m.refuse("read", event.site, guard=event.guard)
 
 
 @events.set_attribute.listen

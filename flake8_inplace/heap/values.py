@@ -189,8 +189,8 @@ class Storage:
     """The version counter of a tensor. Its state is the set of `Saved` tensors in its memory that must not change.
 
     ``hidden`` is the storage with the same memory and another version counter: for ``x.data``, that of ``x``.
-    ``numpy``: numpy made the memory. ``inference``: it was made in inference mode. ``op``: the operator that made it for
-    its result.
+    ``numpy``: numpy made the memory. ``op``: the operator that made it for its result.
+    ``inference``: it was made in inference mode.
     """
 
     __slots__ = ("hidden", "inference", "initial", "numpy", "op")
@@ -198,7 +198,7 @@ class Storage:
     def __init__(self, hidden: Storage | None = None) -> None:
         self.hidden = hidden
         self.numpy = False
-        self.inference = hidden is not None and hidden.inference
+        self.inference: bool = hidden is not None and hidden.inference
         self.op = ""
         self.initial: frozenset[Saved] = frozenset()
 
