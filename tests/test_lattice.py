@@ -261,6 +261,8 @@ LAWS = {
     "USED": Law(times),
     "SEEN": Law(times),
     "READING": Law(agreed),
+    "KEEPERS": Law(agreed),
+    "KEPT": Law(agreed),
     "WAITED": Law(times),
     "LAST_READ": Law(times),
     "GRADIENTS": Law(agreed),

@@ -473,6 +473,9 @@ REASONS: dict[str, list[str]] = {
     ],
     "whether a write converts its target is read off the expression that it assigns": [],
     "whether a write fills a part of an argument is read off its spelling": [],
+    "what a call overwrites of its argument, and returns in a new record, is TIP304, and TIP303 without the call": [
+        "split: programs/structures: a state advances in a copy that a dataclass makes",
+    ],
     "names that a caller bound before the call are not compared in the function that it calls": [
         "split: flow/generators: Collected before anybody reads",
         "split: programs/refusals: views: made in inference mode, base written after",

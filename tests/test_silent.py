@@ -52,6 +52,8 @@ def test_every_program_is_a_test() -> None:
 #: loop of the caller goes over, shallow copies in an attribute, integers; two keys of a dictionary, and a mixture of a
 #: tensor with itself.
 NO_FORM = {
+    "buffers_refilled: scale that a checkpoint halves twice",
+    "buffers_refilled: usage that a checkpoint counts twice",
     "eleventh: checkpointed function that scales a picture in a dictionary",
     "eleventh: records over one buffer that a file refills",
     "eleventh: teacher that is a shallow copy of the student, by a function that makes it",
@@ -75,6 +77,9 @@ NO_FORM = {
     "sixteenth: missing values filled before their mask is made",
     "sixteenth: packets of a socket read into one bytearray",
     "sixteenth: statistics of a block that a checkpoint computes twice",
+    "state_that_moves_on: gradients of two losses compared",
+    "state_that_moves_on: noise scale of the first part and the whole",
+    "state_that_moves_on: target network that is the online network",
     "third: checkpoint rng counter",
     "twelfth: packets read into the memory of a memoryview",
     "twelfth: results of one work buffer, by a generator expression that is unpacked",
@@ -91,7 +96,6 @@ NO_FORM = {
     "seventh: copy method of a dictionary of fields",
     "seventh: history of a list of layers' states",
     "sixth: copy into zeros like the labels",
-    "sixth: dataclass that is returned under another name",
     "sixth: rescaled by another name",
     "sixth: scores in a tensor of integers",
     "nineteenth: pictures standardised inside a batch by a helper",

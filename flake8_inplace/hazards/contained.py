@@ -107,7 +107,7 @@ def on_append(m: Trace, container: List, value: Value) -> None:
                 refilled = (_is_refilled(m, container, other, event, time) for other in held)
                 if (same and _changes(part, event)) or any(refilled):
                     m.refuse("read", event.site, guard=event.guard)
-        _judge_snapshots(m, container, key, part)
+        _judge_snapshots(m, m.state.get(container).items, key, part)
         _judge_gradients(m, container, key, part)
         on_store(m, container, part)
         if isinstance(part, Tensor):
@@ -188,12 +188,15 @@ def _is_same(m: Trace, value: Value, part: Tensor) -> bool:
     return bool(found) and all(same_tensor(unshaped(each), unshaped(part)) for each in found)
 
 
-def _judge_snapshots(m: Trace, container: List, key: tuple[Hashable, ...], part: Value) -> None:
-    """Report ``history.append(w.detach())``, or a ``state_dict()``, appended again after an update of the memory."""
+def _judge_snapshots(m: Trace, held: Iterable[Value], key: tuple[Hashable, ...], part: Value) -> None:
+    """Report ``history.append(w.detach())``, or a ``state_dict()``, appended again after an update of the memory.
+
+    So is ``kept["before"] = w.detach()``, if a second key gets it after an update. ``held`` is what is there already.
+    """
     if not isinstance(part, Tensor) or not part.time or part.view is not View.NONE or may_be_copy(m, part):
         return
     memory = part.storage.memory
-    for other in m.state.get(container).items:
+    for other in held:
         before = array_backing(_entries(m, m.see(other)).get(key, NONE))
         if not isinstance(before, Tensor) or not 0 < before.time < part.time:
             continue
@@ -269,6 +272,7 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
     m.state.set(m.state[KEYED], (container, key), m.tick())
     held = m.state.get(container).items
     others = [array_backing(m.see(item)) for name, item in held.items() if name != key]
+    _judge_snapshots(m, others, (), value)
     if value not in others:
         return
     had = array_backing(m.see(held.get(key, NONE))) is value

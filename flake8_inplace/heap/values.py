@@ -31,7 +31,6 @@ class View(Enum):
     MULTI_OUTPUT = "views"  # one output of split, chunk or unbind, or an element of an iteration
     EXPANDED = "expand"  # several of its elements are one in memory
     NO_GRAD = "no_grad"  # made while grad mode was off
-    INFERENCE = "inference"  # made in inference mode: a base too
     BACKWARD_HOOK = "hook"  # an input or output of a module with a full backward hook
     CUSTOM = "custom"  # returned by a custom autograd function
 
@@ -191,13 +190,15 @@ class Storage:
 
     ``hidden`` is the storage with the same memory and another version counter: for ``x.data``, that of ``x``.
     ``numpy``: numpy made the memory. ``op``: the operator that made it for its result.
+    ``inference``: it was made in inference mode.
     """
 
-    __slots__ = ("hidden", "initial", "numpy", "op")
+    __slots__ = ("hidden", "inference", "initial", "numpy", "op")
 
     def __init__(self, hidden: Storage | None = None) -> None:
         self.hidden = hidden
         self.numpy = False
+        self.inference: bool = hidden is not None and hidden.inference
         self.op = ""
         self.initial: frozenset[Saved] = frozenset()
 

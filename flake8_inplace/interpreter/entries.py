@@ -111,7 +111,7 @@ def call_class(m: Trace, cls: Class) -> None:
         else:
             call_entry(m, member, instance_entry(m, cls))
     getter = lineage.member(cls, "__getitem__")
-    if isinstance(getter, Function) and any(lineage.inherits(cls, name) for name in lineage.DATASETS):
+    if isinstance(getter, Function) and lineage.is_dataset(cls):
         events.dataset(m, getter, instance_entry(m, cls), NONE, Site(getter.piece, getter.node, getter.node))
 
 

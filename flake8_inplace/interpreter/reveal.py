@@ -30,6 +30,8 @@ def describe(m: Trace, value: Value) -> str:
         words.append(f"saved[{', '.join(saves)}]")
     if value.view is not View.NONE:
         words.append(value.view.value)
+    if value.storage.inference:
+        words.append("inference")
     if value.storage.hidden is not None:
         words.append("data")
     words.append({Grad.NO: "no grad", Grad.MAYBE: "maybe grad", Grad.YES: "grad"}[m.grad(value)])

@@ -122,7 +122,7 @@ def _instantiate(m: Trace, cls: Class, args: list[Value], kwargs: dict[str, Valu
     """Make an instance of a class of the program. If it is a dataset, each epoch will ask for its items."""
     made = classes.instantiate(m, cls, args, kwargs, site)
     getter = lineage.member(cls, "__getitem__")
-    if isinstance(getter, Function) and any(lineage.inherits(cls, name) for name in lineage.DATASETS):
+    if isinstance(getter, Function) and lineage.is_dataset(cls):
         events.dataset(m, getter, made, NONE, site)
     return made
 

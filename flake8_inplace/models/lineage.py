@@ -59,6 +59,11 @@ def inherits(cls: Value, name: str) -> bool:
     return any(isinstance(base, Ref) and base.name == name for base in lineage(cls))
 
 
+def is_dataset(cls: Value) -> bool:
+    """Whether a class says that it is a dataset. A loader takes what has ``__getitem__`` for one, too."""
+    return any(inherits(cls, name) for name in DATASETS)
+
+
 def is_module(cls: Value) -> bool:
     """Whether instances of a class are nn.Modules, as far as this file tells."""
     return any(

@@ -25,8 +25,10 @@ def _dataset(call: Call) -> Value | None:
 def _loader(call: Call) -> Value | None:
     data, collate = call.m.see(call.argument(0, "dataset")), call.m.see(call.kwargs.get("collate_fn", NONE))
     getter = lineage.member(data.cls, "__getitem__") if isinstance(data, Object) else None
-    if isinstance(getter, Function) and isinstance(collate, (Bound, Function, Object)):
-        events.dataset(call.m, getter, data, collate, call.site)
+    collates = isinstance(collate, (Bound, Function, Object))
+    says = isinstance(data, Object) and lineage.is_dataset(data.cls)  # what makes one has read it then
+    if isinstance(getter, Function) and (collates or not says):
+        events.dataset(call.m, getter, data, collate if collates else NONE, call.site)
     batched = not call.kwargs.keys() & _OWN and call.m.see(call.kwargs.get("batch_size", Tuple(()))) != NONE
     known = batched and isinstance(data, Object) and data.cls == DATASET and len(call.args) <= 3
     return Object(LOADER, {"dataset": data}) if known else None

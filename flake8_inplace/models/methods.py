@@ -62,7 +62,7 @@ def _backward(call: registry.Call, tensor: Tensor) -> Value:
 def _detach(call: registry.Call, tensor: Tensor) -> Value:
     if call.m.state.modes.get("inference"):
         return tensor  # where nothing is recorded, it has nothing to do
-    if tensor.view not in (View.NONE, View.INFERENCE):
+    if tensor.view is not View.NONE and not tensor.storage.inference:
         call.m.refuse("detach", call.site, depth=depth_of(call.m, tensor), other=tensor.place)
     else:
         events.detach(call.m, tensor, call.site)

@@ -123,7 +123,7 @@ def into(m: Trace, op: facts.Op, out: Tensor, bound: Bindings, site: Site) -> bo
     kind = ""
     given = [(name, tensor) for name, value in bound.items() for tensor in tensors_in(m, m.see(value))]
     sources = [tensor for name, tensor in given if measured.out_refuses_overlap(op.name, name)]
-    if out.view is View.INFERENCE and not m.state.modes.get("inference"):
+    if out.storage.inference and not m.state.modes.get("inference"):
         kind = "inference"
     elif is_expanded(m, out) and measured.out_refuses_expanded(op.name):
         kind = "expand"
@@ -159,7 +159,7 @@ def is_expanded(m: Trace, tensor: Tensor) -> bool:
 def refusal(m: Trace, tensor: Tensor, grad: Grad, form: str, whole: bool) -> str:
     """Why torch refuses this in-place write, or an empty string."""
     state = m.cell(tensor)
-    if tensor.view is View.INFERENCE and not m.state.modes.get("inference"):
+    if tensor.storage.inference and not m.state.modes.get("inference"):
         return "inference"
     if is_expanded(m, tensor) and whole:  # a masked assignment fails in the backward only
         return "expand" if form != "subscript" or Grad.YES in (state.grad, grad) else ""

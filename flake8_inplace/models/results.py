@@ -135,9 +135,8 @@ def _new(m: Trace, op: facts.Op, out: Out, operands: dict[str, list[Tensor]], bo
     made.origin = Source.BLANK if op.name in _BLANK else Source.COMPUTED
     made.lead = _lead(m, None, bound)
     made.made = Origin(kinds.plain(op.name), tuple(map(m.see, bound.values())), m.clock)
-    if m.state.modes.get("inference"):
-        made.view = View.INFERENCE
-    elif op.name in _STRIDED and shapes.repeats_elements(m, bound):
+    made.storage.inference = bool(m.state.modes.get("inference"))
+    if op.name in _STRIDED and shapes.repeats_elements(m, bound):
         made.view = View.EXPANDED
     return made
 

@@ -49,8 +49,6 @@ def view(m: Trace, base: Tensor, kind: View = View.ORDINARY, contiguous: bool = 
     cell = base.cell
     if m.grad_mode:
         kind = kind if base.view in (View.NONE, View.ORDINARY) else base.view
-    elif base.view is View.INFERENCE:
-        kind, cell = base.view, Cell()
     else:
         kind = View.EXPANDED if View.EXPANDED in (base.view, kind) else View.NO_GRAD
         cell = Cell(base=base.cell if base.view is not View.NO_GRAD else base.cell.base)
