@@ -112,7 +112,7 @@ NO_FORM = {
 #: A fix that mends what the finding says, where the right version is another program.
 ANOTHER = {
     "thirteenth: sum in the first client, which gets the mean before it is called again": "it leaves the client alone",
-    "twentieth: momentum that setdefault takes from the gradient": "it starts with a copy of the gradient, not with zeros",
+    "twentieth: momentum that setdefault takes from the gradient": "it starts with a copy, not with zeros",
     "twenty_second: kalman filter that keeps the predictions": "the other method still writes to what was returned",
 }
 
