@@ -91,7 +91,7 @@ def _next(call: Call, value: List) -> Value:
     return following(call.m, value)
 
 
-@method(LIST, "remove", "discard")
+@method(LIST, "remove")
 def _remove(call: Call, value: List) -> Value:
     """Remove a constant, as from the keys of a table. Which element is equal to another value is not known."""
     contents: Items = call.m.state.get(value)
