@@ -43,15 +43,21 @@ class Calls:
     number: dict[str, int]
 
 
+Spared = tuple[Place, Place]
+"""A function, and a write of a leaf that went through in a call of it, because gradients were disabled."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Read:
     """What one file, read from its entry points, shows: ``findings`` by the file that they stand in.
 
-    ``uses`` are its calls of functions of other files, by file and name.
+    ``uses`` are its calls of functions of other files, by file and name; ``spared`` the leaves that it lets those
+    overwrite under ``no_grad``, by file.
     """
 
     findings: dict[str, list[Finding]] = field(default_factory=dict)
     uses: dict[tuple[str, str], Calls] = field(default_factory=dict)
+    spared: dict[str, set[Spared]] = field(default_factory=dict)
     reveals: tuple[tuple[int, str], ...] = ()
     problem: tuple[Place, str] | None = None
     readings: tuple[str, ...] = ()
@@ -86,9 +92,13 @@ class Program:
         found = list(own.findings.get(path, ()))
         complete = own.problem is None
         importers = self.modules.importers(path)
-        if found and (disabled := self._without_grad(tree, path, importers)):
-            outside = self.modules.outside(source, tree, path)
-            found = _read(source, tree, self._extra, path, outside, self.modules, disabled).findings.get(path, [])
+        if found:
+            disabled = self._without_grad(tree, path, importers)
+            spared = frozenset[Spared]().union(*(self._shown_by(each).spared.get(path, ()) for each in importers))
+            if disabled or spared:
+                outside = self.modules.outside(source, tree, path)
+                again = _read(source, tree, self._extra, path, outside, self.modules, disabled, spared)
+                found = again.findings.get(path, [])
         for importer in importers:
             places = {finding.place for finding in found}
             read = self._shown_by(importer)
@@ -219,6 +229,7 @@ def _read(
     outside: Outside,
     others: Modules | None,
     without_grad: frozenset[str] = frozenset(),
+    spared: frozenset[Spared] = frozenset(),
 ) -> _Read:
     """Read a file from its entry points; of ``others``, what it calls."""
     file = scan(source, tree, TRIGGERS, bool(extra), path, outside)
@@ -228,7 +239,7 @@ def _read(
     from .sentences import ALONE, Files
     from .verdicts import findings
 
-    trace = analyse(file, extra, others, without_grad)
+    trace = analyse(file, extra, others, without_grad, spared)
     problem = None
     own = {piece: reason for piece, reason in trace.text.unreadable.items() if piece.path == path}
     if own:
@@ -239,5 +250,9 @@ def _read(
     found = findings(trace.reports.hazards.values(), trace.reports.misuses, files)
     said = readings.explain(file, trace) if os.environ.get(readings.VARIABLE) else ()
     uses = {key: Calls(use.derived, Counter(use.sites.values())) for key, use in trace.work.uses.items()}
+    went: dict[str, set[Spared]] = {}
+    for function, site in trace.work.spared.values():
+        places = (function.piece.tree.place(function.node), site.piece.tree.place(site.node))
+        went.setdefault(site.piece.path, set()).add(places)
     trace.close()
-    return _Read(found, uses, reveals, problem, said)
+    return _Read(found, uses, went, reveals, problem, said)

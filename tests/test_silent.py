@@ -105,6 +105,7 @@ NO_FORM = {
     "twentieth: noise on weights that a context manager takes back",
     "twenty_second: adam with the same zeros for both moments",
     "twenty_second: expanded initial hidden states written per layer",
+    "typed_by_values: zeros of no type, filled with what has a gradient",
     "twenty_second: partial with an output buffer mapped over inputs",
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..heap.regions import base_of, takes_all
+from ..heap.regions import base_of, plain, same_tensor, takes_all
 from ..heap.values import (
     NONE,
     Array,
@@ -41,12 +41,15 @@ from ..trace.log import (
     given_tensors,
     over_memory,
     reads,
+    since,
 )
 from ..trace.trace import Trace
 from .intent import output_of, variable_of
 
 DEPTH = 6
 """How many operators back `_sources` follows a value."""
+_ONE_OF_TWO = frozenset({"min", "max", "minimum", "maximum", "fmin", "fmax"})
+"""Operators of two operands whose result is one of them, element by element."""
 _MASKS = frozenset({"and", "or", "xor", "__and__", "__or__", "__xor__"})
 """Operators on masks. They are idempotent."""
 
@@ -56,7 +59,7 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
     """Log an in-place write, except those of optimizers."""
     if form in ("step", "renorm") or m.stack.stepping is not None or not m.stack.frames:
         return
-    if _keeps_values(m, tensor, written):
+    if _keeps_values(m, tensor, form, written):
         return
     before = m.state[WRITES].get(tensor.storage, ())
     inner = m.stack.frames[-1]
@@ -90,12 +93,35 @@ def _over(tensor: Tensor, storage: Storage) -> Tensor:
     return other
 
 
-def _keeps_values(m: Trace, tensor: Tensor, written: Written) -> bool:
-    """Return whether a tensor is given its own values: ``x.copy_(x.data)``, ``x.copy_(x.to(device))``."""
+def _keeps_values(m: Trace, tensor: Tensor, form: str, written: Written) -> bool:
+    """Return whether a tensor is given its own values: ``x.copy_(x.data)``, ``x[i] = torch.min(x[i], x[i])``."""
+    if form == "subscript" and written.index is not None and len(written.values) == 1:
+        return _chooses_its_own(m, m.see(written.values[0]), tensor, written.index)
     if written.op.removeprefix("_foreach_") != "copy_" or tensor.view is not View.NONE:
         return False
     given = [source for value in written.values for source in tensors_in(m, value)]
     return any(each.storage.memory is tensor.storage.memory and each.view is View.NONE for each in given)
+
+
+def _chooses_its_own(m: Trace, value: Value, tensor: Tensor, index: tuple[Value, ...]) -> bool:
+    """Whether a value is one of two, element by element, that a tensor has at an index: ``torch.min(x[i], x[i])``."""
+    made = value.made if isinstance(value, Tensor) else None
+    if made is None or made.op not in _ONE_OF_TWO or len(made.values) != 2:
+        return False
+    changed = any(any(since(m, each, made.time)) for each in (tensor, value) if isinstance(each, Tensor))
+    return not changed and all(_is_at(m, m.see(operand), tensor, index) for operand in made.values)
+
+
+def _is_at(m: Trace, value: Value, tensor: Tensor, index: tuple[Value, ...]) -> bool:
+    """Whether a value is the elements that a tensor has at an index: a view, or a copy that is still the same."""
+    if not isinstance(value, Tensor):
+        return False
+    region, made = value.region, value.made
+    if region is not None and value.storage is tensor.storage:
+        return same_tensor(region.base, tensor) and plain(region.index) == plain(index)
+    if made is None or made.op != "index" or made.values != (tensor, *index):
+        return False
+    return not any(any(since(m, each, made.time)) for each in (tensor, value))
 
 
 @events.accumulate.listen

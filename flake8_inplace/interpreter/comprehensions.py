@@ -39,6 +39,7 @@ class _Made:
     pairs: dict[Hashable, Value] = field(default_factory=dict)
     table: Dict = field(default_factory=Dict)  # and so does that of a dictionary
     sources: list[Value] = field(default_factory=list)
+    kept: bool = True  # whether more of the elements than the last one can be read
 
 
 @evaluates(cst.ListComp, cst.SetComp, cst.GeneratorExp, cst.DictComp)
@@ -66,6 +67,15 @@ def _comprehension(m: Trace, node: _Comprehension, frame: Frame) -> Value:
     m.state.put(made.result, Items(tuple(made.rows), not exact))
     made.result.time = m.clock
     return made.result
+
+
+def last_of(m: Trace, node: cst.ListComp, frame: Frame) -> List:
+    """Return a list with the last element of a comprehension, of which only that is read: ``[f(x) for x in y][-1]``."""
+    inner, made = Frame(variables(), frame.piece, frame, loops=frame.loops), _Made(kept=False)
+    exact = _rounds(m, node, node.for_in, frame, inner, made)
+    for source in made.sources:
+        events.collect(m, source, made.rows[-1:], 1)
+    return List(made.rows[-1:], not exact, m.clock)
 
 
 def _rounds(m: Trace, node: _Comprehension, part: cst.CompFor, frame: Frame, inner: Frame, made: _Made) -> bool:
@@ -117,7 +127,7 @@ def _as_one(m: Trace, rows: list[Value], frame: Frame) -> list[Value]:
 
 def _append(m: Trace, made: _Made, value: Value, node: _Comprehension) -> None:
     """Add an element. A generator expression makes it when it is asked for, after the one before has been used."""
-    holds = isinstance(m.see(value), _HOLDING)
+    holds = made.kept and isinstance(m.see(value), _HOLDING)
     if holds and isinstance(node, cst.ListComp):
         events.append(m, made.result, value)
     made.rows.append(value)

@@ -7,7 +7,9 @@ from contextlib import contextmanager
 
 import libcst as cst
 
+from ..finding import Place
 from ..hazards import intent
+from ..hazards.refused import LEAF_KINDS
 from ..heap.state import State
 from ..heap.values import Attributes, Dict, Items, List, Object, Ref, Value
 from ..models.calls import call
@@ -17,6 +19,7 @@ from ..program.scan import TABLE, wraps
 from ..program.site import Site
 from ..trace.budget import BORROWED_STATEMENTS, Exhausted
 from ..trace.frames import Class, Frame, Function
+from ..trace.reports import Refusal
 from ..trace.stack import Stack
 from ..trace.text import MAIN, Module, Text
 from ..trace.trace import Trace
@@ -159,12 +162,13 @@ def analyse(
     extra: frozenset[str] = frozenset(),
     others: Modules | None = None,
     without_grad: frozenset[str] = frozenset(),
+    spared: frozenset[tuple[Place, Place]] = frozenset(),
 ) -> Trace:
     """Read a whole file: its module-level code, then whatever that did not call.
 
     ``extra`` are the families that are off by default and wanted all the same: "possible", "style". ``others`` are the
     other files of the project, if imports are followed. ``without_grad`` are functions that those never call for
-    a backward.
+    a backward; ``spared``, functions with writes to leaves that go through where those call them.
     """
     m = Interpreter(Text(file, others), extra)
     m.work.without_grad = without_grad
@@ -182,9 +186,20 @@ def analyse(
     misuses, m.reports.misuses = m.reports.misuses, []
     for misuse in misuses:
         with not_too_deep(m, misuse.write.piece):
-            if not intent.optional(misuse) and not intent.settled_elsewhere(m, misuse):
+            settled = intent.optional(misuse) or intent.settled_elsewhere(m, misuse) or _is_spared(misuse, spared)
+            if not settled:
                 m.reports.misuses.append(misuse)
     return m
+
+
+def _is_spared(misuse: Refusal, spared: frozenset[tuple[Place, Place]]) -> bool:
+    """Whether a leaf is overwritten in an entry point that other files call where gradients are disabled."""
+    if misuse.kind not in LEAF_KINDS or not spared or not misuse.calls:
+        return False
+    entry, write = misuse.calls[0], misuse.write
+    if entry.piece.path != write.piece.path:
+        return False
+    return (entry.piece.tree.place(entry.node), write.piece.tree.place(write.node)) in spared
 
 
 @contextmanager

@@ -7,7 +7,22 @@ from typing import NamedTuple
 
 from ..heap.autograd import graph
 from ..heap.state import Declared, each_once
-from ..heap.values import NONE, Cell, Const, Grad, List, Node, Object, Ref, Tensor, Tuple, Value, View, constant
+from ..heap.values import (
+    NONE,
+    Cell,
+    Const,
+    Grad,
+    List,
+    Node,
+    Object,
+    Ref,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    View,
+    constant,
+)
 from ..program.site import Site
 from ..trace import events, holdings
 from ..trace.callables import Bound, GradMode, Packing
@@ -79,12 +94,19 @@ def _same(call: Call) -> Value:
 def _parameter(call: Call) -> Value:
     """A leaf over the memory of ``data``."""
     data = call.m.see(call.argument(0, "data"))
-    on = constant(call.argument(1, "requires_grad")) is not False
-    cell = Cell(Grad.YES if on else Grad.NO)
+    cell = Cell(_asked_for(call.m.see(call.argument(1, "requires_grad"))))
     if isinstance(data, Tensor):
         view = data.view if data.view is View.EXPANDED else View.NONE
         return Tensor(data.storage, cell, view, data.contiguous, dtype=data.dtype)
     return Tensor(cell=cell)
+
+
+def _asked_for(flag: Value) -> Grad:
+    """Whether a parameter requires grad, as ``requires_grad`` says: maybe, if that is unknown and has no default."""
+    flag = flag.default if isinstance(flag, Unknown) and flag.default is not None else flag
+    if isinstance(flag, Const):
+        return Grad.YES if flag == NONE or flag.value else Grad.NO
+    return Grad.MAYBE
 
 
 @model("torch.autograd.backward")

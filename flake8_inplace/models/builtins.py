@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from ..heap.values import NONE, Const, Dict, List, Object, Ref, Slice, Tensor, Tuple, Unknown, Value, constant
+from ..heap.values import NONE, Choice, Const, Dict, List, Object, Ref, Slice, Tensor, Tuple, Unknown, Value, constant
 from ..torchfacts import modules
 from ..trace import events
 from ..trace.frames import Class, Function
@@ -195,8 +195,18 @@ def _no_tensor(call: Call) -> Value:
 
 
 @builtin("isinstance")
+def _isinstance(call: Call) -> Value | None:
+    """An element that is there on some paths only, as one that a branch has appended, is asked about on those."""
+    value = call.seen(0)
+    if isinstance(value, Choice) and len(value.options) == 1:
+        answer = instance_of(call.m, call.m.see(value.options[0][1]), call.seen(1))
+        if isinstance(answer, Const):
+            return answer
+    return _isinstance_of_each(call)
+
+
 @_for_each_option
-def _isinstance(call: Call) -> Value:
+def _isinstance_of_each(call: Call) -> Value:
     return instance_of(call.m, call.seen(0), call.seen(1)) if len(call.args) == 2 else Unknown(scalar=True)
 
 

@@ -46,6 +46,8 @@ def asked(m: Trace, op: facts.Op, bound: Bindings) -> DType | None:
     if op.name in ("to", "type_as") and isinstance(other := m.see(bound.get("other", NONE)), Tensor):
         return other.dtype
     found = [dtype for value in bound.values() if (dtype := named(m.see(value))) is not None]
+    if not found and m.see(bound.get("dtype", NONE)) != NONE:
+        return DType.UNKNOWN  # ``dtype=x.dtype``
     if found or op.name not in ("to", "type"):
         return found[0] if found else None
     opaque = any(isinstance(m.see(value), Unknown) for name, value in bound.items() if name != "self")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..heap.values import NONE, Items, List, Unknown, Value, constant
+from ..heap.values import NONE, Const, Items, List, Unknown, Value, constant
 from ..trace import events
 from . import containers, records
 from .iteration import elements, following
@@ -91,7 +91,18 @@ def _next(call: Call, value: List) -> Value:
     return following(call.m, value)
 
 
-@method(LIST, "sort", "remove")
+@method(LIST, "remove")
+def _remove(call: Call, value: List) -> Value:
+    """Remove a constant, as from the keys of a table. Which element is equal to another value is not known."""
+    contents: Items = call.m.state.get(value)
+    wanted, items = call.m.see(call.argument(0)), [call.m.see(item) for item in contents.items]
+    if isinstance(wanted, Const) and wanted in items:
+        at = items.index(wanted)
+        call.m.state.put(value, Items((*contents.items[:at], *contents.items[at + 1 :]), contents.open))
+    return NONE
+
+
+@method(LIST, "sort")
 @method(DEQUE, "rotate")
 def _rearrange(call: Call, value: List) -> Value:
     key = call.kwargs.get("key", NONE)

@@ -34,7 +34,7 @@ from ..torchfacts import ops as facts
 from ..torchfacts.notation import ANY_INT, DOUBLE, DTYPE, FITS, SHAPE, Condition, Save
 from ..torchfacts.refusals import reshapes, takes_expanded
 from ..trace import events
-from ..trace.holdings import depth_of, tensors_in, unknowns
+from ..trace.holdings import depth_of, is_own, tensors_in, unknowns
 from ..trace.log import PLAIN, Written
 from ..trace.trace import BATCHED, Trace
 from . import shapes
@@ -43,6 +43,7 @@ from .refusals import (
     RESTRIDED,
     adds_up,
     is_expanded,
+    is_leaf,
     lacks_derivative,
     overlaps,
     refusal,
@@ -418,7 +419,10 @@ def write(
     carries = wrong and any(_carries(m, tensor, value) for value in written.values)
     events.attempt(m, tensor, form, site, grad, bool(refused), carries, written)
     if wrong:
-        m.refuse(refused or "expanded", site, depth=depth_of(m, tensor), carries=carries, other=tensor.place)
+        depth, given = depth_of(m, tensor), is_leaf(m, tensor) and not is_own(m, tensor)
+        m.refuse(refused or "expanded", site, depth=depth, carries=carries, other=tensor.place, given=given)
+    if not m.grad_mode and is_leaf(m, tensor):
+        m.note_spared(site)
     if not refused:
         if tensor.origin is not Source.MAYBE_CAST or tensor.storage not in m.backward.readonly:
             events.write(m, tensor.storage, form, site)

@@ -156,6 +156,12 @@ def is_expanded(m: Trace, tensor: Tensor) -> bool:
     return tensor.view is View.EXPANDED if restrided is None else restrided
 
 
+def is_leaf(m: Trace, tensor: Tensor) -> bool:
+    """Whether a tensor is a leaf that requires grad, which PyTorch lets nobody overwrite in grad mode."""
+    state = m.cell(tensor)
+    return state.grad is Grad.YES and state.leaf and state.node is None and tensor.storage.hidden is None
+
+
 def refusal(m: Trace, tensor: Tensor, grad: Grad, form: str, whole: bool) -> str:
     """Why torch refuses this in-place write, or an empty string."""
     state = m.cell(tensor)
@@ -167,7 +173,7 @@ def refusal(m: Trace, tensor: Tensor, grad: Grad, form: str, whole: bool) -> str
         return ""
     if tensor.view in REFUSED_VIEWS and max(state.grad, grad) is Grad.YES:
         return REFUSED_VIEWS[tensor.view]
-    if state.grad is Grad.YES and state.leaf and state.node is None and tensor.storage.hidden is None:
+    if is_leaf(m, tensor):
         return "leaf view" if tensor.view is not View.NONE or not whole else "leaf"
     base = tensor.cell.base
     if tensor.view is View.NO_GRAD and Grad.YES in (grad, m.state.get(base).grad if base is not None else Grad.NO):

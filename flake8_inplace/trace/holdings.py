@@ -129,6 +129,13 @@ def named_children(m: Trace, module: Object) -> list[tuple[str, Object]]:
     return [(name, child) for child, name in found.items()]
 
 
+def is_own(m: Trace, tensor: Tensor) -> bool:
+    """Return whether an object that a running method belongs to has a tensor, or its memory."""
+    receivers = [frame.given[0] for frame in m.stack.frames if frame.owner is not None and frame.given]
+    seen: set[int] = set()
+    return any(part.storage is tensor.storage for receiver in receivers for part in held(m, receiver, seen))
+
+
 def depth_of(m: Trace, tensor: Tensor) -> int:
     """Return how many calls lead to the function that a written tensor comes from.
 

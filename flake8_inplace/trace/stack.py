@@ -40,5 +40,9 @@ class Stack:
 
     def from_outside(self) -> bool:
         """Return whether a plain function with arguments is running as an entry point."""
+        return self.is_entry() and self.frames[-1].owner is None
+
+    def is_entry(self) -> bool:
+        """Return whether a function or method with arguments is running as an entry point."""
         outside = bool(self.functions) and self.calls[0].node is self.functions[0].node
-        return outside and self.frames[-1].owner is None and any(frame.given for frame in self.frames[:2])
+        return outside and any(frame.given for frame in self.frames[:2])

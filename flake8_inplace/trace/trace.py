@@ -141,6 +141,7 @@ class Trace(ABC):
         guard: Guard = ALWAYS,
         needs: tuple[Need, ...] = (),
         through: tuple[Site, ...] = (),
+        given: bool = False,
     ) -> None:
         """Report a write that PyTorch refuses, or that is wrong regardless of what was saved.
 
@@ -148,10 +149,10 @@ class Trace(ABC):
         `holdings.depth_of`. ``carries``: what is written has a gradient. ``other`` is the other place that takes part,
         such as where a view was taken; by default the expression that is being evaluated, which reads what was
         written. ``guard`` is that of such a write; ``needs``: what must hold. ``through`` are calls, done by now, that
-        all of it happened in.
+        all of it happened in. ``given``: what is written is nothing that a method's own object has.
         """
         here, stack = tuple(self.stack.calls), self.stack
-        outside, other = stack.from_outside(), other or self.here()
+        outside, other = stack.is_entry() if given else stack.from_outside(), other or self.here()
         needs, calls = (*self.reports.needs(self.state.guard() | guard), *needs), self.reports.ways.get(site, here)
         beside = (*here[:depth], *through)
         array = site in self.reports.arrays
@@ -161,6 +162,14 @@ class Trace(ABC):
         """Note the calls that lead to a write: what is wrong with it may only show when they are done."""
         calls = self.stack.calls
         self.reports.ways[site] = tuple(calls[: calls.index(site)] if site in calls else calls)
+
+    def note_spared(self, site: Site) -> None:
+        """Note a write in another file that goes through because gradients are disabled where the file calls it."""
+        path = site.piece.path
+        if path != self.text.file.path:
+            for function in self.stack.functions:
+                if function.piece.path == path:
+                    self.work.spared[function.node, site.expression] = (function, site)
 
     def here(self) -> Site | None:
         """Return the expression that is being evaluated, or the running statement."""

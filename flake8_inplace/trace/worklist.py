@@ -15,6 +15,8 @@ from .frames import Class, Function
 if TYPE_CHECKING:
     import libcst as cst
 
+    from ..program.site import Site
+
 
 @sealed(frozen=True, slots=True)
 class Start:
@@ -51,6 +53,8 @@ class Worklist:
     loading: int = 0  # top-level statements that run, each for a name in the one before
     receivers: dict[Class, Start] = field(default_factory=dict)  # instances that entry points are called on
     uses: dict[tuple[str, str], Use] = field(default_factory=dict)  # calls of functions of others, by path and name
+    # Writes to leaves in other files that went through under no_grad, each with a function that was running there.
+    spared: dict[tuple[cst.CSTNode, cst.CSTNode], tuple[Function, Site]] = field(default_factory=dict)
     without_grad: frozenset[str] = frozenset()  # functions that other files only call where no backward comes to
     # the saved tensors that a custom backward overwrites, by their positions
     backwards: dict[Function, list[tuple[int, Write]]] = field(default_factory=dict)
