@@ -64,8 +64,9 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
 
 def _since(m: Trace, tensor: Tensor, taken: int) -> list[Overwrite]:
     """The writes to a tensor since then; to ``x.data`` or ``x.detach()`` also those by another ``x.data``."""
-    found = since_in_memory(m, tensor, taken) if tensor.time else since(m, tensor, taken)
-    return [event for event in found if not _is_alias_of(event.tensor, tensor)]
+    if not tensor.time:
+        return since(m, tensor, taken)
+    return [event for event in since_in_memory(m, tensor, taken) if not _is_alias_of(event.tensor, tensor)]
 
 
 def _is_alias_of(tensor: Tensor, base: Tensor) -> bool:

@@ -73,8 +73,9 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
     m.note_way(site)
     m.state.set(m.state[WRITES], tensor.storage, (*before[1 - EVENTS :], event))
     for other in _others(m, tensor):
-        before = m.state[WRITES].get(other, ())
-        m.state.set(m.state[WRITES], other, (*before[1 - EVENTS :], replace(event, tensor=_over(tensor, other))))
+        before, twin = m.state[WRITES].get(other, ()), replace(event, tensor=_over(tensor, other))
+        twin = replace(twin, name=name or _spelled_with(m, site, inner, other))
+        m.state.set(m.state[WRITES], other, (*before[1 - EVENTS :], twin))
     events.logged(m, event)
 
 
@@ -84,6 +85,15 @@ def _others(m: Trace, tensor: Tensor) -> list[Storage]:
     if tensor.storage.memory not in m.state[UNCOUNTED] or base is None or m.state.get(base).grad is not Grad.NO:
         return []
     return [storage for storage in over_memory(m, tensor.storage) if storage is not tensor.storage]
+
+
+def _spelled_with(m: Trace, site: Site, frame: Frame, storage: Storage) -> str:
+    """The variable in the text of a write that has this counter: ``x`` in ``x.data.add_(1)``."""
+    from ..program.wording import root
+
+    name = root(site.expression)
+    value = array_backing(m.see(frame.vars.get(name, NONE)))
+    return name if isinstance(value, Tensor) and value.storage is storage else ""
 
 
 def _over(tensor: Tensor, storage: Storage) -> Tensor:

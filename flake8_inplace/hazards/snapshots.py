@@ -310,7 +310,7 @@ def on_load_state_dict(m: Trace, module: Value, states: Value, parameters: Seque
     Neither does it give the module what another one had before that was given a state of its own.
     """
     memory = {tensor.storage for tensor in parameters}
-    taken = {tensor: m.state[SNAPSHOTS].get(tensor) for tensor in holdings.held(m, states, set())}
+    taken = {tensor: _snapshot_of(m, tensor) for tensor in holdings.held(m, states, set())}
     known = [(tensor, snapshot) for tensor, snapshot in taken.items() if snapshot is not None]
     own = [(tensor, each) for tensor, each in known if each.module is module or tensor.storage in memory]
     for tensor, snapshot in own:
@@ -339,6 +339,17 @@ def on_load_state_dict(m: Trace, module: Value, states: Value, parameters: Seque
                 m.state.set(m.state[SHARERS], one, m.state[SHARERS].get(one, frozenset()) | {other})
     if not own and (parameters or not isinstance(module, Object)):  # what an optimizer had is not overwritten
         m.state.set(m.state[LOADED], module, Snapshot(module, site, m.tick()))
+
+
+def _snapshot_of(m: Trace, tensor: Tensor) -> Snapshot | None:
+    """Return the snapshot that a tensor is of, itself or as an alias: ``{k: v.detach() for k, v in items}``."""
+    found, alias = m.state[SNAPSHOTS].get(tensor), tensor
+    while found is None and alias.made is not None and alias.made.values:
+        base = m.see(alias.made.values[0])
+        if not isinstance(base, Tensor) or base.storage.memory is not tensor.storage.memory or may_be_copy(m, alias):
+            return None
+        found, alias = m.state[SNAPSHOTS].get(base), base
+    return found
 
 
 def _changes(m: Trace, memory: Storage, time: int) -> list[Update | Overwrite]:

@@ -85,7 +85,7 @@ def output_name(node: cst.CSTNode) -> str:
     """The variable that ``out=`` of a call is spelled with, or an empty string."""
     for arg in node.args if type(node) is cst.Call else ():
         if arg.keyword is not None and arg.keyword.value == "out":
-            return _root(arg.value)
+            return root(arg.value)
     return ""
 
 
@@ -126,16 +126,17 @@ def written_by(line: cst.CSTNode | None) -> frozenset[str]:
     A function that is called as a statement may write to any argument.
     """
     if type(line) is cst.AugAssign:
-        return frozenset({_root(line.target)})
+        return frozenset({root(line.target)})
     if type(line) is cst.Assign:
-        return frozenset(_root(target.target) for target in line.targets if type(target.target) is cst.Subscript)
+        return frozenset(root(target.target) for target in line.targets if type(target.target) is cst.Subscript)
     if type(line) is cst.Expr and type(line.value) is cst.Call:
-        return frozenset(map(_root, (line.value.func, *(arg.value for arg in line.value.args))))
+        return frozenset(map(root, (line.value.func, *(arg.value for arg in line.value.args))))
     return frozenset()
 
 
-def _root(node: cst.CSTNode) -> str:
-    """The variable that an expression begins with."""
+def root(node: cst.CSTNode) -> str:
+    """The variable that an expression, or the target of an augmented assignment, begins with."""
+    node = node.target if type(node) is cst.AugAssign else node
     while True:
         if type(node) is cst.Call:
             node = node.func
