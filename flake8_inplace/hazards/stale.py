@@ -305,9 +305,9 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     The method that bound ``self.returns = self.advantages`` doesn't mean the first by ``self.advantages -= values``.
     Nor does a program that updates either of two attributes, as if they were two tensors.
     """
-    value = array_backing(value)
-    if is_record(instance):
-        read_part_of(m, value, instance, abs(m.state[STORED].get((instance, name), 0)))
+    value, bound = array_backing(value), abs(m.state[STORED].get((instance, name), 0))
+    if is_record(instance) or (m.state[WRITES] and isinstance(value, Tensor) and _is_named_apart(m, value, bound)):
+        read_part_of(m, value, instance, bound)
     if isinstance(value, Tensor) and m.state[WRITES] and not m.unread:
         m.state.set(m.state[LAST_READ], (instance, name), m.tick())
     if m.unread or not isinstance(value, Tensor) or not m.state[STORED]:
@@ -335,6 +335,16 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
             m.refuse("argument", event.site, guard=event.guard)
     if time:
         m.state.set(m.state[STORED], (instance, name), -time)
+
+
+def _is_named_apart(m: Trace, value: Tensor, time: int) -> bool:
+    """Whether a function gave back what it has overwritten, and its caller has a name for that."""
+    last = max((event.time for event in since(m, value, time)), default=0)
+    if not last or not m.stack.frames:
+        return False
+    frame = m.stack.frames[-1]
+    newer = [bound for name, bound in frame.vars.items() if frame.bound(name) > last]
+    return any(tensor.storage is value.storage for bound in newer for tensor in direct_tensors(m, bound))
 
 
 def _is_updated_apart(m: Trace, instance: Object, value: Tensor, event: Overwrite, name: str) -> bool:
