@@ -189,7 +189,7 @@ def _judge_restore(m: Trace, tensor: Tensor, old: Tensor, used: int) -> None:
     through: set[object] = set()
     for storage in list(m.state[WRITES]):
         if memory in (storage, storage.hidden):
-            for event in since(m, Tensor(storage), old.time):
+            for event in [each for each in since(m, Tensor(storage), old.time) if each.counter is storage]:
                 if event.tensor is old or (storage is old.storage and not detached):
                     through.add(event.site.expression)
                 elif event.time < used and (here is None or event.site.expression is not here.expression):
@@ -207,7 +207,7 @@ def _judge_swap(m: Trace, tensor: Tensor, old: Tensor, used: int) -> None:
             for event in since(m, Tensor(storage), old.time):
                 given = [value for value in map(m.see, event.written.values) if isinstance(value, Tensor)]
                 taken = any(value.storage.memory is tensor.storage.memory for value in given)
-                if taken and event.written.op == "copy_" and event.time < used:
+                if taken and event.written.op == "copy_" and event.time < used and event.counter is storage:
                     m.refuse("read", event.site, guard=event.guard)
 
 

@@ -69,7 +69,8 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
     name = variable_of(site, inner) if form != "out" else "" if output else output_of(site)
     change = Change.OTHER if filled else _change(m, tensor, inner, name, form, written)
     frames, guard = tuple(m.stack.frames), m.state.guard()
-    event = Overwrite(tensor, form, site, m.tick(), frames, name, inner.line, guard, filled, change, written)
+    now, counter = m.tick(), tensor.storage
+    event = Overwrite(tensor, form, site, now, frames, name, inner.line, guard, filled, change, written, counter)
     m.note_way(site)
     m.state.set(m.state[WRITES], tensor.storage, (*before[1 - EVENTS :], event))
     for other in _others(m, tensor):
@@ -141,7 +142,18 @@ def log_accumulation(m: Trace, gradient: Tensor, op: str, site: Site) -> None:
         before, inner = m.state[WRITES].get(gradient.storage, ()), m.stack.frames[-1]
         frames, guard, written = tuple(m.stack.frames), m.state.guard(), Written(op)
         event = Overwrite(
-            gradient, "accumulate", site, m.tick(), frames, "", inner.line, guard, False, Change.OTHER, written
+            gradient,
+            "accumulate",
+            site,
+            m.tick(),
+            frames,
+            "",
+            inner.line,
+            guard,
+            False,
+            Change.OTHER,
+            written,
+            gradient.storage,
         )
         m.note_way(site)
         m.state.set(m.state[WRITES], gradient.storage, (*before[1 - EVENTS :], event))

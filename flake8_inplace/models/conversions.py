@@ -79,6 +79,8 @@ def changes_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> bo
         return False
     given = [m.see(value) for name, value in bound.items() if name != "self"]
     asked = [value.name if isinstance(value, Ref) else constant(value) for value in given if value != NONE]
+    if base.storage.numpy and op.name in ("to", "cpu") and asked in ([], ["cpu"]):
+        return True  # numpy's memory is the CPU's
     sure = bool(asked) or op.name in ("float", "cpu")
     return sure and _is_plain(m, base) and all(isinstance(name, str) and name in _FLOAT | {"cpu"} for name in asked)
 

@@ -84,6 +84,8 @@ class Overwrite:
     - ``line``: the statement.
     - ``filled``: the function replaced all values before, as it does with an output argument.
     - ``written``, ``change``: the new values, and what they are computed from.
+    - ``counter``: the version counter that it raised. It is logged for the others over that memory, too, if no gradient
+      is involved.
     """
 
     tensor: Tensor
@@ -97,6 +99,7 @@ class Overwrite:
     filled: bool
     change: Change
     written: Written
+    counter: Storage
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,7 +173,7 @@ def _replaces(later: Overwrite, event: Overwrite) -> bool:
 def since_in_memory(m: Trace, tensor: Tensor, time: int) -> list[Overwrite]:
     """Return the writes to the memory of a tensor after ``time``, those that its version counter misses too."""
     every = over_memory(m, tensor.storage)
-    return [event for storage in every for event in since(m, Tensor(storage), time)]
+    return [event for storage in every for event in since(m, Tensor(storage), time) if event.counter is storage]
 
 
 def over_memory(m: Trace, storage: Storage) -> list[Storage]:
