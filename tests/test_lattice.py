@@ -250,6 +250,7 @@ LAWS = {
     "CALLED_WITHOUT_GRAD": Law(times),
     "TWINS": Law(agreed),
     "APPENDED": Law(times),
+    "PUT": Law(times),
     "APPENDED_VIEWS": Law(times),
     "STORED_UNDER": Law(agreed),
     "FOUND": Law(st.frozensets(st.sampled_from(EVENTS))),

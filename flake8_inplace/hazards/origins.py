@@ -9,6 +9,7 @@ from ..heap.regions import base_of, plain, same_tensor, takes_all
 from ..heap.values import (
     NONE,
     Array,
+    Cell,
     Choice,
     Grad,
     Object,
@@ -82,9 +83,11 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
 
 def _others(m: Trace, tensor: Tensor) -> list[Storage]:
     """The other storages over the memory of a tensor without a gradient: ``x.data`` is ``x`` there."""
-    base = tensor.cell.base if tensor.storage.hidden is not None else tensor.cell
-    if tensor.storage.memory not in m.state[UNCOUNTED] or base is None or m.state.get(base).grad is not Grad.NO:
-        return []
+    cell: Cell | None = tensor.cell
+    while cell is not None and tensor.storage.memory in m.state[UNCOUNTED]:
+        if m.state.get(cell).grad is not Grad.NO:
+            return []
+        cell = cell.base
     return [storage for storage in over_memory(m, tensor.storage) if storage is not tensor.storage]
 
 
