@@ -154,8 +154,9 @@ def _read_name(
         elif frame in event.frames and frame in m.stack.frames[-1:] and not is_looked_up(m, index, event):
             if was_given(m, value, event) or (not index and _has_part(m, value, event)):
                 m.refuse("argument", event.site, guard=event.guard, needs=_to_be_given(value, event))
-            elif _is_detached(m, value, event, frame) or (
-                name in frame.times and overlaps(value, event) and again(m, event, bound)
+            elif event.counter is value.storage and (
+                _is_detached(m, value, event, frame)
+                or (name in frame.times and overlaps(value, event) and again(m, event, bound))
             ):
                 m.refuse("read", event.site, guard=event.guard)
 

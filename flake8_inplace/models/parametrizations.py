@@ -162,7 +162,7 @@ def _remove(call: Call) -> Value:
     """The parameter has the values that were made of it, and is one again."""
     m, module, name = call.m, call.seen(0), constant(call.argument(1, "name", Const("weight")))
     contents = dict(m.state.get(module).items) if isinstance(module, Object) else {}
-    for where in (_BY_ATTRIBUTE, _BY_HOOK):
+    for where in (_BY_ATTRIBUTE, _BY_HOOK) if isinstance(name, str) else ():
         entry = _entry(m, contents, name, where)
         if entry is not None and isinstance(module, Object):
             *_, contents[name] = _originals(m, entry)
