@@ -156,10 +156,23 @@ def since(m: Trace, tensor: Tensor, time: int, until: int = 0) -> list[Overwrite
     filled = [event.time for event in found if event.guard <= guard and fills(event.tensor, event.written)]
     if filled:
         found = [event for event in found if event.time >= max(filled)]
+    for time, event in [(time, event) for event in found if (time := _restores(m, event))]:
+        found = [each for each in found if not time < each.time <= event.time]
     if len(found) > 1:
         later = [event for event in found if event.written.op == "setitem" and event.guard <= guard]
         found = [event for event in found if not any(_replaces(each, event) for each in later)]
     return found
+
+
+def _restores(m: Trace, event: Overwrite) -> int:
+    """Return since when all writes are undone by one: by ``x.copy_(old)``, where ``old`` is ``x.clone()``. Else 0."""
+    source = m.see(event.written.values[0]) if event.written.op == "copy_" and event.written.values else None
+    made = source.made if isinstance(source, Tensor) and source.storage not in m.state[WRITES] else None
+    if made is None or made.op != "clone":
+        return 0
+    of, to = m.see(made.values[0]), event.tensor
+    same = isinstance(of, Tensor) and (same_tensor(of, to) or (of.storage is event.counter and of.region is to.region))
+    return made.time if same else 0
 
 
 def _replaces(later: Overwrite, event: Overwrite) -> bool:
