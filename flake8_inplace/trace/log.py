@@ -156,8 +156,8 @@ def since(m: Trace, tensor: Tensor, time: int, until: int = 0) -> list[Overwrite
     filled = [event.time for event in found if event.guard <= guard and fills(event.tensor, event.written)]
     if filled:
         found = [event for event in found if event.time >= max(filled)]
-    for time, event in [(time, event) for event in found if (time := _restores(m, event))]:
-        found = [each for each in found if not time < each.time <= event.time]
+    for begin, end in [(begin, event.time) for event in found if (begin := _restores(m, event)) > time]:
+        found = [event for event in found if not begin < event.time <= end]
     if len(found) > 1:
         later = [event for event in found if event.written.op == "setitem" and event.guard <= guard]
         found = [event for event in found if not any(_replaces(each, event) for each in later)]
