@@ -156,7 +156,8 @@ def since(m: Trace, tensor: Tensor, time: int, until: int = 0) -> list[Overwrite
     filled = [event.time for event in found if event.guard <= guard and fills(event.tensor, event.written)]
     if filled:
         found = [event for event in found if event.time >= max(filled)]
-    for begin, end in [(begin, event.time) for event in found if (begin := _restores(m, event)) > time]:
+    restored = [(_restores(m, event), event.time) for event in found if event.guard <= guard]
+    for begin, end in [each for each in restored if each[0] > time]:
         found = [event for event in found if not begin < event.time <= end]
     if len(found) > 1:
         later = [event for event in found if event.written.op == "setitem" and event.guard <= guard]
