@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..heap.autograd import routes
 from ..heap.values import DType, Grad, Ref, Source, Tensor
 from ..program.site import Site
 from ..rule import Rule
@@ -39,8 +40,19 @@ def judge(m: Trace, tensor: Tensor, form: str, site: Site, written: Written) -> 
     value = m.see(written.values[0])
     if not isinstance(value, Tensor) or m.grad(value) is not Grad.YES or not _typed_by_values(base):
         return
-    if not _is_rounded(m, value):
+    if _has_history(m, value) and not _is_rounded(m, value):
         m.refuse("integers", site, other=base.place)
+
+
+def _has_history(m: Trace, tensor: Tensor) -> bool:
+    """Whether a gradient of a tensor leads to a leaf on the present path.
+
+    A result that stands for several options, and that of a call that is not read, may have one from another path.
+    """
+    sources = list(m.sources(tensor))
+    visited = [node for node, _ in routes(sources, m.state.guard())]
+    known = any(cell is not None for node in visited for cell in node.leaves)
+    return not sources or known or any(node.leaves and not node.parents for node in visited)
 
 
 def _is_rounded(m: Trace, tensor: Tensor) -> bool:
