@@ -319,7 +319,7 @@ HOOKS = {
     "told.known['x'] = told": True,
     "Base.latest = told": True,
 }
-"""What a class does with its heirs, and whether somebody can come to them by that."""
+"""What a class does with its subclasses, and whether they are read for it. What a set has is not followed."""
 
 
 @pytest.mark.parametrize("hook", HOOKS)

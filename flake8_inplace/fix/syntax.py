@@ -28,9 +28,9 @@ _MAY_RETURN_INPUT = frozenset(
 )
 
 
-#: In-place methods after which the tensor has another shape: what was a view of it is none any more.
 GATHER = frozenset({"append", "insert", "appendleft", "setdefault"})
 """Methods that put their last argument into a list or dictionary."""
+#: In-place methods after which the tensor has another shape: what was a view of it is none any more.
 _RESIZES = frozenset({"resize_", "resize_as_", "set_"})
 
 

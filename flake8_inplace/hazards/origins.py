@@ -75,16 +75,18 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
     m.note_way(site)
     m.state.set(m.state[WRITES], tensor.storage, (*before[1 - EVENTS :], event))
     for other in _others(m, tensor):
-        before, twin = m.state[WRITES].get(other, ()), replace(event, tensor=_over(tensor, other))
-        twin = replace(twin, name=name or _spelled_with(m, site, inner, other))
+        before, shown = m.state[WRITES].get(other, ()), name or _spelled_with(m, site, inner, other)
+        twin = replace(event, tensor=_over(tensor, other), name=shown)
         m.state.set(m.state[WRITES], other, (*before[1 - EVENTS :], twin))
     events.logged(m, event)
 
 
 def _others(m: Trace, tensor: Tensor) -> list[Storage]:
     """The other storages over the memory of a tensor without a gradient: ``x.data`` is ``x`` there."""
+    if tensor.storage.memory not in m.state[UNCOUNTED]:
+        return []
     cell: Cell | None = tensor.cell
-    while cell is not None and tensor.storage.memory in m.state[UNCOUNTED]:
+    while cell is not None:
         if m.state.get(cell).grad is not Grad.NO:
             return []
         cell = cell.base
@@ -122,7 +124,7 @@ def _chooses_its_own(m: Trace, value: Value, tensor: Tensor, index: tuple[Value,
     made = value.made if isinstance(value, Tensor) else None
     if made is None or made.op not in _ONE_OF_TWO or len(made.values) != 2:
         return False
-    changed = any(any(since(m, each, made.time)) for each in (tensor, value) if isinstance(each, Tensor))
+    changed = any(since(m, each, made.time) for each in (tensor, value) if isinstance(each, Tensor))
     return not changed and all(_is_at(m, m.see(operand), tensor, index) for operand in made.values)
 
 
@@ -135,7 +137,7 @@ def _is_at(m: Trace, value: Value, tensor: Tensor, index: tuple[Value, ...]) -> 
         return same_tensor(region.base, tensor) and plain(region.index) == plain(index)
     if made is None or made.op != "index" or made.values != (tensor, *index):
         return False
-    return not any(any(since(m, each, made.time)) for each in (tensor, value))
+    return not any(since(m, each, made.time) for each in (tensor, value))
 
 
 @events.accumulate.listen

@@ -1,4 +1,4 @@
-"""What a class does with those that inherit from it: metaclasses and ``__init_subclass__``."""
+"""What a class does with its subclasses: metaclasses and ``__init_subclass__``."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from ..program.pieces import INIT_SUBCLASS
 from ..program.site import Site
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
-
-_MAKING = ("__new__", "__init__")
-"""Methods of a metaclass that run when it makes a class, in this order."""
 
 
 def tell(m: Trace, cls: Class, options: dict[str, Value], site: Site) -> None:
@@ -28,22 +25,24 @@ def _run_metaclass(m: Trace, cls: Class, members: Dict, options: dict[str, Value
     given: list[Value] = [Const(cls.name), Tuple(cls.bases), members]
     m.stack.making.append(cls)
     try:
-        for name, method in _making(cls.metaclass):
-            m.run(method, [cls.metaclass or cls if name == "__new__" else cls, *given], options, site)
+        for first, method in _making(cls.metaclass, cls):
+            m.run(method, [first, *given], options, site)
     finally:
         m.stack.making.pop()
 
 
-def _making(metaclass: Class | None) -> list[tuple[str, Function]]:
-    """What a metaclass does when it makes a class, by name."""
-    found = [(name, lineage.member(metaclass, name)) for name in _MAKING] if metaclass is not None else []
-    return [(name, method) for name, method in found if isinstance(method, Function)]
+def _making(meta: Class | None, cls: Class) -> list[tuple[Class, Function]]:
+    """The methods of a metaclass that run when it makes a class, each with its first argument."""
+    if meta is None:
+        return []
+    found = ((meta, lineage.member(meta, "__new__")), (cls, lineage.member(meta, "__init__")))
+    return [(first, method) for first, method in found if isinstance(method, Function)]
 
 
 def keeps_heirs(m: Trace, cls: Class) -> bool:
-    """Return whether a class, or its metaclass, puts those that inherit from it somewhere: into a table, say.
+    """Return whether a class, or its metaclass, puts the subclasses somewhere: into a table, say.
 
-    That is tried with an heir of which nothing is known. What it does is undone.
+    That is tried with a subclass of which nothing is known. What it does is undone.
     """
     told = lineage.member(cls, INIT_SUBCLASS)
     return _keeps(m, cls, cls, told if isinstance(told, Function) else None, cls.metaclass)
@@ -55,7 +54,7 @@ def keeps_made(m: Trace, metaclass: Class) -> bool:
 
 
 def _keeps(m: Trace, asked: Class, base: Value, told: Function | None, metaclass: Class | None) -> bool:
-    if told is None and not _making(metaclass):
+    if told is None and not _making(metaclass, asked):
         return False
     heir = Class("", asked.node, asked.piece, (base,), variables(_overridden(base)), metaclass=metaclass)
     mark = m.state.mark()
@@ -69,7 +68,7 @@ def _keeps(m: Trace, asked: Class, base: Value, told: Function | None, metaclass
 
 
 def _overridden(base: Value) -> dict[str, Value]:
-    """The members of a class and its bases that an heir may have another value of: ``layer_type = None``."""
+    """The members of a class and its bases that a subclass may have another value of: ``layer_type = None``."""
     bases = (each for each in lineage.lineage(base) if isinstance(each, Class))
     return {name: Unknown() for each in bases for name, value in each.members.items() if isinstance(value, Const)}
 
