@@ -266,6 +266,7 @@ LAWS = {
     "KEPT": Law(agreed),
     "WAITED": Law(times),
     "LAST_READ": Law(times),
+    "LAST_USED": Law(times),
     "GRADIENTS": Law(agreed),
     "LOADED": Law(agreed),
     "STEPPED": Law(agreed),

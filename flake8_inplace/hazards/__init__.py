@@ -18,6 +18,7 @@ from . import (
     first_reads,
     freed,
     gradients,
+    handed_out,
     integers,
     itself,
     merged,
@@ -37,7 +38,7 @@ from . import (
 )
 
 # Imported for their listeners: reads, and the log of writes.
-_ = contained, copies, first_reads, gradients, merged, origins, restored, tables, targets, tied, vectors
+_ = contained, copies, first_reads, gradients, handed_out, merged, origins, restored, tables, targets, tied, vectors
 CHECKERS = (
     saved,
     freed,

@@ -53,6 +53,7 @@ from ..trace.log import (
 from ..trace.trace import Trace
 from .arguments import is_in_copy
 from .first_reads import is_emptied
+from .handed_out import goes_on
 from .intent import attribute_written, is_spelled_otherwise, keeps_last
 from .known import writes_the_same
 from .overlap import written_region
@@ -472,11 +473,14 @@ def on_collect(m: Trace, source: Value, rows: Sequence[Value], last: int) -> Non
 def _unaware(m: Trace, event: Overwrite, time: int) -> bool:
     """Return whether a write was not meant for the element of the container.
 
-    Filling parts of a tensor in the function that reads the element is.
+    Filling parts of a tensor in the function that reads the element is. So is a write of a function that has ended and
+    did not use what it left: ``rows.append(x)``, ``x /= 2``.
     """
     if event.form == "subscript" and event.frames[-1] is m.stack.frames[-1]:
         return False
-    return bool(event.name) or again(m, event, time) or _is_adopted(m, event, time)
+    own = isinstance(m.see(event.frames[-1].vars.get(event.name, NONE)), Tensor)
+    finished = own and event.frames[-1] not in m.stack.frames and not goes_on(m, event)
+    return (bool(event.name) and not finished) or again(m, event, time) or _is_adopted(m, event, time)
 
 
 def _is_adopted(m: Trace, event: Overwrite, time: int) -> bool:

@@ -48,7 +48,8 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
         written = any(event.name == name and event.frames[-1] is frame for event in writes)
         for event in writes:
             here = event.frames[-1] is frame
-            known = here or _in_call(m, event, frame) or is_emptied(m, event, frame)
+            emptied = is_emptied(m, event, frame)
+            known = here or emptied or _in_call(m, event, frame)
             # The value that is read was written by the same variable: a short name for an attribute, ``h = self.h``.
             own = here and (event.name == name or (written and event.tensor is tensor))
             if not compatible(event.guard, guard) or event.form == "out" or not known or own:
@@ -58,8 +59,9 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
             wanted = (here and reads_what_it_wrote(frame.line, event)) or _is_made_of(event, tensor)
             if frame.reads.get(name, 0) >= taken and not wanted:
                 continue
-            if _has_content(m, tensor, event, taken) and _loses(m, tensor, event):
-                m.refuse("read" if here else "argument", event.site, guard=event.guard)
+            loses = (emptied and whole(tensor, event)) or _loses(m, tensor, event)
+            if loses and _has_content(m, tensor, event, taken):
+                m.refuse("read" if here or emptied else "argument", event.site, guard=event.guard)
 
 
 def _since(m: Trace, tensor: Tensor, taken: int) -> list[Overwrite]:

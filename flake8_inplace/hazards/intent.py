@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..heap.values import Array, Choice, Ref, Value
+from ..heap.values import NONE, Array, Choice, Dict, List, Object, Ref, Value
 from ..program.scan import GRADIENTS
 from ..program.site import Site
-from ..trace.callables import Method, Namespace
+from ..trace.callables import Method, Namespace, Partial
 from ..trace.frames import Frame
-from ..trace.log import Overwrite
+from ..trace.log import STORED, Overwrite, given_tensors
 from ..trace.reports import Refusal
 from ..trace.trace import Trace
 
@@ -23,7 +23,11 @@ def variable_of(site: Site, frame: Frame) -> str:
     from ..program.wording import called_name, written_name
 
     called = frame.vars.get(called_name(site.expression))
-    return "" if isinstance(called, Method) else written_name(site.expression, lambda name: _is_module(name, frame))
+    return (
+        ""
+        if isinstance(called, (Method, Partial))
+        else written_name(site.expression, lambda name: _is_module(name, frame))
+    )
 
 
 def _is_module(name: str, frame: Frame) -> bool:
@@ -65,6 +69,24 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
     return event.form != "inplace" or not bound or name in bound
 
 
+def is_for_base(m: Trace, reader: Value, event: Overwrite, name: str, frame: Frame) -> bool:
+    """Return whether a tensor over an array was only made to write to it, or the other way round.
+
+    ``t = torch.from_numpy(a)``, ``t -= 1``, and the function, which does not use ``t`` again, returns ``a``. What the
+    caller or a container has may be read there.
+    """
+    from ..program.wording import is_used_after
+
+    body = m.text.body(frame.function)[0] if frame.function is not None else None
+    apart = isinstance(reader, Array) is not event.written.array and frame.bound(event.name) > frame.bound(name)
+    if not apart or body is None or event.line is None:
+        return False
+    storage = event.tensor.storage
+    given = any(tensor.storage is storage for value in frame.given for tensor in given_tensors(m, value, NONE))
+    kept = any(storage in key for key in m.state[STORED])
+    return not given and not kept and not is_used_after(body, event.line, event.name)
+
+
 def writes_through(line: cst.CSTNode | None, name: str) -> bool:
     """Return whether a statement is a write that is spelled with a variable: ``row += x``, ``row.copy_(x)``."""
     from ..program.wording import written_by
@@ -85,6 +107,16 @@ def is_statement(event: Overwrite) -> bool:
     from ..program.wording import is_statement
 
     return event.line is not None and is_statement(event.line, event.site.expression)
+
+
+def is_operand(event: Overwrite) -> bool:
+    """Return whether a larger expression uses the result of a write: ``layer(relu_(x))``."""
+    from ..program.wording import is_assigned, is_statement
+
+    line, node = event.line, event.site.expression
+    if line is None or event.form in ("subscript", "augmented"):
+        return False
+    return not is_statement(line, node) and not is_assigned(line, node)
 
 
 def keeps_last(frame: Frame) -> bool:
@@ -132,6 +164,14 @@ def attribute_written(site: Site) -> str:
     from ..program.wording import written_attribute
 
     return written_attribute(site.expression)
+
+
+def is_spelled_as_held(m: Trace, event: Overwrite) -> bool:
+    """Return whether a write is spelled with what holds the tensor, and means that: ``self.kept["w"].mul_(2)``."""
+    from ..program.wording import written_holder
+
+    holder = m.see(event.frames[-1].vars.get(event.name, NONE))
+    return isinstance(holder, (Object, Dict, List)) and written_holder(event.site.expression) is not None
 
 
 def is_spelled_otherwise(one: Overwrite, other: Overwrite) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from ..heap.state import Declared, in_order, latest, same_or_none, union
 from ..heap.values import (
@@ -11,6 +11,7 @@ from ..heap.values import (
     Attributes,
     Choice,
     Const,
+    Dict,
     Grad,
     Object,
     Source,
@@ -296,6 +297,12 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
         _judge_choice(m, value)
 
 
+@events.load_key.listen
+def on_load_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
+    """Judge the read of the value under a key."""
+    _judge_choice(m, value)
+
+
 def _judge_read(m: Trace, owner: Frame | Object, name: str) -> None:
     """Report the read of a snapshot that is the trained module itself."""
     update = m.state[STALE_SNAPSHOTS].get((owner, name)) if m.state[STALE_SNAPSHOTS] else None
@@ -343,13 +350,12 @@ def on_load_state_dict(m: Trace, module: Value, states: Value, parameters: Seque
 
 def _snapshot_of(m: Trace, tensor: Tensor) -> Snapshot | None:
     """Return the snapshot that a tensor is of, itself or as an alias: ``{k: v.detach() for k, v in items}``."""
-    found, alias = m.state[SNAPSHOTS].get(tensor), tensor
-    while found is None and alias.made is not None and alias.made.values:
-        base = m.see(alias.made.values[0])
-        if not isinstance(base, Tensor) or base.storage.memory is not tensor.storage.memory or may_be_copy(m, alias):
-            return None
-        found, alias = m.state[SNAPSHOTS].get(base), base
-    return found
+    found = m.state[SNAPSHOTS].get(tensor)
+    if found is not None or not tensor.time or may_be_copy(m, tensor):
+        return found
+    every = [(of.storage.memory, each) for of, each in m.state[SNAPSHOTS].items() if each is not None]
+    mine = [each for memory, each in every if memory is tensor.storage.memory and each.time <= tensor.time]
+    return max(mine, key=lambda each: each.time, default=None)
 
 
 def _changes(m: Trace, memory: Storage, time: int) -> list[Update | Overwrite]:

@@ -50,7 +50,7 @@ from ..trace.log import (
 from ..trace.reports import Need
 from ..trace.trace import Trace
 from .arguments import judge_handed_back
-from .intent import assigned_from, attribute_written, is_meant, is_window
+from .intent import assigned_from, attribute_written, is_for_base, is_meant, is_window
 from .known import gets_the_same, is_looked_up, writes_the_same
 from .overlap import untouched, written_region
 from .snapshots import UPDATES
@@ -88,6 +88,18 @@ _ALSO = (
         "keyed",
         "overwrites a value in use",
         other="stored under a second key",
+        effect="silently wrong",
+        advice="keep a `clone()`",
+        silent=True,
+        at_run_time=False,
+    ),
+    Rule(
+        _CODE,
+        _NAME,
+        _SUMMARY,
+        "handed",
+        "overwrites a value in use",
+        other="handed out",
         effect="silently wrong",
         advice="keep a `clone()`",
         silent=True,
@@ -149,7 +161,7 @@ def _read_name(
             wrote = wrote or (_is_of_part(value) and takes_what_was_written(m, value, event))
             needs = () if wrote else _to_be_same(value, event)
             meant = is_meant(m, event, name, frame) or gets_the_same(m, value, event, name, frame)
-            if (wrote or needs) and not meant:
+            if (wrote or needs) and not meant and not is_for_base(m, reader, event, name, frame):
                 m.refuse("read", event.site, guard=event.guard, needs=needs)
         elif frame in event.frames and frame in m.stack.frames[-1:] and not is_looked_up(m, index, event):
             if was_given(m, value, event) or (not index and _has_part(m, value, event)):

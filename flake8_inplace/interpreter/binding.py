@@ -7,7 +7,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from ..heap.values import ITEMS, NONE, Array, Choice, Object, Tensor, Unknown, Value
-from ..models import arrays, calls, classes, containers, gradients, indexing, iteration, lineage, methods, tensors
+from ..models import arrays, calls, classes, containers, gradients, indexing, iteration, lazy, lineage, methods, tensors
 from ..program.site import Site
 from ..trace import events
 from ..trace.callables import Method
@@ -33,8 +33,9 @@ def bind(m: Trace, target: cst.BaseExpression, value: Value, frame: Frame) -> No
             value.place = Site(frame.piece, target, target)
     elif type(target) is cst.Tuple or type(target) is cst.List:
         stars = [i for i, e in enumerate(target.elements) if type(e) is cst.StarredElement]
-        source = m.see(value)
-        values = iteration.unpack(m, value, len(target.elements), stars[0] if stars else None)
+        source = iteration.iterator(m, value, Site(frame.piece, target, target))
+        lazy.read(m, source)
+        values = iteration.unpack(m, source, len(target.elements), stars[0] if stars else None)
         named = [value for place, value in enumerate(values) if place not in stars]  # `*_, last = f()` keeps the last
         events.collect(m, source, named, len(named) - stars[0] if stars else -1)
         for element, item in zip(target.elements, values, strict=False):

@@ -47,7 +47,7 @@ def _comprehension(m: Trace, node: _Comprehension, frame: Frame) -> Value:
     """Run a comprehension in a frame of its own."""
     inner, made = Frame(variables(), frame.piece, frame, loops=frame.loops), _Made()
     if isinstance(node, cst.GeneratorExp):
-        made.sources.append(evaluate(m, node.for_in.iter, frame))
+        made.sources.append(iteration.iterator(m, evaluate(m, node.for_in.iter, frame)))
         made.result = lazy.lazily(
             m, lambda: (made.rows, _rounds(m, node, node.for_in, frame, inner, made)), made.sources, m.clock
         )

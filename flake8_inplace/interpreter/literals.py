@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import libcst as cst
 
-from ..heap.values import Const, Dict, List, Tuple, Unknown, Value, constant
+from ..heap.values import Const, Dict, Items, List, Tuple, Unknown, Value, constant
 from ..models import arithmetic, containers, iteration
 from ..trace import events
 from ..trace.frames import Frame
@@ -55,7 +55,10 @@ def _string(m: Trace, node: cst.FormattedString, frame: Frame) -> Value:
     return m.symbol("string", *values, scalar=True)
 
 
-def _elements(m: Trace, elements: Sequence[cst.BaseElement], frame: Frame) -> tuple[list[Value], bool]:
+def _elements(
+    m: Trace, elements: Sequence[cst.BaseElement], frame: Frame, made: List | None = None
+) -> tuple[list[Value], bool]:
+    """The elements of a display, and whether these are all. They are put into a list ``made`` one after the other."""
     items: list[Value] = []
     exact = True
     read: list[tuple[cst.BaseExpression, Value, int]] = []
@@ -63,11 +66,17 @@ def _elements(m: Trace, elements: Sequence[cst.BaseElement], frame: Frame) -> tu
         value = evaluate(m, element.value, frame)
         read.append((element.value, value, m.clock))
         if type(element) is cst.StarredElement:
+            if made is not None and isinstance(source := m.see(value), (List, Tuple)):
+                events.pass_on(m, source, made, iteration.elements_all(m, source)[0])
             more, done = iteration.collected(m, value)
             items.extend(more)
             exact = exact and done
+            if made is not None:
+                m.state.put(made, Items(tuple(items)))
         else:
             items.append(value)
+            if made is not None:
+                containers.append(m, made, value)
     for node, value, since in read:
         use_operand(m, node, value, since, frame)
     return items, exact
@@ -81,8 +90,13 @@ def _tuple(m: Trace, node: cst.Tuple, frame: Frame) -> Value:
 
 @evaluates(cst.List, cst.Set)
 def _list(m: Trace, node: cst.List | cst.Set, frame: Frame) -> Value:
-    items, exact = _elements(m, node.elements, frame)
-    return List(items, not exact, m.clock)
+    if not any(type(element) is cst.StarredElement for element in node.elements):
+        items, exact = _elements(m, node.elements, frame)
+        return List(items, not exact, m.clock)
+    made = List()  # ``[*kept, x]``: it matters since when a list holds its elements
+    items, exact = _elements(m, node.elements, frame, made)
+    m.state.put(made, Items(tuple(items), not exact))
+    return made
 
 
 @evaluates(cst.Dict)

@@ -9,19 +9,17 @@ import libcst as cst
 from ..hazards.contained import APPENDED
 from ..hazards.snapshots import SNAPSHOTS
 from ..heap.state import Exit
-from ..heap.values import ALWAYS, NONE, Attributes, Cell, CellState, Guard, List, Object, Tensor, Unknown, Value
-from ..models import iteration, lazy, lineage, modules
+from ..heap.values import ALWAYS, NONE, Attributes, Cell, CellState, Guard, List, Tensor, Unknown, Value
+from ..models import iteration, lazy, modules
 from ..program import wording
 from ..program.nodes import has
-from ..program.site import Site
 from ..trace import events, holdings
-from ..trace.frames import Frame, Function, Loop
+from ..trace.frames import Frame, Loop
 from ..trace.log import YIELDS
 from ..trace.trace import Trace
 from .binding import bind
 from .conditions import condition
 from .dispatch import evaluate, runs, site_of, skip, suite
-from .functions import run
 
 ROUNDS = 4
 """The most iterations that are read of a loop with unknown length."""
@@ -29,7 +27,8 @@ ROUNDS = 4
 
 @runs(cst.For)
 def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
-    source, begin = _generator(m, m.see(evaluate(m, node.iter, frame)), site_of(node.iter, frame)), m.tick()
+    source = iteration.iterator(m, evaluate(m, node.iter, frame), site_of(node.iter, frame))
+    begin = m.tick()
     body = lazy.suspended(m, source)
     if body is not None and not has(node.body, cst.Break, cst.Return):
         return _interleaved(m, node, source, body, frame)
@@ -57,14 +56,6 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
     alive = loop(m, frame, node.body, rounds, further, node.orelse, exact, ending=ending)
     events.exhaust(m, source, begin)
     return alive
-
-
-def _generator(m: Trace, source: Value, site: Site) -> Value:
-    """Return the generator that the ``__iter__`` of an instance makes; any other value as it is."""
-    found = lineage.member(source.cls, "__iter__") if isinstance(source, Object) else None
-    if isinstance(found, Function) and not found.managed and m.text.yields(found):
-        return m.see(run(m, found, [source], {}, site))
-    return source
 
 
 def _interleaved(m: Trace, node: cst.For, source: Value, body: lazy.Body, frame: Frame) -> bool:

@@ -15,7 +15,7 @@ from ..trace.trace import Trace
 from . import lazy, lineage, methods, tensors
 from .arithmetic import is_small, operator
 from .containers import get_item
-from .iteration import collected, elements, following, length
+from .iteration import collected, elements, following, iterator, length
 from .reflection import is_builtin
 from .registry import Call, Model, builtin, model, package
 
@@ -77,9 +77,10 @@ def _tuple(call: Call) -> Value:
 
 @builtin("iter")
 def _iter(call: Call) -> Value:
-    if lazy.suspended(call.m, call.seen(0)) is not None:
-        return call.seen(0)
-    items, exact = _elements(call)
+    source = iterator(call.m, call.argument(0), call.site)
+    if lazy.suspended(call.m, source) is not None:
+        return source
+    items, exact = elements(call.m, source)
     return List(items, not exact)
 
 
@@ -115,7 +116,7 @@ def rank(call: Call, items: list[Value]) -> None:
 
 @builtin("next")
 def _next(call: Call) -> Value:
-    return following(call.m, call.seen(0))
+    return following(call.m, call.seen(0), call.site)
 
 
 @builtin("staticmethod", "classmethod", "property")

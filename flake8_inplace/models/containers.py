@@ -29,7 +29,7 @@ from ..trace import events
 from ..trace.frames import Function
 from ..trace.trace import Trace
 from . import records
-from .iteration import LONGEST, elements, key_of
+from .iteration import LONGEST, collected, elements, key_of
 
 
 def bounded(items: tuple[Value, ...], open: bool) -> List:
@@ -262,7 +262,7 @@ def clear(m: Trace, value: List) -> None:
 
 def extend(m: Trace, value: List, more: Value) -> None:
     contents: Items = m.state.get(value)
-    items, exact = elements(m, more)
+    items, exact = collected(m, more)
     for item in items:
         events.append(m, value, item)
     whole = bounded((*contents.items, *items), contents.open or not exact)

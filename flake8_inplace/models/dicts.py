@@ -7,6 +7,7 @@ from ..trace import events
 from ..trace.log import STORED, WRITES
 from . import containers, records
 from .iteration import VIEWED, key_of, spelled
+from .lists import LIST
 from .registry import Call, call_method, method
 
 DICT = "builtins.dict"
@@ -47,6 +48,14 @@ def _pop(call: Call, value: Dict) -> Value | None:
         return _get(call, value)
     containers.remove(call.m, value, call.args[0])
     return found
+
+
+@method(DICT, "__setitem__")
+@method(LIST, "__setitem__")
+def _set_item(call: Call, value: Dict | List) -> Value | None:
+    if len(call.args) == 2:
+        containers.set_item(call.m, value, *call.args)
+    return NONE
 
 
 @method(DICT, "setdefault")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 
 from ..heap.join import choose
@@ -116,8 +116,11 @@ def _either(m: Trace, value: Choice) -> tuple[list[Value], bool]:
     return columns, all(done and len(items) == longest for _, items, done in rows)
 
 
-def following(m: Trace, value: Value) -> Value:
+def following(m: Trace, value: Value, site: Site) -> Value:
     """What ``next(value)`` returns: a generator that nothing has read yet runs up to its first ``yield``."""
+    stepped = classes.special(m, value, "__next__", [], site)
+    if stepped is not None:
+        return stepped
     body = lazy.suspended(m, value)
     items = lazy.start(m, value, body) if body is not None and isinstance(value, List) else elements(m, value)[0]
     return items[0] if items else Unknown()
@@ -283,18 +286,38 @@ def spelled(key: Hashable) -> Value:
     return key if isinstance(key, (Unknown, Object, Tensor)) else Const(key)
 
 
-def iterator(m: Trace, value: Value) -> Value:
-    """Return what the ``__iter__`` of an instance of the program returns; any other value as it is."""
+def iterator(m: Trace, value: Value, site: Site | None = None) -> Value:
+    """Return what the ``__iter__`` of an instance of the program returns; any other value as it is.
+
+    Where ``__next__`` or ``__getitem__`` makes the elements, that is a generator of what two calls return. ``site`` is
+    where it is called, the class by default.
+    """
     value = m.see(value)
     if not isinstance(value, Object) or not isinstance(value.cls, Class):
         return value
-    made = classes.special(m, value, "__iter__", [], Site(value.cls.piece, value.cls.node, value.cls.node))
-    return value if made is None else m.see(made)
+    site = site or Site(value.cls.piece, value.cls.node, value.cls.node)
+    made = classes.special(m, value, "__iter__", [], site)
+    if made is None and lineage.member(value.cls, "__getitem__") is not None:
+        return _by_calls(m, value, "__getitem__", [[Const(0)], [Unknown(scalar=True)]], site)
+    made = value if made is None else m.see(made)
+    stepwise = isinstance(made, Object) and isinstance(made.cls, Class) and lineage.member(made.cls, "__next__")
+    return _by_calls(m, made, "__next__", [[], []], site) if stepwise and isinstance(made, Object) else made
+
+
+def _by_calls(m: Trace, owner: Object, method: str, rounds: list[list[Value]], site: Site) -> List:
+    """A generator that yields what a method returns for each of these arguments."""
+
+    def body(resume: Callable[[Value], None], once: bool) -> None:
+        for args in rounds[:1] if once else rounds:
+            resume(classes.special(m, owner, method, args, site) or Unknown())
+
+    return lazy.generator(m, body, [owner])
 
 
 def collected(m: Trace, value: Value) -> tuple[list[Value], bool]:
     """The elements of a value that is read to its end before one of them is used: ``list(x)``, ``f(*x)``."""
     source = iterator(m, value)
+    lazy.read(m, source)
     items, exact = elements(m, source)
     events.collect(m, source, items, -1)
     return items, exact
@@ -304,16 +327,11 @@ def _iterated(m: Trace, instance: Object) -> tuple[list[Value], bool]:
     """What an instance yields, as far as its class is one of the file: as for `elements`."""
     if not isinstance(instance.cls, Class):
         return [loaders.yielded(m, instance) or Unknown() for _ in range(2)], False
-    site = Site(instance.cls.piece, instance.cls.node, instance.cls.node)
     made = iterator(m, instance)
-    if made is not instance:
-        return elements(m, made)
-    if lineage.member(instance.cls, "__iter__") is not None:
-        rounds = [classes.special(m, instance, "__next__", [], site) for _ in range(2)]
-    else:
-        indices: list[Value] = [Const(0), Unknown(scalar=True)]
-        rounds = [classes.special(m, instance, "__getitem__", [index], site) for index in indices]
-    return [Unknown() if item is None else item for item in rounds], False
+    if made is instance:
+        return [Unknown(), Unknown()], False
+    lazy.read(m, made)
+    return elements(m, made)
 
 
 def elements_all(m: Trace, value: List | Tuple) -> tuple[tuple[Value, ...], bool]:

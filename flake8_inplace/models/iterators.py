@@ -9,7 +9,7 @@ from ..heap.values import NONE, Const, List, Slice, Tuple, Unknown, Value
 from ..trace import events
 from . import lazy
 from .containers import sliced
-from .iteration import ELEMENTS, ZIPPED, counter, elements, lengths
+from .iteration import ELEMENTS, ZIPPED, counter, elements, iterator, lengths
 from .registry import Call, builtin, model, package
 
 Column = tuple[list[Value], bool]
@@ -18,6 +18,8 @@ Column = tuple[list[Value], bool]
 
 def _columns(call: Call) -> tuple[list[Column], bool]:
     """What iteration over each argument yields, and whether that is all."""
+    call.args = [iterator(call.m, arg, call.site) for arg in call.args]
+    lazy.read(call.m, *call.args)
     columns = [elements(call.m, arg) for arg in call.args]
     return columns, all(done for _, done in columns)
 
@@ -37,11 +39,11 @@ def _side_by_side(call: Call) -> List:
 
 @builtin("enumerate")
 def _enumerate(call: Call) -> Value:
-    source = call.argument(0, "iterable", Unknown())
-    body = lazy.suspended(call.m, call.m.see(source))
+    source = iterator(call.m, call.argument(0, "iterable", Unknown()), call.site)
+    body = lazy.suspended(call.m, source)
     if body is not None:
         return _numbered(call, body)
-    lazy.read(call.m, *call.values)
+    lazy.read(call.m, source)
     columns = [elements(call.m, source)]
     exact = columns[0][1]
     ends = lengths(call.m, source) if len(call.values) == 1 else []

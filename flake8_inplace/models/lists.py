@@ -88,7 +88,7 @@ def _copy(call: Call, value: List) -> Value:
 
 @method("collections.abc.Generator", "__next__", "send")
 def _next(call: Call, value: List) -> Value:
-    return following(call.m, value)
+    return following(call.m, value, call.site)
 
 
 @method(LIST, "remove")

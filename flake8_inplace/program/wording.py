@@ -52,6 +52,11 @@ def is_statement(line: cst.CSTNode, node: cst.CSTNode) -> bool:
     return line is node or (isinstance(line, cst.Expr) and line.value is node)
 
 
+def is_assigned(line: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Whether an expression is all that an assignment binds its targets to."""
+    return isinstance(line, (cst.Assign, cst.AnnAssign)) and line.value is node
+
+
 def takes_last(node: cst.CSTNode) -> bool:
     """Whether a text takes the last of what it collects: ``list(f(x))[-1]``, ``[*f(x)][-1]``."""
     if isinstance(node, cst.Subscript) and isinstance(node.value, (cst.Call, cst.List, cst.Tuple)):
@@ -318,6 +323,17 @@ def is_built_for(node: cst.CSTNode, one: str, other: str, write: cst.CSTNode | N
     later = next((part for part in following if type(part) is cst.Name and part.value == one), None)
     built = any(write in loop and line not in loop and together[0] not in loop for loop in loops)
     return built and (later is None or later in bound)
+
+
+def is_used_after(node: cst.CSTNode, line: cst.CSTNode, name: str) -> bool:
+    """Whether a text uses a variable after a statement, or anywhere in a loop around it."""
+    every, own = [*_in_order(node)], [*_in_order(line)]
+    if line not in every:
+        return True
+    later = every[every.index(line) + len(own) :]
+    loops = [part for part in every if isinstance(part, (cst.For, cst.While)) and _holds(part, line)]
+    around = [part for loop in loops for part in _in_order(loop) if part not in own]
+    return any(type(part) is cst.Name and part.value == name for part in (*later, *around))
 
 
 def _chained(node: cst.Assign) -> frozenset[str]:

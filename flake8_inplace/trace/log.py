@@ -204,7 +204,7 @@ def fills(tensor: Tensor, written: Written) -> bool:
 def reads(tensor: Tensor, written: Written) -> bool:
     """Whether the new values of a write were computed from the old ones."""
     read = [operand for value in written.values for _, operand in origins(value) if isinstance(operand, Tensor)]
-    return any(operand.storage is tensor.storage for operand in read)
+    return any(operand.storage.memory is tensor.storage.memory for operand in read)
 
 
 def again(m: Trace, event: Overwrite, time: int) -> bool:

@@ -1,0 +1,56 @@
+"""Each way to keep a value with each way to change it and to read it: see `generated.matrices`.
+
+`python -m tests.generated.matrices` tries all programs, and here a sample of each matrix has to be right.
+"""
+
+from __future__ import annotations
+
+import pytest
+from generated.matrices import Matrix, Program, matrices, tally
+
+SAMPLE = 24
+REASONS = {
+    "torch.add(bufs[i], i + 1, out=bufs[i])": "what is written to an output argument may be meant for all that have it",
+    "x.data.mul_(scale)": "a write through `.data` of what a container holds may be meant for the container",
+    "x = x.__isub__(1)": "nobody calls the special methods of operators by name",
+    "x[0] = x[0] + 5.0": "an element of a row of an array is a number, and the new one is not computed from the row",
+    "reduce(": "what `functools.reduce` is given has no name for the first element",
+    "max(source": "one element of all is kept, which may be the last",
+    'v.to("cpu")': "says that the model may be on another device, from which it would be a copy",
+    "last = x": "a name for the tensor that a loop changes may be meant to change with it",
+    "p.sub_(p.grad": "a state that an optimizer reads and binds anew in the same step is judged by its read alone",
+    '"buf" in state': "a buffer that is the gradient in the first step only is one of several values",
+    "buf is None": "a buffer that is the gradient in the first step only is one of several values",
+    "ema[n].lerp_": "a mean of a parameter with itself is the parameter, whatever it was to be",
+    "old = x.data": "part of what `.data` shows was written by a name for the base",
+    "torch.add(x, step, out=x)": "an output argument is no write by a name",
+    "x[t % 3]": "whether an element lies in a view is not known",
+    "x.view(-1)[1:]": "what two different views share is not known",
+    "a.flat[0]": "whether an element lies in a view is not known",
+    "a[a > 0.4]": "which elements a mask takes is not known",
+    "v = a[1:]": "a part of an argument was written, and sums of both are read",
+    "self.h[:] = new": "a view of all and a write to all by an index are not taken for the same part",
+    "zero_grad(set_to_none=False)": "a name for a gradient may be meant to show the gradient at all times",
+    "model(x).pow(2).sum().backward()": "a name for a gradient may be meant to show the gradient at all times",
+    "torch._foreach_mul_": "the lists of gradients that such a call is given are not taken apart",
+    "w.grad.view(-1)": "a view of the whole gradient may be meant as one",
+}
+"""Why programs with an alternative are missed. Not all of them are."""
+
+
+@pytest.mark.parametrize("matrix", matrices(), ids=lambda matrix: matrix.name)
+def test_hazards_are_reported_and_their_twins_are_not(matrix: Matrix) -> None:
+    found = tally(matrix.sample(SAMPLE, "1"))
+    assert not found.false, found.false[0].twin
+    missed = [program for program in found.missed if not _reason(program)]
+    assert not missed, missed[0].hazard
+    assert found.reported
+
+
+def _reason(program: Program) -> str:
+    return next((why for part, why in REASONS.items() if any(part in label for label in program.labels)), "")
+
+
+def test_each_reason_has_a_program() -> None:
+    labels = {label for matrix in matrices() for gap in matrix.gaps.values() for label in gap}
+    assert [part for part in REASONS if not any(part in label for label in labels)] == []
