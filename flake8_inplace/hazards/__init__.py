@@ -30,6 +30,7 @@ from . import (
     snapshots,
     stale,
     style,
+    superseded,
     tables,
     targets,
     tied,
@@ -37,7 +38,7 @@ from . import (
 )
 
 # Imported for their listeners: reads, and the log of writes.
-_ = contained, copies, first_reads, gradients, merged, origins, restored, tables, targets, tied, vectors
+_ = contained, copies, first_reads, gradients, merged, origins, restored, superseded, tables, targets, tied, vectors
 CHECKERS = (
     saved,
     freed,

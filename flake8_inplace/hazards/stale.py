@@ -15,6 +15,7 @@ from ..heap.values import (
     UNCERTAIN,
     Array,
     Choice,
+    Dict,
     Grad,
     Guard,
     List,
@@ -249,12 +250,16 @@ def read_part_of(m: Trace, value: Value, holder: Value | None, bound: int = 0) -
     if m.state[WRITES] and isinstance(value, Tensor) and m.stack.frames and not m.unread:
         frame = m.stack.frames[-1]
         held = abs(m.state[STORED].get((holder, value.storage), 0))
-        made = holder.time if isinstance(holder, (List, Object)) else 0
+        made = holder.time if isinstance(holder, (List, Dict, Object)) else 0
         for event in since(m, value, max(held, made, bound, _yielded(m, value, holder))):
             if holder is not None:
                 judge_handed_back(m, value, holder, event)
             converted = event.change is Change.CONVERTED and (was_given(m, value, event) or _has_part(m, value, event))
+            if isinstance(holder, Dict):  # a state, if some call adds other tensors to it
+                converted = converted and m.state[RETURNED].get((Change.CONVERTED, event)) is not None
             meant = event.change is Change.MARKED and isinstance(holder, List)
+            if event.change is Change.OTHER:
+                meant = isinstance(holder, Dict) or frame.function is event.frames[-1].function
             changed = value is m.state[RETURNED].get((event.change, event)) and not meant
             here = _goes_on(m, holder, event, bound)
             if ((converted or changed) and here) or (converted and _had(frame, holder, event)):
