@@ -24,6 +24,7 @@ from ..heap.values import (
     Tensor,
     Value,
     View,
+    is_number,
 )
 from ..program.units import Triggers
 from ..rule import Rule
@@ -255,15 +256,20 @@ def read_part_of(m: Trace, value: Value, holder: Value | None, bound: int = 0) -
             if holder is not None:
                 judge_handed_back(m, value, holder, event)
             converted = event.change is Change.CONVERTED and (was_given(m, value, event) or _has_part(m, value, event))
-            if isinstance(holder, Dict):  # a state, if some call adds other tensors to it
+            changed = value is m.state[RETURNED].get((event.change, event)) and not _is_meant_for(holder, event, frame)
+            if isinstance(holder, Dict):  # a state, if the call has added other tensors to it
                 converted = converted and m.state[RETURNED].get((Change.CONVERTED, event)) is not None
-            meant = event.change is Change.MARKED and isinstance(holder, List)
-            if event.change is Change.OTHER:
-                meant = isinstance(holder, Dict) or frame.function is event.frames[-1].function
-            changed = value is m.state[RETURNED].get((event.change, event)) and not meant
             here = _goes_on(m, holder, event, bound)
             if ((converted or changed) and here) or (converted and _had(frame, holder, event)):
                 m.refuse("argument", event.site, guard=event.guard)
+
+
+def _is_meant_for(holder: Value | None, event: Overwrite, frame: Frame) -> bool:
+    """Whether a write that marks an element, or takes in other tensors, may be meant for who reads the container."""
+    if event.change is Change.OTHER:
+        state = isinstance(holder, Dict) and not all(map(is_number, event.written.values))
+        return state or frame.function is event.frames[-1].function
+    return event.change is Change.MARKED and isinstance(holder, List)
 
 
 def _yielded(m: Trace, value: Tensor, holder: Value | None) -> int:

@@ -17,7 +17,7 @@ from ..trace.trace import Trace
 from .intent import attribute_written
 
 SUPERSEDED: Declared[tuple[Overwrite, Value], int] = Declared(latest)
-"""When a function returned a new version of a dictionary or record, by a write to one of its tensors and the old one."""
+"""When a function returned a new version of a dictionary or record, by a write to a tensor in it and the old one."""
 
 
 @events.returns.listen
