@@ -245,6 +245,7 @@ LAWS = {
     "STALE_SNAPSHOTS": Law(agreed),
     "COPIED": Law(times),
     "ORIGINALS": Law(times),
+    "SUPERSEDED": Law(times),
     "SHALLOW": Law(times),
     "CALLED": Law(times),
     "CALLED_WITHOUT_GRAD": Law(times),

@@ -404,6 +404,8 @@ class Form:
     def is_array(self, root: cst.BaseExpression, target: cst.BaseExpression) -> bool:
         """Whether the root of what is written is a numpy array, which has no `clone`."""
         kinds = self.fact.kinds.get(dotted(root), set()) if self.fact is not None else set()
+        if {"array", "tensor"} <= kinds:  # an unknown argument may be a tensor, but the finding is about the array
+            return "copy()" in self.finding.help
         if kinds and "" not in kinds:
             return kinds == {"array"}
         return self.form == "numpy" or (self.fact is not None and self.fact.form == "numpy" and not detours(target))

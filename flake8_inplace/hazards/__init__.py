@@ -31,6 +31,7 @@ from . import (
     snapshots,
     stale,
     style,
+    superseded,
     tables,
     targets,
     tied,
@@ -38,7 +39,8 @@ from . import (
 )
 
 # Imported for their listeners: reads, and the log of writes.
-_ = contained, copies, first_reads, gradients, handed_out, merged, origins, restored, tables, targets, tied, vectors
+_ = [contained, copies, first_reads, gradients, handed_out, merged, origins, restored, superseded, tables]
+_ += [targets, tied, vectors]
 CHECKERS = (
     saved,
     freed,

@@ -15,6 +15,7 @@ from ..heap.values import (
     UNCERTAIN,
     Array,
     Choice,
+    Dict,
     Grad,
     Guard,
     List,
@@ -23,6 +24,7 @@ from ..heap.values import (
     Tensor,
     Value,
     View,
+    is_number,
 )
 from ..program.units import Triggers
 from ..rule import Rule
@@ -261,16 +263,25 @@ def read_part_of(m: Trace, value: Value, holder: Value | None, bound: int = 0) -
     if m.state[WRITES] and isinstance(value, Tensor) and m.stack.frames and not m.unread:
         frame = m.stack.frames[-1]
         held = abs(m.state[STORED].get((holder, value.storage), 0))
-        made = holder.time if isinstance(holder, (List, Object)) else 0
+        made = holder.time if isinstance(holder, (List, Dict, Object)) else 0
         for event in since(m, value, max(held, made, bound, _yielded(m, value, holder))):
             if holder is not None:
                 judge_handed_back(m, value, holder, event)
             converted = event.change is Change.CONVERTED and (was_given(m, value, event) or _has_part(m, value, event))
-            meant = event.change is Change.MARKED and isinstance(holder, List)
-            changed = value is m.state[RETURNED].get((event.change, event)) and not meant
+            changed = value is m.state[RETURNED].get((event.change, event)) and not _is_meant_for(holder, event, frame)
+            if isinstance(holder, Dict):  # a state, if the call has added other tensors to it
+                converted = converted and m.state[RETURNED].get((Change.CONVERTED, event)) is not None
             here = _goes_on(m, holder, event, bound)
             if ((converted or changed) and here) or (converted and _had(frame, holder, event)):
                 m.refuse("argument", event.site, guard=event.guard)
+
+
+def _is_meant_for(holder: Value | None, event: Overwrite, frame: Frame) -> bool:
+    """Whether a write that marks an element, or takes in other tensors, may be meant for who reads the container."""
+    if event.change is Change.OTHER:
+        state = isinstance(holder, Dict) and not all(map(is_number, event.written.values))
+        return state or frame.function is event.frames[-1].function
+    return event.change is Change.MARKED and isinstance(holder, List)
 
 
 def _yielded(m: Trace, value: Tensor, holder: Value | None) -> int:

@@ -16,6 +16,7 @@ from ..heap.values import (
     Node,
     Object,
     Ref,
+    Source,
     Tensor,
     Tuple,
     Unknown,
@@ -121,7 +122,11 @@ def _grad(call: Call) -> Value:
     tensors.backward(call.m, outputs, call.kwargs)
     again = gradients.again(call.kwargs)
     grad, node = (Grad.YES, Node("grad", (), call.m.history(*outputs))) if again else (Grad.NO, None)
-    return List([tensors.fresh(grad, node, not again), tensors.fresh(grad, node, not again)], open=True)
+    found = [tensors.fresh(grad, node, not again), tensors.fresh(grad, node, not again)]
+    if len(call.args) < 3 and "grad_outputs" not in call.kwargs:  # a given one may be what comes back
+        for gradient in found:
+            gradient.origin = Source.COMPUTED
+    return List(found, open=True)
 
 
 @model("torch.autograd.graph.saved_tensors_hooks")

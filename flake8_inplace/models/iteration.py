@@ -213,7 +213,11 @@ def length(m: Trace, value: Value) -> Value:
 
 def unpack(m: Trace, value: Value, count: int, star: int | None = None) -> list[Value]:
     """The values that ``a, b, *c = value`` binds."""
-    value = records.as_tuple(m, m.see(value))
+    whole = m.see(value)
+    value = records.as_tuple(m, whole)
+    if isinstance(whole, Object) and value is not whole:
+        for name, item in m.state.get(whole).items.items():
+            events.read_attribute(m, whole, name, m.see(item))
     if isinstance(value, Choice):
         columns = [unpack(m, option, count, star) for guard, option in value.options if m.state.possible(guard)]
         guards = [guard for guard, option in value.options if m.state.possible(guard)]
