@@ -162,7 +162,10 @@ def at_end(m: Trace, item: Value) -> Guard:
 
 def before(m: Trace, item: Value, following: Value) -> Guard:
     """What is known after an iteration that began with ``item``, if one follows that begins with ``following``."""
-    return m.numbers.before_end(_unknowns(m, item)) | m.numbers.at_second(_unknowns(m, following))
+    first, known = constant(m.see(item)), m.numbers.before_end(_unknowns(m, item))
+    if type(first) is int and first < 0:  # ``range(-3, n)`` has a second element whether or not n is positive
+        return known
+    return known | m.numbers.at_second(_unknowns(m, following))
 
 
 def _unknowns(m: Trace, item: Value) -> list[Unknown]:
