@@ -58,6 +58,7 @@ NO_FORM = {
     "eleventh: records over one buffer that a file refills",
     "eleventh: teacher that is a shallow copy of the student, by a function that makes it",
     "eighteenth: checkpointed block that counts the tokens it has seen",
+    "paths_and_orders: rows of a picture in a random order, and the picture",
     "eighteenth: control variate of a client after its steps",
     "eighteenth: early stopping with a patience and a state",
     "eighteenth: parameters reported as loaded by comparing them",

@@ -11,7 +11,7 @@ from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
 from ..trace.frames import Class, Frame, Function
-from ..trace.log import WRITES, Change, Overwrite, direct_tensors, since
+from ..trace.log import WRITES, Change, Overwrite, array_backing, direct_tensors, given_tensors, since
 from ..trace.trace import Trace
 from .intent import attribute_written
 
@@ -56,6 +56,8 @@ def on_checkpoint(m: Trace, seen: Sequence[Tensor], begin: int) -> None:
                 m.refuse("again", event.site, guard=event.guard)
 
 
+ORIGINS = 4
+"""How many operators back it is asked what an element of a dataset was computed from."""
 CACHED: Declared[Storage, Site | None] = Declared(same_or_none)
 """The memory that a cached function returns to each call, with the function."""
 
@@ -124,7 +126,11 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
     for value in m.state.get(instance).items.values():
         for tensor in direct_tensors(m, value) if not isinstance(m.see(value), Tuple) else ():
             writes = since(m, tensor, born) if tensor.storage in m.state[WRITES] else []
-            if writes and _is_table(m, tensor, owner, writes) and all(_rescales(event, frame) for event in writes):
+            if (
+                writes
+                and _is_table(m, tensor, owner, writes, born)
+                and all(_rescales(event, frame) for event in writes)
+            ):
                 for event in writes:
                     m.refuse("shared", event.site, guard=event.guard, other=Site(owner.piece, owner.node, owner.node))
 
@@ -136,8 +142,14 @@ def _rescales(event: Overwrite, frame: Frame) -> bool:
     return bool(here) and (event.change is Change.MARKED or (event.change is Change.CONVERTED and numbers))
 
 
-def _is_table(m: Trace, tensor: Tensor, owner: Class, writes: list[Overwrite]) -> bool:
-    """Whether a module has had a tensor since it was made, with values that only ``__init__`` gave it."""
+def _is_table(m: Trace, tensor: Tensor, owner: Class, writes: list[Overwrite], born: int) -> bool:
+    """Whether a module has had a tensor since it was made, with values that only ``__init__`` gave it.
+
+    It has not if the call that was ``born`` made it, for the next one.
+    """
+    origin = base_of(tensor).made
+    if origin is not None and origin.time > born:
+        return False
     every, sites = m.state[WRITES].get(tensor.storage, ()), {event.site.expression for event in writes}
     others = [event for event in every if event.site.expression not in sites]
     made = _constructor(owner)
@@ -170,23 +182,47 @@ def on_dataset(m: Trace, getter: Function, instance: Value, collate: Value, site
     begin = m.tick()
     _visit(m, getter, [instance, index], collate, site)
     again_from, told = m.tick(), len(m.reports.misuses)
-    _visit(m, getter, [instance, index], collate, site)
+    element = _visit(m, getter, [instance, index], collate, site)
     if collate != NONE:
         del m.reports.misuses[told:]  # what the first run left is read again: below is asked whether that is the same
     for writes in list(m.state[WRITES].values()):
         first = {event.site.expression for event in writes if begin < event.time < again_from}
         again = [event for event in writes if event.time > again_from and event.site.expression in first]
         again = [event for event in again if event.tensor.origin is not Source.MAYBE_CAST]  # which may have copied
+        again = [event for event in again if event.written.op != "shuffle" or _has_old_order(m, event, [element])]
         for event in again if any(map(_converts, again)) else ():
             m.refuse("dataset", event.site, guard=event.guard, through=(site,))
     m.state.rollback(mark)
 
 
-def _visit(m: Trace, getter: Function, args: list[Value], collate: Value, site: Site) -> None:
-    """Get an element of a dataset, as an epoch does."""
+def _visit(m: Trace, getter: Function, args: list[Value], collate: Value, site: Site) -> Value:
+    """Get an element of a dataset, or a batch with it, as an epoch does."""
     element = m.run(getter, args, {}, site)
-    if collate != NONE:
-        m.call(collate, [List([element])], {}, site)
+    return m.call(collate, [List([element])], {}, site) if collate != NONE else element
+
+
+def _has_old_order(m: Trace, event: Overwrite, values: Iterable[Value], depth: int = ORIGINS) -> bool:
+    """Whether values may have been computed from an array before it was shuffled.
+
+    The elements of an array have a random order after a shuffle, however many shuffles came before it.
+    """
+    memory = event.tensor.storage.memory
+    for tensor in [each for value in values for each in given_tensors(m, value, NONE, 1)]:
+        made = base_of(tensor).made
+        if tensor.storage.memory is memory:
+            continue
+        if made is None:
+            return True
+        operands = [array_backing(m.see(value)) for value in made.values]
+        if made.time < event.time and any(_is_in(operand, memory) for operand in operands):
+            return True
+        if depth > 1 and _has_old_order(m, event, operands, depth - 1):
+            return True
+    return False
+
+
+def _is_in(value: Value, memory: Storage) -> bool:
+    return isinstance(value, Tensor) and value.storage.memory is memory
 
 
 def _converts(event: Overwrite) -> bool:

@@ -142,13 +142,14 @@ def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Valu
 def _read_name(
     m: Trace, name: str, reader: Value, value: Tensor, frame: Frame, index: tuple[Value, ...], guard: Guard
 ) -> None:
-    for event in since(m, value, frame.held(name, guard)):
+    path = m.state.guard()
+    for event in since(m, value, frame.held(name, guard, path)):
         here = frame is event.frames[-1]
         used = here and event.written.array and isinstance(reader, Array)
         own = here and (not event.name or (event.name == name and is_meant(m, event, name, frame)))
         if own and not used:
             continue  # as most writes, so this is asked first
-        if not compatible(event.guard, guard) or event.time < (bound := frame.held(name, guard | event.guard)):
+        if not compatible(event.guard, guard) or event.time < (bound := frame.held(name, guard | event.guard, path)):
             continue
         if used:
             m.state.set(m.state[USED], event, m.tick())

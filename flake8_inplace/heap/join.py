@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Any, TypeVar
 
 from .autograd import compatible, perhaps, phi
-from .values import ALWAYS, Attributes, CellState, Choice, Const, Guard, Items, Unknown, Value
+from .values import ALWAYS, Attributes, CellState, Choice, Const, Grad, Guard, Items, Unknown, Value
 
 V = TypeVar("V")
 Options = list[tuple[Guard, V]]
@@ -16,6 +16,8 @@ ASSUMPTIONS = 64
 """The most assumptions in one guard. Further ones are dropped, so that a function with a thousand branches ends."""
 CHOICES = 6
 """The most options of a `Choice`. Further ones are dropped."""
+GUARDS = 24
+"""The most paths on which a tensor is known to require no grad, or not for sure. Further ones are dropped."""
 
 
 def join_state(options: Options[Any]) -> Any:
@@ -38,20 +40,29 @@ def _join_cells(options: Options[CellState]) -> CellState:
     states = [value for _, value in options]
     join = phi if all(s.node is not None for s in states) else perhaps
     grad, node, leaf = max(s.grad for s in states), join(s.node for s in states), all(s.leaf for s in states)
-    every = dict.fromkeys(inner for s in states for inner in s.without)
-    stays = [inner for inner in every if all(_is_without(s, guard, inner) for guard, s in options)]
-    without = [
+    without = _at_most(options, Grad.NO) if grad else ()
+    unsure = _at_most(options, Grad.MAYBE) if grad is Grad.YES else ()
+    return CellState(grad, node, leaf, without, unsure)
+
+
+def _at_most(options: Options[CellState], most: Grad) -> tuple[Guard, ...]:
+    """Return the guards under which a tensor requires no grad, or at most may require it."""
+    without = most is Grad.NO
+    known = [(guard, s, s.without if without else (*s.unsure, *s.without)) for guard, s in options]
+    every = dict.fromkeys(inner for _, _, guards in known for inner in guards)
+    stays = [inner for inner in every if all(_holds(guard, s, guards, inner, most) for guard, s, guards in known)]
+    new = [
         guard | inner
-        for guard, s in options
-        for inner in (s.without if s.grad else (ALWAYS,))
+        for guard, s, guards in known
+        for inner in (guards if s.grad > most else (ALWAYS,) * (s.grad is most))
         if inner not in stays and compatible(guard, inner) and len(guard | inner) <= ASSUMPTIONS
     ]
-    return CellState(grad, node, leaf, tuple([*stays, *without][:CHOICES]) if grad else ())
+    return tuple([*stays, *new][:GUARDS])
 
 
-def _is_without(state: CellState, path: Guard, guard: Guard) -> bool:
-    """Whether a tensor that is in this state at the end of a path requires no grad under ``guard``."""
-    return not state.grad or not compatible(path, guard) or any(known <= guard for known in state.without)
+def _holds(path: Guard, state: CellState, guards: tuple[Guard, ...], guard: Guard, most: Grad) -> bool:
+    """Whether a tensor that is in this state at the end of a path requires grad at most so under ``guard``."""
+    return state.grad <= most or not compatible(path, guard) or any(known <= guard for known in guards)
 
 
 def _same(options: Options[V]) -> bool:

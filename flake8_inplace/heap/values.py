@@ -324,12 +324,16 @@ ITEMS: Final = "[]"
 
 @sealed(frozen=True, slots=True)
 class CellState:
-    """Whether a tensor requires grad, and its ``grad_fn``. ``without``: paths on which it requires no grad."""
+    """Whether a tensor requires grad, and its ``grad_fn``.
+
+    ``without``: paths on which it requires no grad. ``unsure``: those on which it may, if it surely does on others.
+    """
 
     grad: Grad
     node: Node | None
     leaf: bool
     without: tuple[Guard, ...] = ()
+    unsure: tuple[Guard, ...] = ()
 
 
 @sealed(frozen=True, slots=True)

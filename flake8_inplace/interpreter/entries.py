@@ -44,9 +44,12 @@ def entry_argument(m: Trace, function: Function, param: cst.Param, first: bool, 
         return Unknown(scalar=isinstance(default, Const), default=default)
     if said == "other":
         return Unknown(Grad.MAYBE)
-    if forward and first and default is None and param.name.value not in joined(m, function):
-        return Tensor(cell=Cell(Grad.MAYBE, leaf=False))
-    return Unknown(Grad.MAYBE, likely=forward)
+    name, likely = param.name.value, forward
+    if forward and first and default is None and name not in joined(m, function):
+        likely = not evidence.is_no_tensor(m, function, name)
+        if likely:
+            return Tensor(cell=Cell(Grad.MAYBE, leaf=False))
+    return Unknown(Grad.MAYBE, likely=likely)
 
 
 def call_entry(m: Trace, function: Function, receiver: Value | None) -> None:

@@ -23,6 +23,7 @@ from .functions import positional
 
 _LEAVING = (cst.Return, cst.Raise, cst.Break, cst.Continue)
 _CONDITIONAL = (cst.Lambda, cst.IfExp, cst.BooleanOperation, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
+_BINDING = (cst.BaseCompoundStatement, cst.AnnAssign, cst.NamedExpr)
 _Roots = dict[str, frozenset[str]]
 """The parameters that are tensors if a variable is one."""
 
@@ -37,6 +38,56 @@ def proven(m: Trace, function: Function, names: frozenset[str]) -> frozenset[str
             found |= roots.get(name, frozenset())
         _rebind(statement, roots)
     return found
+
+
+def is_no_tensor(m: Trace, function: Function, name: str) -> bool:
+    """Whether a parameter has an attribute that tensors don't have: ``data.pos``, of a graph or a batch of points."""
+    for attribute in _attributes(m.text.body(function)[0], name):
+        if not attribute:
+            return False
+        if not attribute.startswith("_") and attribute not in facts.tensor_methods() | facts.scalar_methods():
+            return True
+    return False
+
+
+def _attributes(node: cst.CSTNode, name: str) -> Iterator[str]:
+    """Yield the attributes that a text reads of each value of a variable, in order; "" where it may be another one.
+
+    ``x = data.x if hasattr(data, "x") else data`` asks what the variable is, and reads attributes of some values only.
+    """
+    if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+        return
+    if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name):
+        if node.value.value == name:
+            yield node.attr.value
+    elif isinstance(node, cst.Assign):
+        yield from _attributes(node.value, name)
+        yield from ("" for target in node.targets if name in wording.mentioned(target))
+    elif _asks(node, name):
+        yield from ("" for _ in (node,) if has(node, *_LEAVING) or name in _bindings(node))
+    else:
+        if isinstance(node, _BINDING) and name in _bindings(node):
+            yield ""
+        for part in parts(node):
+            yield from _attributes(part, name)
+
+
+def _asks(node: cst.CSTNode, name: str) -> bool:
+    """Whether a text may depend on what a variable is: it has a test of it, and not only of its attributes."""
+    if isinstance(node, cst.Try):
+        return name in wording.mentioned(node.body)
+    test = node.test if isinstance(node, (cst.If, cst.IfExp, cst.While, cst.Assert)) else None
+    test = node.left if isinstance(node, cst.BooleanOperation) else test
+    return test is not None and _is_bare(test, name)
+
+
+def _is_bare(node: cst.CSTNode, name: str) -> bool:
+    """Whether a text mentions a variable, and not only its attributes."""
+    if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name):
+        return False
+    if isinstance(node, cst.Name):
+        return node.value == name
+    return any(_is_bare(part, name) for part in parts(node))
 
 
 def arrays(m: Trace, function: Function) -> frozenset[str]:

@@ -37,17 +37,24 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
     if not items:
         skip(m, node.iter, node.body, frame)
 
+    last = items[-1:]
+    current: list[Value] = []
+
+    def begin_with(item: Value) -> None:
+        if current and m.state.possible(before := iteration.before(m, current[0], item)):
+            m.state.assume(before)
+        current[:] = [item]
+        bind(m, node.target, item, frame)
+
     def binding(at: int, item: Value) -> Callable[[], None]:
         same = complete and items is every
-        return lambda: bind(m, node.target, iteration.present(m, source, at, item) if same else item, frame)
+        return lambda: begin_with(iteration.present(m, source, at, item) if same else item)
 
     frame.elements |= wording.targets(node.target)
 
-    last = items[-1:]
-
     def further() -> None:
         last[:] = [iteration.another(m, last[0])]
-        bind(m, node.target, last[0], frame)
+        begin_with(last[0])
 
     def ending() -> Guard:
         return iteration.at_end(m, last[0]) if last else ALWAYS

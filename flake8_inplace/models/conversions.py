@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..heap.regions import base_of
 from ..heap.values import (
     NONE,
     Bindings,
@@ -109,6 +110,24 @@ def may_change_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) ->
     return op.name in ("to", "type", "type_as", "float") and _is_float(m, base)
 
 
+def is_of_any_type(m: Trace, tensor: Tensor, depth: int = DEPTH) -> bool:
+    """Whether nothing tells the type of a tensor: it, or what it is joined of, is the caller's."""
+    base = base_of(tensor)
+    if base.dtype is not DType.UNKNOWN or m.grad(tensor) is Grad.YES:
+        return False
+    if base.made is None or base.made.op not in _GATHERING or not depth:
+        return base.made is None
+    operands = [value for value in _operands(m, base.made.values) if isinstance(value, Tensor)]
+    return all(is_of_any_type(m, operand, depth - 1) for operand in operands)
+
+
+def _operands(m: Trace, values: Iterable[Value]) -> list[Value]:
+    """The operands of an operator, and the elements of lists among them."""
+    given = [m.see(value) for value in values]
+    lists = [m.state.get(value).items for value in given if isinstance(value, List)]
+    return [m.see(operand) for operand in (*given, *(item for items in lists for item in items))]
+
+
 def _to_cpu(m: Trace, bound: Bindings) -> bool:
     """Whether ``to(device)`` asks for no more than a device, and for the CPU if there is no other one.
 
@@ -134,9 +153,7 @@ def _is_float(m: Trace, tensor: Tensor, depth: int = DEPTH) -> bool:
         return m.grad(tensor) is Grad.YES
     if made.op.lower() in _FLOATING or _is_plain(m, tensor):
         return True
-    given = [m.see(value) for value in made.values]
-    lists = [m.state.get(value).items for value in given if isinstance(value, List)]
-    operands = [m.see(operand) for operand in (*given, *(item for items in lists for item in items))]
+    operands = _operands(m, made.values)
     keeps = made.op in _KEEPING or made.op in _GATHERING
     return keeps and any(isinstance(operand, Tensor) and _is_float(m, operand, depth - 1) for operand in operands)
 

@@ -54,6 +54,11 @@ def asked(m: Trace, op: facts.Op, bound: Bindings) -> DType | None:
     return DType.UNKNOWN if opaque else None
 
 
+def names_one(m: Trace, op: facts.Op, bound: Bindings) -> bool:
+    """Whether a call names a type: ``float()``, ``to(torch.float32)``."""
+    return op.name in _CONVERSIONS or any(named(m.see(value)) is not None for value in bound.values())
+
+
 def of_result(m: Trace, op: facts.Op, integral: bool, operands: dict[str, list[Tensor]], bound: Bindings) -> DType:
     """The type of what an operator computes."""
     if integral:

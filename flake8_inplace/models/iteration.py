@@ -160,9 +160,23 @@ def lengths(m: Trace, value: Value) -> list[Value]:
 
 def at_end(m: Trace, item: Value) -> Guard:
     """What is known after the last iteration of a loop, which began with ``item``."""
+    return m.numbers.at_end(_unknowns(m, item))
+
+
+def before(m: Trace, item: Value, following: Value) -> Guard:
+    """What is known after an iteration that began with ``item``, if one follows that begins with ``following``."""
+    first, known = constant(m.see(item)), m.numbers.before_end(_unknowns(m, item))
+    if type(first) is int and first < 0:  # ``range(-3, n)`` has a second element whether or not n is positive
+        return known
+    return known | m.numbers.at_second(_unknowns(m, following))
+
+
+def _unknowns(m: Trace, item: Value) -> list[Unknown]:
+    """The unknown values in what a loop is given: ``i`` and ``x`` of ``enumerate``."""
     item = m.see(item)
-    parts = [at_end(m, part) for part in item.items] if isinstance(item, Tuple) else []
-    return m.numbers.at_end([item] if isinstance(item, Unknown) else []).union(*parts)
+    if isinstance(item, Tuple):
+        return [each for part in item.items for each in _unknowns(m, part)]
+    return [item] if isinstance(item, Unknown) else []
 
 
 def _last(m: Trace, item: Value) -> Value:

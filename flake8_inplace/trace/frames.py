@@ -46,11 +46,12 @@ class Frame:
         """Return when a variable was last bound on any path; when the frame began, if it is a parameter."""
         return max((time for _, time in spread(self.times[name])), default=0) if name in self.times else self.born
 
-    def held(self, name: str, guard: Guard = ALWAYS) -> int:
-        """Return since when a variable may have the value that it has under ``guard``."""
+    def held(self, name: str, guard: Guard = ALWAYS, path: Guard = ALWAYS) -> int:
+        """Return since when a variable may have the value that it has under ``guard``, on the present ``path``."""
         if name not in self.times:
             return self.born
-        times = [time for when, time in spread(self.times[name]) if compatible(when, guard)]
+        every = spread(self.times[name])
+        times = [time for when, time in every if compatible(when, guard) and compatible(when, path)]
         return min(times, default=self.bound(name))
 
 

@@ -31,6 +31,10 @@ class Numbers:
     last: dict[Unknown, dict[Unknown | None, int]] = field(default_factory=dict)
     # Which tests of a counter hold in the last iteration.
     tests: dict[Unknown, dict[Unknown, bool]] = field(default_factory=dict)
+    # Which of them hold in all iterations before it.
+    earlier: dict[Unknown, dict[Unknown, bool]] = field(default_factory=dict)
+    # Comparisons of a constant with a symbol: which, by the test, and the terms of both sides.
+    constants: dict[Unknown, dict[Unknown, tuple[str, Term, Term]]] = field(default_factory=dict)
 
     def term(self, value: Value) -> Term | None:
         """Return a number as a symbol and what is added to it; None for what is no number."""
@@ -68,18 +72,55 @@ class Numbers:
         return later
 
     def compare(self, name: str, left: Value, right: Value, test: Unknown) -> None:
-        """Note the truth of a comparison in the last iteration, if it compares a counter with where it ends."""
+        """Note the truth of a comparison in the last iteration, if it compares a counter with where it ends.
+
+        If it is another one in the iteration before, it is so in all earlier ones.
+        """
         if not self.last or name not in _HOLDS:
             return
         one, other = self.term(left), self.term(right)
         if one is None or other is None:
             return
         for counter, end in ((one, other), (other, one)):
-            last = self.last.get(counter[0], {}).get(end[0]) if counter[0] is not None else None
-            if counter[0] is not None and last is not None:
+            if counter[0] is None:
+                if end[0] is not None:
+                    self.constants.setdefault(end[0], {})[test] = (name, one, other)
+                continue
+            last = self.last.get(counter[0], {}).get(end[0])
+            if last is not None:
                 sides = (last + counter[1], end[1])
-                self.tests.setdefault(counter[0], {})[test] = _HOLDS[name](*(sides if counter is one else sides[::-1]))
+                truth = _HOLDS[name](*(sides if counter is one else sides[::-1]))
+                self.tests.setdefault(counter[0], {})[test] = truth
+                before = (sides[0] - 1, sides[1])
+                changes = _HOLDS[name](*(before if counter is one else before[::-1])) is not truth
+                if changes and (truth or name != "eq"):  # an earlier one may equal what the last one doesn't
+                    self.earlier.setdefault(counter[0], {})[test] = not truth
 
     def at_end(self, counters: Iterable[Unknown]) -> Guard:
         """Return what holds in the last iteration."""
         return frozenset(item for counter in counters for item in self.tests.get(counter, {}).items())
+
+    def before_end(self, counters: Iterable[Unknown]) -> Guard:
+        """Return what holds in an iteration that another one follows."""
+        return frozenset(item for counter in counters for item in self.earlier.get(counter, {}).items())
+
+    def at_second(self, counters: Iterable[Unknown]) -> Guard:
+        """Return what holds of constants if a loop comes to its second iteration: it has two or more."""
+        found: dict[Unknown, bool] = {}
+        for counter in counters:
+            for base, end in self.last.get(counter, {}).items():
+                for test, (name, one, other) in self.constants.get(base, {}).items() if base is not None else ():
+                    truth = _from(name, one, other, 1 - end)
+                    if truth is not None:
+                        found[test] = truth
+        return frozenset(found.items())
+
+
+def _from(name: str, one: Term, other: Term, least: int) -> bool | None:
+    """Return the truth of a comparison of a constant with a symbol that is ``least`` or more; None if it depends."""
+    first = one[0] is None
+    number, low = (one[1], least + other[1]) if first else (other[1], least + one[1])
+    if name == "eq":
+        return False if number < low else None
+    truths = {_HOLDS[name](*((number, value) if first else (value, number))) for value in (low, max(number, low) + 1)}
+    return truths.pop() if len(truths) == 1 else None

@@ -256,6 +256,8 @@ class Trace(ABC):
         state: CellState = self.state.get(tensor.cell)
         if state.without and any(guard <= self.state.guard() for guard in state.without):
             return CellState(Grad.NO, None, True)
+        if state.unsure and any(guard <= self.state.guard() for guard in state.unsure):
+            return CellState(Grad.MAYBE, state.node, state.leaf, state.without)
         return state
 
     @property
