@@ -46,9 +46,10 @@ def entry_argument(m: Trace, function: Function, param: cst.Param, first: bool, 
         return Unknown(Grad.MAYBE)
     name, likely = param.name.value, forward
     if forward and first and default is None and name not in joined(m, function):
-        likely = not evidence.is_no_tensor(m, function, name)
-        if likely:
+        foreign = evidence.foreign_attribute(m, function, name)
+        if not foreign:
             return Tensor(cell=Cell(Grad.MAYBE, leaf=False))
+        likely = hasattr(dict, foreign)  # the elements of a batch are tensors
     return Unknown(Grad.MAYBE, likely=likely)
 
 

@@ -40,14 +40,14 @@ def proven(m: Trace, function: Function, names: frozenset[str]) -> frozenset[str
     return found
 
 
-def is_no_tensor(m: Trace, function: Function, name: str) -> bool:
-    """Whether a parameter has an attribute that tensors don't have: ``data.pos``, of a graph or a batch of points."""
+def foreign_attribute(m: Trace, function: Function, name: str) -> str:
+    """Return an attribute of a parameter that tensors don't have: ``pos`` of ``data.pos``, or an empty string."""
     for attribute in _attributes(m.text.body(function)[0], name):
         if not attribute:
-            return False
+            return ""
         if not attribute.startswith("_") and attribute not in facts.tensor_methods() | facts.scalar_methods():
-            return True
-    return False
+            return attribute
+    return ""
 
 
 def _attributes(node: cst.CSTNode, name: str) -> Iterator[str]:
