@@ -62,11 +62,11 @@ def _attributes(node: cst.CSTNode, name: str) -> Iterator[str]:
             yield node.attr.value
     elif isinstance(node, cst.Assign):
         yield from _attributes(node.value, name)
-        yield from ("" for target in node.targets if name in wording.mentioned(target))
+        yield from ("" for target in node.targets if name in frozenset(wording.mentioned(target)))
     elif _asks(node, name):
-        yield from ("" for _ in (node,) if has(node, *_LEAVING) or name in _bindings(node))
+        yield from ("" for _ in (node,) if has(node, *_LEAVING) or name in frozenset(_bindings(node)))
     else:
-        if isinstance(node, _BINDING) and name in _bindings(node):
+        if isinstance(node, _BINDING) and name in frozenset(_bindings(node)):
             yield ""
         for part in parts(node):
             yield from _attributes(part, name)
@@ -75,7 +75,7 @@ def _attributes(node: cst.CSTNode, name: str) -> Iterator[str]:
 def _asks(node: cst.CSTNode, name: str) -> bool:
     """Whether a text may depend on what a variable is: it has a test of it, and not only of its attributes."""
     if isinstance(node, cst.Try):
-        return name in wording.mentioned(node.body)
+        return name in frozenset(wording.mentioned(node.body))
     test = node.test if isinstance(node, (cst.If, cst.IfExp, cst.While, cst.Assert)) else None
     test = node.left if isinstance(node, cst.BooleanOperation) else test
     return test is not None and _is_bare(test, name)
