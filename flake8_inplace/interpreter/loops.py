@@ -40,21 +40,15 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
     last = items[-1:]
     current: list[Value] = []
 
-    def begin_with(item: Value) -> None:
-        if current and m.state.possible(before := iteration.before(m, current[0], item)):
-            m.state.assume(before)
-        current[:] = [item]
-        bind(m, node.target, item, frame)
-
     def binding(at: int, item: Value) -> Callable[[], None]:
         same = complete and items is every
-        return lambda: begin_with(iteration.present(m, source, at, item) if same else item)
+        return lambda: _begin(m, node, frame, current, iteration.present(m, source, at, item) if same else item)
 
     frame.elements |= wording.targets(node.target)
 
     def further() -> None:
         last[:] = [iteration.another(m, last[0])]
-        begin_with(last[0])
+        _begin(m, node, frame, current, last[0])
 
     def ending() -> Guard:
         return iteration.at_end(m, last[0]) if last else ALWAYS
@@ -63,6 +57,14 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
     alive = loop(m, frame, node.body, rounds, further, node.orelse, exact, ending=ending)
     events.exhaust(m, source, begin)
     return alive
+
+
+def _begin(m: Trace, node: cst.For, frame: Frame, current: list[Value], item: Value) -> None:
+    """Begin an iteration with a value; ``current`` has that of the iteration before, which was not the last one."""
+    if current and m.state.possible(before := iteration.before(m, current[0], item)):
+        m.state.assume(before)
+    current[:] = [item]
+    bind(m, node.target, item, frame)
 
 
 def _interleaved(m: Trace, node: cst.For, source: Value, body: lazy.Body, frame: Frame) -> bool:
