@@ -16,7 +16,6 @@ REASONS = {
     "x[0] = x[0] + 5.0": "an element of a row of an array is a number, and the new one is not computed from the row",
     "reduce(": "what `functools.reduce` is given has no name for the first element",
     "max(source": "one element of all is kept, which may be the last",
-    'v.to("cpu")': "says that the model may be on another device, from which it would be a copy",
     "last = x": "a name for the tensor that a loop changes may be meant to change with it",
     "p.sub_(p.grad": "a state that an optimizer reads and binds anew in the same step is judged by its read alone",
     '"buf" in state': "a buffer that is the gradient in the first step only is one of several values",

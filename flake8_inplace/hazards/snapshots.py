@@ -20,6 +20,7 @@ from ..heap.values import (
     Unknown,
     Value,
 )
+from ..models import devices
 from ..program.sealed import sealed
 from ..program.site import Site
 from ..program.units import Triggers
@@ -27,6 +28,7 @@ from ..rule import Rule
 from ..trace import events, holdings
 from ..trace.frames import Frame
 from ..trace.log import EVENTS, Overwrite, Written, fills, since
+from ..trace.reports import Need
 from ..trace.trace import MODULES, Trace
 
 RULES = (
@@ -71,7 +73,7 @@ UPDATES: Declared[str, tuple[Update, ...]] = Declared(in_order)
 """The updates of parameters, under the only key ``_ALL``."""
 _ALL = "all"
 DEVICES = frozenset({"cuda", "device", "to", "mps", "xpu", "map_location"})
-"""Names in a file whose tensors may be on another device than the CPU."""
+"""Names in a file whose tensors may be on another device than the CPU, where no module says it."""
 TRIGGERS = Triggers(names=frozenset({"load_state_dict"}))
 SNAPSHOTS: Declared[Tensor, Snapshot | None] = Declared(same_or_none)
 """The snapshots, by the tensors in the state dict: it may be copied, or its values put into another dictionary."""
@@ -182,21 +184,22 @@ def _judge_choice(m: Trace, value: Value) -> None:
     if not isinstance(value, Choice) or not m.state[UPDATES]:
         return
     taken: dict[Storage, int] = {}
-    for memory, time in [
+    for tensor, time in [
         each for guard, option in value.options if m.state.possible(guard) for each in _taken(m, option)
     ]:
+        memory = tensor.storage.memory
         begin, end = sorted((taken.setdefault(memory, time), time))
         for update in updates_of(m, memory, begin):
             if update.site is not None and update.time < end:
-                m.refuse("snapshot", update.site)
+                m.refuse("snapshot", update.site, needs=_needs(m, tensor))
                 return
 
 
-def _taken(m: Trace, value: Value) -> list[tuple[Storage, int]]:
-    """Return the memory in a value that was taken from others at a time, surely without a copy, and the time."""
+def _taken(m: Trace, value: Value) -> list[tuple[Tensor, int]]:
+    """Return the tensors in a value that were taken from others at a time, surely without a copy, and the time."""
     shared, held = m.state[SHALLOW].get(m.see(value), 0), holdings.held(m, value, set())
     times = [(tensor, tensor.time or shared) for tensor in held if not may_be_copy(m, tensor)]
-    return [(tensor.storage.memory, time) for tensor, time in times if time]
+    return [(tensor, time) for tensor, time in times if time]
 
 
 @events.copied.listen
@@ -258,16 +261,40 @@ def on_method(m: Trace, instance: Object, had: Attributes, begin: int) -> None:
 
 
 def may_be_copy(m: Trace, tensor: Tensor) -> bool:
-    """Whether a tensor may be a copy of what it was made of. ``cpu()`` makes none if the file knows no other device.
+    """Return whether a tensor may be a copy of what it was made of. ``cpu()`` makes none of a module on the CPU.
 
     What is not known to be a module may have a state of numbers, such as a scheduler.
     """
     taken = m.state[SNAPSHOTS].get(tensor)
     if taken is not None and isinstance(taken.module, Unknown) and taken.module not in m.state[MODULES]:
         return True
-    if tensor.origin in (Source.MAYBE_ALIAS, Source.MAYBE_SAME) and not tensor.storage.numpy:
+    if not _may_be_same(tensor):
+        return tensor.origin in UNCERTAIN
+    module = _module_of(m, tensor)
+    if module is None:
         return m.text.file.mentions(DEVICES)
-    return tensor.origin in UNCERTAIN
+    return devices.on_cpu(m, module, tensor.storage.memory) is False
+
+
+def _may_be_same(tensor: Tensor) -> bool:
+    """Whether a tensor is another one, if nothing had to be copied or moved to another device."""
+    return tensor.origin in (Source.MAYBE_ALIAS, Source.MAYBE_SAME) and not tensor.storage.numpy
+
+
+def _module_of(m: Trace, tensor: Tensor) -> Value | None:
+    """Return the module that a tensor is of, if the program took its state."""
+    memory = tensor.storage.memory
+    taken = (each.module for of, each in m.state[SNAPSHOTS].items() if each and of.storage.memory is memory)
+    return next(taken, None)
+
+
+def _needs(m: Trace, tensor: Tensor) -> tuple[Need, ...]:
+    """Return what must hold for a tensor to be what it was taken of: ``cpu()`` makes no copy on some machines."""
+    module = _module_of(m, tensor) if _may_be_same(tensor) else None
+    if module is None:
+        return ()
+    sure = tensor.origin is Source.MAYBE_ALIAS and devices.on_cpu(m, module, tensor.storage.memory)
+    return () if sure else (Need("same", tensor.place),)
 
 
 def on_bind(m: Trace, owner: Frame | Object, name: str, value: Value) -> None:
@@ -327,7 +354,7 @@ def on_load_state_dict(m: Trace, module: Value, states: Value, parameters: Seque
         written = [event.site for event in since(m, tensor, snapshot.time) if event.tensor is not tensor]
         if since_then or written:
             sites = [update.site for update in since_then if update.site is not None][:1]
-            m.refuse("snapshot", (sites or written or [snapshot.site])[0])
+            m.refuse("snapshot", (sites or written or [snapshot.site])[0], needs=_needs(m, tensor))
             return
     shared = max((m.state[SHALLOW].get(one, 0) for _, each in known for one in (module, each.module)), default=0)
     if shared and own == known and len(known) == len(taken):  # one module is a shallow copy of the other one
@@ -353,8 +380,8 @@ def _snapshot_of(m: Trace, tensor: Tensor) -> Snapshot | None:
     found = m.state[SNAPSHOTS].get(tensor)
     if found is not None or not tensor.time or may_be_copy(m, tensor):
         return found
-    every = [(of.storage.memory, each) for of, each in m.state[SNAPSHOTS].items() if each is not None]
-    mine = [each for memory, each in every if memory is tensor.storage.memory and each.time <= tensor.time]
+    every = [(of, each) for of, each in m.state[SNAPSHOTS].items() if each is not None]
+    mine = [each for of, each in every if of.storage.memory is tensor.storage.memory and of.time <= tensor.time]
     return max(mine, key=lambda each: each.time, default=None)
 
 

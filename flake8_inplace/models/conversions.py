@@ -8,7 +8,6 @@ from ..heap.regions import base_of
 from ..heap.values import (
     NONE,
     Bindings,
-    Choice,
     Const,
     DType,
     Grad,
@@ -24,10 +23,7 @@ from ..heap.values import (
 from ..torchfacts import kinds
 from ..torchfacts import ops as facts
 from ..trace.trace import Trace
-from .registry import Call, model
-
-_SLOT = "device"
-"""What the store has of the result of ``torch.device()``: what it was made from."""
+from . import devices
 
 _FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.get_default_dtype"})
 DEPTH = 4
@@ -72,6 +68,12 @@ def _is_made_as(m: Trace, tensor: Tensor, types: set[str], depth: int = DEPTH) -
     )
 
 
+def moves_to_cpu(m: Trace, op: facts.Op, bound: Bindings) -> bool:
+    """Whether a conversion asks for the CPU, and for nothing else."""
+    device = devices.asked(m, op, bound)
+    return device != NONE and devices.is_cpu(m, device) is True
+
+
 def changes_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> bool:
     """Whether a conversion surely returns the tensor itself: ``contiguous()`` or ``float()`` of what is so already."""
     if op.name == "contiguous":
@@ -86,27 +88,15 @@ def changes_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> bo
     return sure and _is_plain(m, base) and all(isinstance(name, str) and name in _FLOAT | {"cpu"} for name in asked)
 
 
-@model("torch.device")
-def _device(call: Call) -> Value | None:
-    """A device, which is no type of elements: a conversion to it changes nothing else."""
-    if len(call.values) != 1:
-        return None
-    found = call.m.symbol("device", call.site.expression)
-    call.m.state.set(call.m.state.store, (found, _SLOT), call.m.see(call.values[0]))
-    return found
-
-
-def is_device(m: Trace, value: Value) -> bool:
-    """Whether a value is a ``torch.device()``."""
-    return (value, _SLOT) in m.state.store
-
-
 def may_change_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> bool:
     """Whether a conversion most likely returns the tensor itself: to another device, say, where there may be one."""
     if op.name == "contiguous":  # of a view, it is likely to make a copy
         return True
-    if op.name == "to" and _to_cpu(m, bound):
-        return True
+    device = devices.asked(m, op, bound)
+    if device != NONE and devices.is_cpu(m, device) is False:
+        return False
+    if op.name == "to" and devices.is_device(m, device):
+        return True  # where it is the CPU, all tensors of the program are there already
     return op.name in ("to", "type", "type_as", "float") and _is_float(m, base)
 
 
@@ -126,20 +116,6 @@ def _operands(m: Trace, values: Iterable[Value]) -> list[Value]:
     given = [m.see(value) for value in values]
     lists = [m.state.get(value).items for value in given if isinstance(value, List)]
     return [m.see(operand) for operand in (*given, *(item for items in lists for item in items))]
-
-
-def _to_cpu(m: Trace, bound: Bindings) -> bool:
-    """Whether ``to(device)`` asks for no more than a device, and for the CPU if there is no other one.
-
-    The device says so: it is a choice, ``"cuda" if torch.cuda.is_available() else "cpu"``. Where it is the CPU, all
-    tensors of the program are there already.
-    """
-    given = [m.see(value) for name, value in bound.items() if name not in ("self", "non_blocking")]
-    asked = [value for value in given if value != NONE]
-    if len(asked) != 1:
-        return False
-    device = m.see(m.state.store.get((asked[0], _SLOT), NONE))
-    return isinstance(device, Choice) and any(constant(option) == "cpu" for _, option in device.options)
 
 
 def _is_float(m: Trace, tensor: Tensor, depth: int = DEPTH) -> bool:

@@ -17,6 +17,7 @@ from . import (
     classes,
     containers,
     custom,
+    devices,
     dicts,
     distributions,
     handed,
@@ -240,8 +241,20 @@ def _train(call: Call, instance: Object) -> Value:
     return instance
 
 
-@method(MODULE, "to", "cuda", "cpu", "half", "float", "double", "type", "bfloat16")
+@method(MODULE, "half", "float", "double", "type", "bfloat16")
 def _convert(call: Call, instance: Object) -> Value:
+    return instance
+
+
+@method(MODULE, "to")
+def _to(call: Call, instance: Object) -> Value:
+    devices.move(call.m, call.argument(0, "device"), instance)
+    return instance
+
+
+@method(MODULE, "cuda", "cpu")
+def _move(call: Call, instance: Object) -> Value:
+    devices.move(call.m, Const(call.name), instance)
     return instance
 
 

@@ -156,7 +156,8 @@ def _view_or_copy(m: Trace, op: facts.Op, out: Out, base: Tensor, bound: Binding
     same.dtype = dtype
     if dtype is DType.INTEGRAL:
         same.cell = Cell()
-    same.origin = Source.MAYBE_CAST if op.name in ("to", "type", "type_as", "float") else Source.MAYBE_ALIAS
+    casts = op.name in ("to", "type", "type_as", "float") and not conversions.moves_to_cpu(m, op, bound)
+    same.origin = Source.MAYBE_CAST if casts else Source.MAYBE_ALIAS
     if base.view is View.NONE and conversions.may_change_nothing(m, op, base, bound):
         same.origin = Source.MAYBE_SAME
     converts = out.integral or dtypes.names_one(m, op, bound)

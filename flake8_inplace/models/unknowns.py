@@ -6,7 +6,7 @@ from ..heap.values import NONE, Cell, Const, Dict, Grad, List, Node, Tensor, Tup
 from ..torchfacts import ops as facts
 from ..trace import events, holdings
 from ..trace.trace import MODULES, OPTIMIZERS, Trace
-from . import conversions, gradients, handed, methods, operators, optim, tensors
+from . import devices, gradients, handed, methods, operators, optim, tensors
 from .registry import Call
 
 
@@ -83,9 +83,12 @@ def unknown_method(call: Call, receiver: Unknown) -> Value:
     if name in facts.scalar_methods() and name not in ("values", "indices"):
         return m.symbol(receiver, name, *call.args, scalar=True)
     others = [m.see(value) for value in call.values]
-    plain = all(isinstance(each, Const) or is_number(each) or conversions.is_device(m, each) for each in others)
+    plain = all(isinstance(each, Const) or is_number(each) or devices.is_device(m, each) for each in others)
     if tensors.is_method(name) and plain:
-        return _if_tensor(call, receiver)
+        result = _if_tensor(call, receiver)
+        if name in ("to", "cuda", "cpu"):  # a module returns itself
+            devices.move(m, call.argument(0, "device") if name == "to" else Const(name), receiver, result)
+        return result
     if not name.startswith("register_"):
         handed.may_call(call)
     return tensors.unknown_call(m, receiver, *call.values)

@@ -1,0 +1,68 @@
+"""Devices: whether a module's tensors are on the CPU, where ``cpu()`` copies nothing, as far as the program says it."""
+
+from __future__ import annotations
+
+from ..heap.state import Declared, same_or_none
+from ..heap.values import NONE, Bindings, Choice, Const, Object, Ref, Storage, Value, constant
+from ..torchfacts import ops as facts
+from ..trace import holdings
+from ..trace.trace import Trace
+from .registry import Call, model
+
+MOVED: Declared[Storage | Value, bool | None] = Declared(same_or_none)
+"""Whether a module was moved to the CPU when it was moved last, by the memory of its tensors, or by itself where none
+of them is known. None as for `is_cpu`."""
+_SLOT = "device"
+"""What the store has of the result of ``torch.device()``: what it was made from."""
+
+
+@model("torch.device")
+def _device(call: Call) -> Value | None:
+    """A device, which is no type of elements: a conversion to it changes nothing else."""
+    if len(call.values) != 1:
+        return None
+    found = call.m.symbol("device", call.site.expression)
+    call.m.state.set(call.m.state.store, (found, _SLOT), call.m.see(call.values[0]))
+    return found
+
+
+def is_device(m: Trace, value: Value) -> bool:
+    """Whether a value is a ``torch.device()``."""
+    return (value, _SLOT) in m.state.store
+
+
+def move(m: Trace, device: Value, *modules: Value) -> None:
+    """Note that modules were moved; not if ``device`` is a type: ``model.to(torch.float32)``."""
+    if isinstance(m.see(device), Ref):
+        return
+    for module in modules:
+        known = [tensor.storage.memory for tensor in holdings.held(m, module, set())]
+        for moved in known if isinstance(module, Object) else [module]:
+            m.state.set(m.state[MOVED], moved, is_cpu(m, device))
+
+
+def asked(m: Trace, op: facts.Op, bound: Bindings) -> Value:
+    """The device that a conversion asks for, if it asks for nothing else; else None."""
+    if op.name == "cpu":
+        return Const("cpu")
+    given = [m.see(value) for name, value in bound.items() if name not in ("self", "non_blocking")]
+    wanted = [value for value in given if value != NONE]
+    return wanted[0] if op.name == "to" and len(wanted) == 1 else NONE
+
+
+def is_cpu(m: Trace, device: Value) -> bool | None:
+    """Whether a device is the CPU; None if it is on some machines: ``"cuda" if is_available() else "cpu"``."""
+    device = m.see(device)
+    found = m.see(m.state.store.get((device, _SLOT), device))
+    options = [option for _, option in found.options] if isinstance(found, Choice) else [found]
+    names = {name == "cpu" if type(name := constant(option)) is str else None for option in options}
+    return names.pop() if len(names) == 1 else None
+
+
+def on_cpu(m: Trace, module: Value, memory: Storage) -> bool | None:
+    """Whether a module is on the CPU; None if that depends on the machine, or on who calls the program.
+
+    ``memory`` is that of one of its tensors.
+    """
+    made = isinstance(module, Object) and all(frame.receiver is not module for frame in m.stack.frames)
+    return m.state[MOVED].get(memory if isinstance(module, Object) else module, True if made else None)
