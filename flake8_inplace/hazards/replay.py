@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..heap.regions import base_of
-from ..heap.state import Declared, same_or_none
+from ..heap.state import Declared, latest, same_or_none
 from ..heap.values import NONE, List, Object, Source, Storage, Tensor, Tuple, Unknown, Value, is_number
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
 from ..trace.frames import Class, Frame, Function
 from ..trace.log import WRITES, Change, Overwrite, array_backing, direct_tensors, given_tensors, since
+from ..trace.reports import Need
 from ..trace.trace import Trace
 from .intent import attribute_written
 
@@ -69,6 +70,12 @@ def on_cache(m: Trace, function: Function, result: Value) -> None:
         m.state.set(m.state[CACHED], tensor.storage, Site(function.piece, function.node, function.node))
 
 
+_CONVERTED = (Source.MAYBE_CAST, Source.MAYBE_SAME)
+"""What a conversion gives: a copy on one machine, or for one type, and the tensor itself on another."""
+UNSURE: Declared[Storage, int] = Declared(latest)
+"""When memory was last overwritten through what may be a copy of it: ``self.pe.to(device)``."""
+
+
 @events.logged.listen
 def on_logged(m: Trace, event: Overwrite) -> None:
     """Report an update of what is made once and used by every call, or by every instance.
@@ -78,6 +85,8 @@ def on_logged(m: Trace, event: Overwrite) -> None:
     function is defined, ``def hook(grad, total=total)``, is meant to be updated, and so is what a cached function
     without arguments returns.
     """
+    if event.tensor.origin in _CONVERTED:
+        m.state.set(m.state[UNSURE], event.tensor.storage, event.time)
     cached = m.state[CACHED].get(event.tensor.storage) if m.state[CACHED] and event.name else None
     if cached is not None and (_converts(event) or _marks_what_is_given(m, event)):
         m.refuse("shared", event.site, other=cached)
@@ -114,11 +123,13 @@ _CALLED = frozenset({"forward", "__call__"})
 def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: bool) -> None:
     """Report a table of a module that each call scales, or marks, by a variable: ``pe = self.pe``, ``pe *= 2``.
 
-    A table has values since the module was made, and nothing else writes to it. A state begins with zeros, or takes in
-    what it is given.
+    So does any method that changes what may be a copy of the table, or the table itself. A table has values since the
+    module was made, and nothing else writes to it. A state begins with zeros, or takes in what it is given.
     """
     frame = m.stack.frames[-1] if m.stack.frames and m.state[WRITES] else None
-    if frame is None or frame.function is None or frame.function.name not in _CALLED:
+    if frame is None or frame.function is None or frame.function is _constructor(frame.owner):
+        return
+    if frame.function.name not in _CALLED and not any(time > born for time in m.state[UNSURE].values()):
         return
     owner, instance = frame.owner, frame.receiver
     if owner is None or not isinstance(instance, Object):
@@ -132,14 +143,22 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
                 and all(_rescales(event, frame) for event in writes)
             ):
                 for event in writes:
-                    m.refuse("shared", event.site, guard=event.guard, other=Site(owner.piece, owner.node, owner.node))
+                    needs = (Need("same", event.tensor.place),) if event.tensor.origin in _CONVERTED else ()
+                    made = Site(owner.piece, owner.node, owner.node)
+                    m.refuse("shared", event.site, guard=event.guard, other=made, needs=needs)
 
 
 def _rescales(event: Overwrite, frame: Frame) -> bool:
-    """Whether a write of this call changes old values by numbers, or by a mask, through a variable."""
+    """Whether a write of this call changes old values by numbers, or by a mask, through a variable.
+
+    By whatever it changes what ``self.pe.to(device)`` has copied on one machine, and not on another, nobody means that.
+    """
     here = event.frames[-1] is frame and event.name and event.form in ("augmented", "op_", "inplace", "subscript")
+    if here and event.tensor.origin in _CONVERTED:
+        return not event.filled
     numbers = all(map(is_number, event.written.values))
-    return bool(here) and (event.change is Change.MARKED or (event.change is Change.CONVERTED and numbers))
+    changes = event.change is Change.MARKED or (event.change is Change.CONVERTED and numbers)
+    return bool(here) and changes and frame.function is not None and frame.function.name in _CALLED
 
 
 def _is_table(m: Trace, tensor: Tensor, owner: Class, writes: list[Overwrite], born: int) -> bool:
