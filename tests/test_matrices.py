@@ -23,6 +23,7 @@ REASONS = {
     "ema[n].lerp_": "a mean of a parameter with itself is the parameter, whatever it was to be",
     "old = x.data": "part of what `.data` shows was written by a name for the base",
     "torch.add(x, step, out=x)": "an output argument is no write by a name",
+    "torch.sub(x, 0.5, out=x)": "an output argument is no write by a name",
     "x[t % 3]": "whether an element lies in a view is not known",
     "x.view(-1)[1:]": "what two different views share is not known",
     "a.flat[0]": "whether an element lies in a view is not known",
