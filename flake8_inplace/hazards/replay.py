@@ -134,12 +134,13 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
     owner, instance = frame.owner, frame.receiver
     if owner is None or not isinstance(instance, Object):
         return
+    begun = min((each.born for each in m.stack.frames if each.receiver is instance), default=born)
     for value in m.state.get(instance).items.values():
         for tensor in direct_tensors(m, value) if not isinstance(m.see(value), Tuple) else ():
             writes = since(m, tensor, born) if tensor.storage in m.state[WRITES] else []
             if (
                 writes
-                and _is_table(m, tensor, owner, writes, born)
+                and _is_table(m, tensor, owner, writes, begun)
                 and all(_rescales(event, frame) for event in writes)
             ):
                 for event in writes:
@@ -161,13 +162,13 @@ def _rescales(event: Overwrite, frame: Frame) -> bool:
     return bool(here) and changes and frame.function is not None and frame.function.name in _CALLED
 
 
-def _is_table(m: Trace, tensor: Tensor, owner: Class, writes: list[Overwrite], born: int) -> bool:
+def _is_table(m: Trace, tensor: Tensor, owner: Class, writes: list[Overwrite], begun: int) -> bool:
     """Whether a module has had a tensor since it was made, with values that only ``__init__`` gave it.
 
-    It has not if the call that was ``born`` made it, for the next one.
+    It has not if one of its methods, which has ``begun``, made it for the next ones.
     """
     origin = base_of(tensor).made
-    if origin is not None and origin.time > born:
+    if origin is not None and origin.time > begun:
         return False
     every, sites = m.state[WRITES].get(tensor.storage, ()), {event.site.expression for event in writes}
     others = [event for event in every if event.site.expression not in sites]

@@ -54,9 +54,9 @@ def is_cpu(m: Trace, device: Value) -> bool | None:
     """Whether a device is the CPU; None if it is on some machines: ``"cuda" if is_available() else "cpu"``."""
     device = m.see(device)
     found = m.see(m.state.store.get((device, _SLOT), device))
-    options = [option for _, option in found.options] if isinstance(found, Choice) else [found]
-    names = {name == "cpu" if type(name := constant(option)) is str else None for option in options}
-    return names.pop() if len(names) == 1 else None
+    names = [constant(option) for _, option in found.options] if isinstance(found, Choice) else [constant(found)]
+    answers = {name == "cpu" if isinstance(name, str) else None for name in names}
+    return answers.pop() if len(answers) == 1 else None
 
 
 def on_cpu(m: Trace, module: Value, memory: Storage) -> bool | None:
