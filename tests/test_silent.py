@@ -52,6 +52,8 @@ def test_every_program_is_a_test() -> None:
 #: loop of the caller goes over, shallow copies in an attribute, integers; two keys of a dictionary, and a mixture of a
 #: tensor with itself.
 NO_FORM = {
+    "copies_of_lists: conflicting gradients projected, by a copy of the list of them",
+    "copies_of_lists: neighbours averaged with those of the same round",
     "buffers_refilled: scale that a checkpoint halves twice",
     "buffers_refilled: usage that a checkpoint counts twice",
     "eleventh: checkpointed function that scales a picture in a dictionary",
