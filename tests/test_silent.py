@@ -74,6 +74,7 @@ NO_FORM = {
     "fourth: checkpointed usage counter",
     "fourth: reentrant checkpoint writes its input",
     "fourteenth: labels of a collator are the ids that a method masks",
+    "gradients_put_together: projected gradients of tasks that share a list",
     "gradients_put_together: checkpointed attention that adds to the bias it is given",
     "kept_elsewhere: share of the gradient that clipping keeps",
     "ninth_state: parameters that lie in a vector",

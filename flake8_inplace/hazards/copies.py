@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import libcst as cst
-
 from ..heap.state import Declared, latest, union
 from ..heap.values import NONE, Choice, Dict, Grad, List, Object, Tensor, Tuple, Value
-from ..program.wording import loops_around, mentioned, places, targets
 from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import COPIED, WRITES, Overwrite, array_backing, lies_in, since, whole
@@ -126,19 +123,18 @@ def _judge_beside(m: Trace, source: List, copy: List, value: Value) -> None:
 
 def _is_beside(m: Trace, event: Overwrite, frame: Frame, names: frozenset[str], copies: frozenset[str]) -> bool:
     """Whether a running loop wrote to an element by a name for the copy, and now reads one by another place."""
+    from ..program.wording import loops_around, places
+
     body, line = m.text.body(frame.function)[0] if frame.function is not None else None, event.line
     if body is None or line is None or frame.line is None:
         return False
     read = places(frame.line, names)
-    for depth, loop in loops_around(body, line, frame.line):
-        if len(frame.loops) < depth or frame.loops[depth - 1].began > event.time:
-            continue
-        over = not copies.isdisjoint(mentioned(loop.iter)) if isinstance(loop, cst.For) else False
-        own = targets(loop.target) if isinstance(loop, cst.For) and over else frozenset()
-        if event.name in copies or event.name in own:
-            written = places(line, copies) if event.name in copies else own
-            if not read & written:
-                return True
+    for depth, targets, over in loops_around(body, line, frame.line):
+        running = len(frame.loops) >= depth and frame.loops[depth - 1].began < event.time
+        element = event.name in targets and not copies.isdisjoint(over)
+        written = targets if element else places(line, copies)
+        if running and (element or event.name in copies) and not read & written:
+            return True
     return False
 
 

@@ -6,8 +6,6 @@ overwrites it. ``self.state = self.initial`` goes back to a value that the updat
 
 from __future__ import annotations
 
-import libcst as cst
-
 from ..heap.regions import same_tensor
 from ..heap.state import Declared, union
 from ..heap.values import NONE, Grad, Object, Tensor, Value
@@ -78,11 +76,16 @@ def _is_undone(m: Trace, instance: Object, name: str, tensor: Tensor, event: Ove
 
     A method that does both has a short name for the other attribute.
     """
+    from ..program.wording import takes_attribute
+
     frame, inner = m.stack.frames[-1], event.frames[-1]
     if attribute_written(event.site) != name or inner.receiver is not instance or inner.function is frame.function:
         return False
-    anew = type(frame.line) is cst.Assign and type(frame.line.value) is cst.Attribute
-    return anew and (whole(tensor, event) or lies_in(tensor, event)) and _is_held_elsewhere(m, instance, name, tensor)
+    return (
+        takes_attribute(frame.line)
+        and (whole(tensor, event) or lies_in(tensor, event))
+        and _is_held_elsewhere(m, instance, name, tensor)
+    )
 
 
 def _is_held_elsewhere(m: Trace, instance: Object, name: str, tensor: Tensor) -> bool:

@@ -387,13 +387,23 @@ def _tests(node: cst.CSTNode, asks: Callable[[str], bool]) -> bool:
 
 def loops_around(
     node: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode, depth: int = 1
-) -> Iterator[tuple[int, cst.For | cst.While]]:
-    """The loops whose bodies hold both of two parts of a text, and how many loops each is, with those around it."""
+) -> Iterator[tuple[int, frozenset[str], frozenset[str]]]:
+    """For each loop whose body holds both of two parts of a text: how many loops it is with those around it, its
+    targets, and the names in what it goes over.
+    """
     loop = isinstance(node, (cst.For, cst.While))
     if isinstance(node, (cst.For, cst.While)) and _holds(node.body, one) and _holds(node.body, other):
-        yield depth, node
+        if isinstance(node, cst.For):
+            yield depth, targets(node.target), frozenset(mentioned(node.iter))
+        else:
+            yield depth, frozenset(), frozenset()
     for part in parts(node):
         yield from loops_around(part, one, other, depth + loop)
+
+
+def takes_attribute(node: cst.CSTNode | None) -> bool:
+    """Whether a statement assigns an attribute as it is: ``self.state = self.initial``."""
+    return type(node) is cst.Assign and type(node.value) is cst.Attribute
 
 
 def places(node: cst.CSTNode, names: Collection[str]) -> frozenset[str]:
