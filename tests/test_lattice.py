@@ -245,6 +245,8 @@ LAWS = {
     "STALE_SNAPSHOTS": Law(agreed),
     "COPIED": Law(times),
     "ORIGINALS": Law(times),
+    "LIST_COPIES": Law(st.frozensets(st.sampled_from(EVENTS))),
+    "BOUND_AGAIN": Law(st.frozensets(st.sampled_from(EVENTS))),
     "SUPERSEDED": Law(times),
     "SHALLOW": Law(times),
     "CALLED": Law(times),

@@ -52,6 +52,8 @@ def test_every_program_is_a_test() -> None:
 #: loop of the caller goes over, shallow copies in an attribute, integers; two keys of a dictionary, and a mixture of a
 #: tensor with itself.
 NO_FORM = {
+    "copies_of_lists: conflicting gradients projected, by a copy of the list of them",
+    "copies_of_lists: neighbours averaged with those of the same round",
     "buffers_refilled: scale that a checkpoint halves twice",
     "buffers_refilled: usage that a checkpoint counts twice",
     "eleventh: checkpointed function that scales a picture in a dictionary",
@@ -72,6 +74,7 @@ NO_FORM = {
     "fourth: checkpointed usage counter",
     "fourth: reentrant checkpoint writes its input",
     "fourteenth: labels of a collator are the ids that a method masks",
+    "gradients_put_together: projected gradients of tasks that share a list",
     "gradients_put_together: checkpointed attention that adds to the bias it is given",
     "kept_elsewhere: share of the gradient that clipping keeps",
     "ninth_state: parameters that lie in a vector",

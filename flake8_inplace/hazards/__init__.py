@@ -22,6 +22,7 @@ from . import (
     integers,
     itself,
     merged,
+    moved_on,
     origins,
     overlap,
     refused,
@@ -39,7 +40,7 @@ from . import (
 )
 
 # Imported for their listeners: reads, and the log of writes.
-_ = [contained, copies, first_reads, gradients, handed_out, merged, origins, restored, superseded, tables]
+_ = [contained, copies, first_reads, gradients, handed_out, merged, moved_on, origins, restored, superseded, tables]
 _ += [targets, tied, vectors]
 CHECKERS = (
     saved,

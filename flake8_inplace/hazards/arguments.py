@@ -314,10 +314,18 @@ def _writes_since(m: Trace, tensor: Tensor, born: int, alone: bool) -> list[Over
 def _is_aside(m: Trace, event: Overwrite, tensor: Tensor, args: Sequence[Value], born: int) -> bool:
     """Return whether a write went through a detached alias or an array, in a form that may look like a new value.
 
-    So does one that marks the alias, ``v = x.detach()`` and ``v[mask] = 0``, for the result of the call.
+    So does one that marks the alias, ``v = x.detach()`` and ``v[mask] = 0``, for the result of the call. So does one by
+    a second name, ``out = x``, of values that were read by the first: ``out.index_add_(0, index, x[source])``.
     """
     apart = event.form == "augmented" or event.written.array or event.change is Change.MARKED
-    return apart and _is_by_alias(m, event, tensor, args, born)
+    return (apart and _is_by_alias(m, event, tensor, args, born)) or _is_by_second_name(m, event, tensor)
+
+
+def _is_by_second_name(m: Trace, event: Overwrite, tensor: Tensor) -> bool:
+    frame = event.frames[-1]
+    names = [name for name, value in frame.vars.items() if array_backing(m.see(value)) is tensor]
+    older = [name for name in names if frame.bound(name) == frame.born]
+    return event.name in names and event.name not in older and spelled_with(event.site, older)
 
 
 def _note_handed_back(m: Trace, args: Sequence[Value], result: Value, born: int) -> None:

@@ -55,7 +55,7 @@ from .arguments import is_in_copy
 from .first_reads import is_emptied
 from .handed_out import goes_on
 from .intent import attribute_written, is_spelled_otherwise, keeps_last
-from .known import writes_the_same
+from .known import is_of_call, writes_the_same
 from .overlap import written_region
 from .snapshots import Update, may_be_copy, updates_of
 from .stale import is_part, overlaps, read_part_of, takes_what_was_written, was_given
@@ -357,6 +357,7 @@ def _judge_element(m: Trace, container: List | Dict, value: Tensor, event: Overw
     inner = event.frames[-1]
     own = m.see(inner.vars.get(event.name, NONE)) is container
     taken_out = m.state[RETURNED].get((Change.OTHER, event)) is not None and bool(time or container.time)
+    taken_out = taken_out and not is_of_call(m, container, event)
     if own and is_in_copy(m, event, inner.given):
         return
     if isinstance(container, List) and time:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..heap.state import Declared, latest
+from ..heap.state import Declared, latest, union
 from ..heap.values import NONE, Choice, Dict, Grad, List, Object, Tensor, Tuple, Value
 from ..trace import events
-from ..trace.log import COPIED, Overwrite, array_backing, lies_in, since, whole
+from ..trace.frames import Frame
+from ..trace.log import COPIED, WRITES, Overwrite, array_backing, lies_in, since, whole
 from ..trace.trace import Trace
 from .intent import attribute_written
 
 ORIGINALS: Declared[tuple[Value, Tensor], int] = Declared(latest)
 """The same, by what it is a copy of."""
+LIST_COPIES: Declared[List, frozenset[List]] = Declared(union)
+"""The shallow copies of a list."""
 
 
 @events.copied.listen
@@ -23,6 +26,8 @@ def on_copied(m: Trace, source: Value, copy: Value, explicit: bool) -> None:
     their holders. A slice of a list may be taken to write to its elements.
     """
     given = m.stack.frames[-1].given if m.stack.frames else ()
+    if isinstance(source, List) and isinstance(copy, List):
+        m.state.set(m.state[LIST_COPIES], source, m.state[LIST_COPIES].get(source, frozenset()) | {copy})
     if not explicit and any(m.see(value) is source for value in given):
         return
     now, held, had = m.tick(), _tensors(m, copy), _tensors(m, source)
@@ -49,6 +54,9 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
     """Judge an element that is read in a list or dictionary, or in a copy of it."""
     _judge(m, container, value)
     _judge_original(m, container, value)
+    if isinstance(container, List) and m.state[WRITES]:
+        for copy in m.state[LIST_COPIES].get(container, frozenset()):
+            _judge_beside(m, container, copy, value)
 
 
 @events.read_attribute.listen
@@ -95,6 +103,43 @@ def _judge_original(m: Trace, source: Value, value: Value) -> None:
             through = by is not source if isinstance(by, (Dict, List)) else bool(attribute_written(event.site))
             if through and (whole(tensor, event) or lies_in(tensor, event)):
                 m.refuse("read", event.site, guard=event.guard)
+
+
+def _judge_beside(m: Trace, source: List, copy: List, value: Value) -> None:
+    """Report the read of an element of a list in a loop that overwrites the elements by a copy of the list.
+
+    ``new = list(rows)``, ``for row in new: row -= project(row, rows[j])``: the copy is there for the rows to stay.
+    """
+    frame = m.stack.frames[-1] if m.stack.frames else None
+    if frame is None or frame.function is None or frame.line is None:
+        return
+    names, copies = _names(m, frame, source), _names(m, frame, copy)
+    for tensor in _options(m, value):
+        for event in since(m, tensor, copy.time):
+            all_of_it = whole(tensor, event) or lies_in(tensor, event)
+            if event.frames[-1] is frame and all_of_it and _is_beside(m, event, frame, names, copies):
+                m.refuse("read", event.site, guard=event.guard)
+
+
+def _is_beside(m: Trace, event: Overwrite, frame: Frame, names: frozenset[str], copies: frozenset[str]) -> bool:
+    """Whether a running loop wrote to an element by a name for the copy, and now reads one by another place."""
+    from ..program.wording import loops_around, places
+
+    body, line = m.text.body(frame.function)[0] if frame.function is not None else None, event.line
+    if body is None or line is None or frame.line is None:
+        return False
+    read = places(frame.line, names)
+    for depth, targets, over in loops_around(body, line, frame.line):
+        running = len(frame.loops) >= depth and frame.loops[depth - 1].began < event.time
+        element = event.name in targets and not copies.isdisjoint(over)
+        written = targets if element else places(line, copies)
+        if running and (element or event.name in copies) and not read & written:
+            return True
+    return False
+
+
+def _names(m: Trace, frame: Frame, value: Value) -> frozenset[str]:
+    return frozenset(name for name, bound in frame.vars.items() if m.see(bound) is value)
 
 
 def _of_another(copy: Value, event: Overwrite) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..heap.autograd import compatible
 from ..heap.regions import base_of
 from ..heap.state import Declared, union
-from ..heap.values import Storage, Tensor, Value
+from ..heap.values import List, Storage, Tensor, Value
 from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import WRITES, Overwrite, direct_tensors, since
@@ -69,3 +69,9 @@ def writes_the_same(one: Overwrite, other: Overwrite) -> bool:
     """Whether two writes put the same values in the same place."""
     both = (one.written, other.written)
     return both[0].op == both[1].op and both[0].index == both[1].index and both[0].values == both[1].values
+
+
+def is_of_call(m: Trace, container: Value | None, event: Overwrite) -> bool:
+    """Whether a call that made a write has made the list too, and gave it to its caller: ``out = list(rows)``."""
+    ended = [frame for frame in event.frames if frame not in m.stack.frames]
+    return isinstance(container, List) and any(frame.born < container.time < event.time for frame in ended)

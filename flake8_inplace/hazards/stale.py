@@ -53,7 +53,8 @@ from ..trace.reports import Need
 from ..trace.trace import Trace
 from .arguments import judge_handed_back
 from .intent import assigned_from, attribute_written, is_for_base, is_meant, is_window
-from .known import gets_the_same, is_looked_up, writes_the_same
+from .known import gets_the_same, is_looked_up, is_of_call, writes_the_same
+from .moved_on import note_bound_again
 from .overlap import untouched, written_region
 from .snapshots import UPDATES
 
@@ -272,7 +273,7 @@ def read_part_of(m: Trace, value: Value, holder: Value | None, bound: int = 0) -
             changed = value is m.state[RETURNED].get((event.change, event)) and not _is_meant_for(holder, event, frame)
             if isinstance(holder, Dict):  # a state, if the call has added other tensors to it
                 converted = converted and m.state[RETURNED].get((Change.CONVERTED, event)) is not None
-            here = _goes_on(m, holder, event, bound)
+            here = _goes_on(m, holder, event, bound) and not is_of_call(m, holder, event)
             if ((converted or changed) and here) or (converted and _had(frame, holder, event)):
                 m.refuse("argument", event.site, guard=event.guard)
 
@@ -457,6 +458,7 @@ def on_bind(m: Trace, frame: Frame, name: str, value: Value) -> None:
 @events.set_attribute.listen
 def on_set_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     """Note when an attribute is bound and by which frame. Judge one that is bound to the same tensor again."""
+    note_bound_again(m, instance, name, value)
     if m.state[WRITES] and m.state.get(instance).items.get(name) is value:
         _judge_rebinding(m, value, abs(m.state[STORED].get((instance, name), 0)))
         _judge_renewal(m, instance, name, array_backing(value))

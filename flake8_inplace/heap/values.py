@@ -160,7 +160,7 @@ class Object:
 class List:
     """A list or another mutable sequence, or a tuple of unknown length, ``fixed``.
 
-    ``time`` is when a display or comprehension created it, or 0.
+    ``time`` is when a display, a comprehension or ``list()`` created it, or 0.
     """
 
     __slots__ = ("fixed", "initial", "time")

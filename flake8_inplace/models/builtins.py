@@ -63,7 +63,7 @@ def _slice(call: Call) -> Value | None:
 @builtin("list")
 def _list(call: Call) -> Value:
     items, exact = _collected(call)
-    made = List(items, not exact)
+    made = List(items, not exact, call.m.tick())
     if call.args and isinstance(source := call.seen(0), List):
         events.copied(call.m, source, made, False)
     return made

@@ -66,6 +66,8 @@ def _setdefault(call: Call, value: Dict) -> Value | None:
     if found is None:
         found = call.argument(1)
         containers.set_item(call.m, value, call.args[0], found)
+        if not call.m.stack.is_statement(call.site):
+            _found(call, value)  # the program may have a name for it from now on, as after ``table[key]``
     return found
 
 

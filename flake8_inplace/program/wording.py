@@ -5,7 +5,7 @@ Only in `hazards.intent` does it silence a finding: a name says what a program m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -383,3 +383,36 @@ def _tests(node: cst.CSTNode, asks: Callable[[str], bool]) -> bool:
     if isinstance(node, cst.IfExp) and any(map(asks, mentioned(node.test))):
         return True
     return any(_tests(part, asks) for part in parts(node))
+
+
+def loops_around(
+    node: cst.CSTNode, one: cst.CSTNode, other: cst.CSTNode, depth: int = 1
+) -> Iterator[tuple[int, frozenset[str], frozenset[str]]]:
+    """For each loop whose body holds both of two parts of a text: how many loops it is with those around it, its
+    targets, and the names in what it goes over.
+    """
+    loop = isinstance(node, (cst.For, cst.While))
+    if isinstance(node, (cst.For, cst.While)) and _holds(node.body, one) and _holds(node.body, other):
+        if isinstance(node, cst.For):
+            yield depth, targets(node.target), frozenset(mentioned(node.iter))
+        else:
+            yield depth, frozenset(), frozenset()
+    for part in parts(node):
+        yield from loops_around(part, one, other, depth + loop)
+
+
+def takes_attribute(node: cst.CSTNode | None) -> bool:
+    """Whether a statement assigns an attribute as it is: ``self.state = self.initial``."""
+    return type(node) is cst.Assign and type(node.value) is cst.Attribute
+
+
+def places(node: cst.CSTNode, names: Collection[str]) -> frozenset[str]:
+    """The variables that a text takes elements of these by: ``i`` of ``rows[i]``."""
+    found = [part for part in _in_order(node) if type(part) is cst.Subscript and type(part.value) is cst.Name]
+    taken = [part for part in found if type(part.value) is cst.Name and part.value.value in names]
+    return frozenset(
+        each.slice.value.value
+        for part in taken
+        for each in part.slice
+        if type(each.slice) is cst.Index and type(each.slice.value) is cst.Name
+    )
