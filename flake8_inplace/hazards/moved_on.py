@@ -25,10 +25,8 @@ def on_read_attribute(m: Trace, instance: Object, name: str, value: Value) -> No
     """Report the read of an attribute that was bound between two runs of an update of another one."""
     if not m.state[WRITES] or m.unread or not m.stack.frames:
         return
-    time, pending = (
-        abs(m.state[STORED].get((instance, name), 0)),
-        m.state[BOUND_AGAIN].get((instance, name), frozenset()),
-    )
+    time = abs(m.state[STORED].get((instance, name), 0))
+    pending = m.state[BOUND_AGAIN].get((instance, name), frozenset())
     for tensor in _states(m, value) if time else ():
         for event in since(m, tensor, 0):
             later = event.time > time and whole(tensor, event) and _is_other_update(m, instance, name, event, time)
