@@ -20,12 +20,11 @@ from ..heap.values import (
     Unknown,
     Value,
 )
-from ..models import devices
 from ..program.sealed import sealed
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
-from ..trace import events, holdings
+from ..trace import devices, events, holdings
 from ..trace.frames import Frame
 from ..trace.log import EVENTS, Overwrite, Written, fills, since
 from ..trace.reports import Need

@@ -22,8 +22,9 @@ from ..heap.values import (
 )
 from ..torchfacts import kinds
 from ..torchfacts import ops as facts
+from ..trace import devices
 from ..trace.trace import Trace
-from . import devices
+from .registry import Call, model
 
 _FLOAT = frozenset({"torch.float", "torch.float32", "torch.FloatTensor", "torch.get_default_dtype"})
 DEPTH = 4
@@ -68,9 +69,28 @@ def _is_made_as(m: Trace, tensor: Tensor, types: set[str], depth: int = DEPTH) -
     )
 
 
+@model("torch.device")
+def _device(call: Call) -> Value | None:
+    """A device, which is no type of elements: a conversion to it changes nothing else."""
+    if len(call.values) != 1:
+        return None
+    found = call.m.symbol("device", call.site.expression)
+    devices.make(call.m, found, call.values[0])
+    return found
+
+
+def _device_asked(m: Trace, op: facts.Op, bound: Bindings) -> Value:
+    """The device that a conversion asks for, if it asks for nothing else; else None."""
+    if op.name == "cpu":
+        return Const("cpu")
+    given = [m.see(value) for name, value in bound.items() if name not in ("self", "non_blocking")]
+    wanted = [value for value in given if value != NONE]
+    return wanted[0] if op.name == "to" and len(wanted) == 1 else NONE
+
+
 def moves_to_cpu(m: Trace, op: facts.Op, bound: Bindings) -> bool:
     """Whether a conversion asks for the CPU, and for nothing else."""
-    device = devices.asked(m, op, bound)
+    device = _device_asked(m, op, bound)
     return device != NONE and devices.is_cpu(m, device) is True
 
 
@@ -92,7 +112,7 @@ def may_change_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) ->
     """Whether a conversion most likely returns the tensor itself: to another device, say, where there may be one."""
     if op.name == "contiguous":  # of a view, it is likely to make a copy
         return True
-    device = devices.asked(m, op, bound)
+    device = _device_asked(m, op, bound)
     if device != NONE and devices.is_cpu(m, device) is False:
         return False
     if op.name == "to" and devices.is_device(m, device):

@@ -8,7 +8,7 @@ from ..heap.state import Declared, latest
 from ..heap.values import ITEMS, NONE, Const, Dict, List, Object, Ref, Tensor, Tuple, Value, constant
 from ..program.pieces import Piece
 from ..torchfacts import ops as facts
-from ..trace import events, holdings
+from ..trace import devices, events, holdings
 from ..trace.callables import Bound, Partial
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
@@ -17,7 +17,6 @@ from . import (
     classes,
     containers,
     custom,
-    devices,
     dicts,
     distributions,
     handed,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..heap.values import NONE, Cell, Const, Dict, Grad, List, Node, Tensor, Tuple, Unknown, Value, constant, is_number
 from ..torchfacts import ops as facts
-from ..trace import events, holdings
+from ..trace import devices, events, holdings
 from ..trace.trace import MODULES, OPTIMIZERS, Trace
-from . import devices, gradients, handed, methods, operators, optim, tensors
+from . import gradients, handed, methods, operators, optim, tensors
 from .registry import Call
 
 

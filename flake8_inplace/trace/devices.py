@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from ..heap.state import Declared, same_or_none
-from ..heap.values import NONE, Bindings, Choice, Const, Object, Ref, Storage, Value, constant
-from ..torchfacts import ops as facts
-from ..trace import holdings
-from ..trace.trace import Trace
-from .registry import Call, model
+from ..heap.values import Choice, Object, Ref, Storage, Value, constant
+from . import holdings
+from .trace import Trace
 
 MOVED: Declared[Storage | Value, bool | None] = Declared(same_or_none)
 """Whether a module was moved to the CPU when it was moved last, by the memory of its tensors, or by itself where none
@@ -16,14 +14,9 @@ _SLOT = "device"
 """What the store has of the result of ``torch.device()``: what it was made from."""
 
 
-@model("torch.device")
-def _device(call: Call) -> Value | None:
-    """A device, which is no type of elements: a conversion to it changes nothing else."""
-    if len(call.values) != 1:
-        return None
-    found = call.m.symbol("device", call.site.expression)
-    call.m.state.set(call.m.state.store, (found, _SLOT), call.m.see(call.values[0]))
-    return found
+def make(m: Trace, device: Value, made_from: Value) -> None:
+    """Note what ``torch.device(...)`` was made from."""
+    m.state.set(m.state.store, (device, _SLOT), m.see(made_from))
 
 
 def is_device(m: Trace, value: Value) -> bool:
@@ -39,15 +32,6 @@ def move(m: Trace, device: Value, *modules: Value) -> None:
         known = [tensor.storage.memory for tensor in holdings.held(m, module, set())]
         for moved in known if isinstance(module, Object) else [module]:
             m.state.set(m.state[MOVED], moved, is_cpu(m, device))
-
-
-def asked(m: Trace, op: facts.Op, bound: Bindings) -> Value:
-    """The device that a conversion asks for, if it asks for nothing else; else None."""
-    if op.name == "cpu":
-        return Const("cpu")
-    given = [m.see(value) for name, value in bound.items() if name not in ("self", "non_blocking")]
-    wanted = [value for value in given if value != NONE]
-    return wanted[0] if op.name == "to" and len(wanted) == 1 else NONE
 
 
 def is_cpu(m: Trace, device: Value) -> bool | None:
