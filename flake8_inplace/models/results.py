@@ -160,7 +160,8 @@ def _view_or_copy(m: Trace, op: facts.Op, out: Out, base: Tensor, bound: Binding
     if base.view is View.NONE and conversions.may_change_nothing(m, op, base, bound):
         same.origin = Source.MAYBE_SAME
     converts = out.integral or dtypes.names_one(m, op, bound)
-    if base.view is View.EXPANDED and converts and conversions.is_of_any_type(m, base):
+    unknown = wanted is DType.UNKNOWN and dtypes.asks(op, bound)
+    if base.view is View.EXPANDED and (unknown or (converts and conversions.is_of_any_type(m, base))):
         same.view = View.ORDINARY  # a mask, say, of which there is a copy of its own then
     same.dims, same.shape = (base.dims, base.shape) if op.name not in _COPYING_STRIDED else (None, sized)
     lead = _lead(m, None, bound) if op.name == "reshape" else base.lead
