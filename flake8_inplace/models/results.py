@@ -11,6 +11,7 @@ from ..heap.values import (
     NONE,
     Bindings,
     Cell,
+    Choice,
     Const,
     Dimension,
     DType,
@@ -173,7 +174,7 @@ def _view(m: Trace, op: facts.Op, out: Out, base: Tensor, bound: Bindings) -> Te
     kind = _KINDS.get(out.kind, View.ORDINARY)
     if op.name == "broadcast_tensors" and not _is_broadcast(m, base, bound):
         kind = View.ORDINARY
-    if op.name in _EXPANDING and _repeats_nothing(m, base, bound):
+    if op.name in _EXPANDING and (_repeats_nothing(m, base, bound) or _may_keep_its_size(m, bound)):
         kind = View.ORDINARY
     part = view(m, base, kind, kinds.plain(op.name) not in _TRANSPOSING)
     part.region = _region(m, op, base, bound)
@@ -247,6 +248,12 @@ def _repeats_nothing(m: Trace, base: Tensor, bound: Bindings) -> bool:
         return False
     sizes = [value.value if isinstance(value, Const) else None for value in _sizes(m, bound)]
     return shapes.repeats_nothing(base.shape, sizes)
+
+
+def _may_keep_its_size(m: Trace, bound: Bindings) -> bool:
+    """Whether the program computes each of the sizes in several ways: ``broadcast(x.shape, y.shape)``."""
+    sizes = [size for size in _sizes(m, bound) if size != Const(-1)]
+    return bool(sizes) and all(isinstance(size, Choice) for size in sizes)
 
 
 def _is_broadcast(m: Trace, base: Tensor, bound: Bindings) -> bool:
