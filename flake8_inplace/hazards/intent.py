@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..heap.values import NONE, Array, Choice, Dict, List, Object, Ref, Value
+from ..heap.values import NONE, Array, Choice, Dict, List, Object, Ref, Tensor, Value
 from ..program.scan import GRADIENTS
 from ..program.site import Site
 from ..trace.callables import Method, Namespace, Partial
 from ..trace.frames import Frame
-from ..trace.log import STORED, Overwrite, given_tensors
+from ..trace.log import STORED, WRITES, Overwrite, given_tensors
 from ..trace.reports import Refusal
 from ..trace.trace import Trace
 
@@ -51,9 +51,10 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
     It is, if the program writes through that name, or if the name of the write is no longer bound. A name that is the
     tensor on one path and a copy on another shows that the program knows about the alias, and so does a test whether
     the two names are the same tensor (``if kept is not written``). After ``total = result = x * 2``, what a loop adds
-    to ``result`` is meant for ``total`` if ``result`` isn't used after the loop.
+    to ``result`` is meant for ``total`` if ``result`` isn't used after the loop. After ``weights = counts``, so is what
+    is added to ``counts`` if the function fills ``weights`` only on another path, where it is a tensor of its own.
     """
-    from ..program.wording import is_built_for, lists, targets, tells_apart
+    from ..program.wording import is_built_for, lists, parts_filled, targets, tells_apart
 
     if event.name != name:
         written = frame.vars.get(event.name)
@@ -62,11 +63,18 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
         body = m.text.body(frame.function)[0] if frame.function is not None else None
         if event.name in frame.elements and (body is None or event.form != "augmented" or lists(body, name)):
             return True
-        return body is not None and (
-            tells_apart(body, event.name, name) or is_built_for(body, event.name, name, event.line, frame.line)
-        )
+        if body is None or tells_apart(body, event.name, name):
+            return body is not None
+        if name in parts_filled(body, frame.line) and not _is_written_by(m, event.tensor, name, frame):
+            return True
+        return is_built_for(body, event.name, name, event.line, frame.line)
     bound = targets(event.line)
     return event.form != "inplace" or not bound or name in bound
+
+
+def _is_written_by(m: Trace, tensor: Tensor, name: str, frame: Frame) -> bool:
+    """Return whether a function has overwritten a tensor by a name."""
+    return any(each.name == name and each.frames[-1] is frame for each in m.state[WRITES].get(tensor.storage, ()))
 
 
 def is_for_base(m: Trace, reader: Value, event: Overwrite, name: str, frame: Frame) -> bool:

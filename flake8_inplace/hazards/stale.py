@@ -340,9 +340,10 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
         return
     time, writer = max(0, m.state[STORED].get((instance, name), 0)), m.state[ATTRIBUTE_WRITERS].get((instance, name))
     state = m.cell(value)
-    if not (time or writer) or (state.grad is Grad.YES and state.leaf):
+    if not (time or writer):
         return
-    for event in since(m, value, time or (writer[1] if writer else 0)):
+    leaf = state.grad is Grad.YES and state.leaf  # a parameter, which is given its values where it is
+    for event in since(m, value, time or (writer[1] if writer else 0)) if not leaf else ():
         here, other = writer is not None and event.frames[-1] is writer[0], attribute_written(event.site)
         apart = value.time and not fills(event.tensor, event.written)  # ``self.last = h.detach()``
         elsewhere = not here or apart or event.form in ("inplace", "augmented")

@@ -151,7 +151,7 @@ def loop(
     if not ends:
         return alive
     if alive and not endless:
-        ends.append(Exit(known, state.changes(this.mark)))
+        ends.append(Exit(state.guard(), state.changes(this.mark)))
     state.merge(this.mark, ends)
     return True
 

@@ -29,7 +29,7 @@ from ..trace import events
 from ..trace.frames import Function
 from ..trace.trace import Trace
 from . import records
-from .iteration import LONGEST, collected, elements, key_of
+from .iteration import LONGEST, another, collected, elements, key_of
 
 
 def bounded(items: tuple[Value, ...], open: bool) -> List:
@@ -207,8 +207,11 @@ def set_item(m: Trace, value: Value, index: Value, new: Value) -> None:
         contents = m.state.get(value)
         if where is not None:
             events.store(m, value, new)
-            changed = list(contents.items)
+            changed, others = list(contents.items), frozenset(contents.picked.values())
             changed[where] = new
+            if isinstance(index, Unknown) and index in m.numbers.last:  # the loop comes to those that follow, too
+                for at in range(where + 1, len(changed)):
+                    changed[at] = changed[at] if at in others else another(m, new)
             m.state.put(value, Items(tuple(changed), contents.open, contents.picked))
     elif isinstance(value, Dict):
         table = m.state.get(value)

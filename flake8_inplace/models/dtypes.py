@@ -59,6 +59,11 @@ def names_one(m: Trace, op: facts.Op, bound: Bindings) -> bool:
     return op.name in _CONVERSIONS or any(named(m.see(value)) is not None for value in bound.values())
 
 
+def asks(op: facts.Op, bound: Bindings) -> bool:
+    """Whether a call asks for a type, known or not: ``x.type(dtype)``, ``x.to(dtype=dtype)``."""
+    return op.name == "type" or bound.get("dtype", NONE) != NONE
+
+
 def of_result(m: Trace, op: facts.Op, integral: bool, operands: dict[str, list[Tensor]], bound: Bindings) -> DType:
     """The type of what an operator computes."""
     if integral:

@@ -11,6 +11,7 @@ from ..heap.values import (
     NONE,
     Bindings,
     Cell,
+    Choice,
     Const,
     Dimension,
     DType,
@@ -161,7 +162,8 @@ def _view_or_copy(m: Trace, op: facts.Op, out: Out, base: Tensor, bound: Binding
     if base.view is View.NONE and conversions.may_change_nothing(m, op, base, bound):
         same.origin = Source.MAYBE_SAME
     converts = out.integral or dtypes.names_one(m, op, bound)
-    if base.view is View.EXPANDED and converts and conversions.is_of_any_type(m, base):
+    unknown = wanted is DType.UNKNOWN and dtypes.asks(op, bound)
+    if base.view is View.EXPANDED and (unknown or (converts and conversions.is_of_any_type(m, base))):
         same.view = View.ORDINARY  # a mask, say, of which there is a copy of its own then
     same.dims, same.shape = (base.dims, base.shape) if op.name not in _COPYING_STRIDED else (None, sized)
     lead = _lead(m, None, bound) if op.name == "reshape" else base.lead
@@ -173,7 +175,7 @@ def _view(m: Trace, op: facts.Op, out: Out, base: Tensor, bound: Bindings) -> Te
     kind = _KINDS.get(out.kind, View.ORDINARY)
     if op.name == "broadcast_tensors" and not _is_broadcast(m, base, bound):
         kind = View.ORDINARY
-    if op.name in _EXPANDING and _repeats_nothing(m, base, bound):
+    if op.name in _EXPANDING and (_repeats_nothing(m, base, bound) or _may_keep_its_size(m, bound)):
         kind = View.ORDINARY
     part = view(m, base, kind, kinds.plain(op.name) not in _TRANSPOSING)
     part.region = _region(m, op, base, bound)
@@ -247,6 +249,12 @@ def _repeats_nothing(m: Trace, base: Tensor, bound: Bindings) -> bool:
         return False
     sizes = [value.value if isinstance(value, Const) else None for value in _sizes(m, bound)]
     return shapes.repeats_nothing(base.shape, sizes)
+
+
+def _may_keep_its_size(m: Trace, bound: Bindings) -> bool:
+    """Whether the program computes each of the sizes in several ways: ``broadcast(x.shape, y.shape)``."""
+    sizes = [size for size in _sizes(m, bound) if size != Const(-1)]
+    return bool(sizes) and all(isinstance(size, Choice) for size in sizes)
 
 
 def _is_broadcast(m: Trace, base: Tensor, bound: Bindings) -> bool:

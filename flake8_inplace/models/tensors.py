@@ -105,10 +105,13 @@ def hooked(m: Trace, value: Value) -> Value:
 
 
 def unknown_call(m: Trace, *values: Value, grad: Grad = Grad.NO) -> Unknown:
-    """The result of code that this file does not show: whatever it is, it may depend on all that went in."""
+    """The result of code that this file does not show: whatever it is, it may depend on all that went in.
+
+    Without grad mode, nothing that it computes has a graph.
+    """
     events.hand_over(m, values)
     use(m, *values)
-    nodes = m.history(*values)
+    nodes = m.history(*values) if m.grad_mode else ()
     for value in values:
         grad = max(grad, reach(m, value))
     return Unknown(grad, Node("call", (), nodes) if nodes else None)

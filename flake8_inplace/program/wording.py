@@ -139,6 +139,15 @@ def written_by(line: cst.CSTNode | None) -> frozenset[str]:
     return frozenset()
 
 
+def parts_filled(node: cst.CSTNode, line: cst.CSTNode | None) -> frozenset[str]:
+    """The variables whose elements an arm of an ``if`` before a statement adds to: ``x`` of ``x[i] += 1``."""
+    every = [*_in_order(node)]
+    before = every[: every.index(line)] if line in every else []
+    arms = [arm for part in before if isinstance(part, cst.If) for arm in (part.body, part.orelse) if arm is not None]
+    lines = [part for arm in arms for part in _in_order(arm) if type(part) is cst.AugAssign]
+    return frozenset(root(part) for part in lines if type(part.target) is cst.Subscript and part in before)
+
+
 def root(node: cst.CSTNode) -> str:
     """The variable that an expression, or the target of an augmented assignment, begins with."""
     node = node.target if type(node) is cst.AugAssign else node
