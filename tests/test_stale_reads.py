@@ -429,8 +429,8 @@ def test_verify_tells_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
 
 #: Right programs in which a tensor is to follow its memory: nothing tells that from a mistake.
 MEANT = {
-    "eighth: array shown through a tensor while its rows are left out",
-    "thirteenth: vector that moves, and is made the parameters again",
+    "arrays: array shown through a tensor while its rows are left out",
+    "parameters: vector that moves, and is made the parameters again",
     "a direction that is built under a second name",
     "elements that are finished after they were put into a list, and a name for the array that a tensor writes to",
     "a part of a tensor is read before and after the tensor is scaled by its greatest value",
