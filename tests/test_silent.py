@@ -119,7 +119,9 @@ NO_FORM = {
 
 #: A fix that mends what the finding says, where the right version is another program.
 ANOTHER = {
-    "averages_and_targets: sum in the first client, which gets the mean before it is called again": "it leaves the client alone",
+    "averages_and_targets: sum in the first client, which gets the mean before it is called again": (
+        "it leaves the client alone"
+    ),
     "gradients: momentum that setdefault takes from the gradient": "it starts with a copy, not with zeros",
     "attributes: kalman filter that keeps the predictions": "the other method still writes to what was returned",
 }

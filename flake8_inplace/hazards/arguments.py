@@ -118,7 +118,7 @@ def _note_kept(m: Trace, event: Overwrite) -> None:
 
     In ``if self.mean is None: self.mean = x``, ``else: self.mean *= 0.9``, the second call overwrites the first ``x``.
     """
-    frame, name = event.frames[-1], attribute_written(event.site)
+    frame, name = event.frames[-1], attribute_written(event)
     if not name or frame.function is None or not isinstance(frame.receiver, Object):
         return
     keeper, storage = m.state[KEEPERS].get((frame.receiver, name)), event.tensor.storage

@@ -486,6 +486,6 @@ def _unaware(m: Trace, event: Overwrite, time: int) -> bool:
 
 def _is_adopted(m: Trace, event: Overwrite, time: int) -> bool:
     """Whether a write is to an attribute that took the tensor after the list did: ``self.total = loss``."""
-    owner, name = event.frames[-1].receiver, attribute_written(event.site)
+    owner, name = event.frames[-1].receiver, attribute_written(event)
     writer = m.state[ATTRIBUTE_WRITERS].get((owner, name)) if isinstance(owner, Object) else None
     return writer is not None and event.form in ("augmented", "op_") and time < writer[1] < event.time

@@ -100,7 +100,7 @@ def _judge_original(m: Trace, source: Value, value: Value) -> None:
             m.state.set(m.state[ORIGINALS], (source, tensor), 0)
         for event in since(m, tensor, time) if time else ():
             by = m.see(event.frames[-1].vars.get(event.name, NONE))
-            through = by is not source if isinstance(by, (Dict, List)) else bool(attribute_written(event.site))
+            through = by is not source if isinstance(by, (Dict, List)) else bool(attribute_written(event))
             if through and (whole(tensor, event) or lies_in(tensor, event)):
                 m.refuse("read", event.site, guard=event.guard)
 
@@ -146,4 +146,4 @@ def _of_another(copy: Value, event: Overwrite) -> bool:
     """Whether a method overwrote an attribute of its own instance, and that is not the copy."""
     owner = event.frames[-1].receiver
     other = isinstance(copy, Object) and isinstance(owner, Object) and owner is not copy
-    return other and bool(attribute_written(event.site))
+    return other and bool(attribute_written(event))

@@ -88,7 +88,7 @@ def _in_call(m: Trace, event: Overwrite, frame: Frame) -> bool:
 def is_emptied(m: Trace, event: Overwrite, frame: Frame) -> bool:
     """Whether a called method left numbers in all of an attribute: ``totals = meter.totals()``, ``meter.reset()``."""
     sure = frame in event.frames and event.guard <= m.state.guard() and event.written.index is None
-    return sure and _is_constant(event) and bool(attribute_written(event.site))
+    return sure and _is_constant(event) and bool(attribute_written(event))
 
 
 def _is_made_of(event: Overwrite, view: Tensor) -> bool:
@@ -131,7 +131,7 @@ def _has_content(m: Trace, tensor: Tensor, event: Overwrite, time: int) -> bool:
 def _loses(m: Trace, value: Tensor, event: Overwrite) -> bool:
     """Whether a write by another name surely replaced the values that a variable took."""
     state = m.cell(value)
-    by_attribute = not event.name and bool(attribute_written(event.site))
+    by_attribute = not event.name and bool(attribute_written(event))
     apart = by_attribute or isinstance(m.see(event.frames[-1].vars.get(event.name, NONE)), Dict)
     if value.origin in UNCERTAIN or (state.grad is Grad.YES and state.leaf):
         return False

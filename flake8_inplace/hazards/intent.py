@@ -167,11 +167,11 @@ def assigned_from(frame: Frame) -> list[str]:
     return sorted(sources(frame.line).intersection(frame.vars))
 
 
-def attribute_written(site: Site) -> str:
+def attribute_written(event: Overwrite) -> str:
     """Return the attribute in the text of a write, such as ``h`` in ``self.h[0] = 0``, or an empty string."""
     from ..program.wording import written_attribute
 
-    return written_attribute(site.expression)
+    return written_attribute(event.site.expression, lambda name: _is_module(name, event.frames[-1]))
 
 
 def is_spelled_as_held(m: Trace, event: Overwrite) -> bool:

@@ -127,7 +127,7 @@ def _is_up_to_date(m: Trace, change: Overwrite | Update, site: Site, target: Ten
         return False
     to, source = found
     if source.path:
-        return attribute_written(change.site) == source.path[-1] not in (to.path or ())
+        return attribute_written(change) == source.path[-1] not in (to.path or ())
     here = change.frames[-1] is m.stack.frames[-1]
     return here and source.path is not None and change.name == source.name != to.name
 

@@ -62,7 +62,7 @@ def _states(m: Trace, value: Value) -> list[Tensor]:
 
 def _is_other_update(m: Trace, instance: Object, name: str, event: Overwrite, time: int) -> bool:
     """Whether a write updates another attribute, and ran before ``time`` as well: what it updates is a state."""
-    owner, attribute = event.frames[-1].receiver, attribute_written(event.site)
+    owner, attribute = event.frames[-1].receiver, attribute_written(event)
     if event.form not in _UPDATES or not attribute or (owner is instance and attribute == name):
         return False
     every = m.state[WRITES].get(event.tensor.storage, ())
@@ -77,7 +77,7 @@ def _is_undone(m: Trace, instance: Object, name: str, tensor: Tensor, event: Ove
     from ..program.wording import takes_attribute
 
     frame, inner = m.stack.frames[-1], event.frames[-1]
-    if attribute_written(event.site) != name or inner.receiver is not instance or inner.function is frame.function:
+    if attribute_written(event) != name or inner.receiver is not instance or inner.function is frame.function:
         return False
     return (
         takes_attribute(frame.line)

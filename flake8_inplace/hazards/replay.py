@@ -101,7 +101,7 @@ def on_logged(m: Trace, event: Overwrite) -> None:
     if (
         owner is not None
         and event.form == "augmented"
-        and _holds(m, [owner.members.get(attribute_written(event.site), NONE)], event.tensor)
+        and _holds(m, [owner.members.get(attribute_written(event), NONE)], event.tensor)
     ):
         m.refuse("shared", event.site, other=Site(owner.piece, owner.node, owner.node))
 

@@ -28,7 +28,7 @@ def on_set_attribute(m: Trace, instance: Object, name: str, value: Value) -> Non
         held = m.see(frame.vars[variable])
         if isinstance(tensor, Tensor) and isinstance(held, (Tensor, Tuple)) and tensor in direct_tensors(m, held):
             for event in since(m, tensor, min(_bound(m, held))):
-                if attribute_written(event.site) == name:
+                if attribute_written(event) == name:
                     m.refuse("read", event.site, guard=event.guard)
 
 

@@ -344,7 +344,7 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
         return
     leaf = state.grad is Grad.YES and state.leaf  # a parameter, which is given its values where it is
     for event in since(m, value, time or (writer[1] if writer else 0)) if not leaf else ():
-        here, other = writer is not None and event.frames[-1] is writer[0], attribute_written(event.site)
+        here, other = writer is not None and event.frames[-1] is writer[0], attribute_written(event)
         apart = value.time and not fills(event.tensor, event.written)  # ``self.last = h.detach()``
         elsewhere = not here or apart or event.form in ("inplace", "augmented")
         by_name = time and elsewhere and event.name and not other and value.origin is not Source.BLANK
@@ -376,8 +376,8 @@ def _is_named_apart(m: Trace, value: Tensor, time: int) -> bool:
 
 def _is_updated_apart(m: Trace, instance: Object, value: Tensor, event: Overwrite, name: str) -> bool:
     """Whether two attributes are one tensor, and the program updates it by both: ``self.mean = self.var = zeros``."""
-    other = m.state.get(instance).items.get(attribute_written(event.site), NONE)
-    writes = [each for each in m.state[WRITES].get(value.storage, ()) if attribute_written(each.site) == name]
+    other = m.state.get(instance).items.get(attribute_written(event), NONE)
+    writes = [each for each in m.state[WRITES].get(value.storage, ()) if attribute_written(each) == name]
     return m.see(other) is value and any(not writes_the_same(event, each) for each in writes)
 
 
@@ -389,7 +389,7 @@ def _was_given_no_state(m: Trace, value: Tensor, event: Overwrite, name: str) ->
     if not was_given(m, value, event):
         return False
     writes = m.state[WRITES].get(value.storage, ())
-    state = any(attribute_written(each.site) == name and not each.filled for each in writes)
+    state = any(attribute_written(each) == name and not each.filled for each in writes)
     return not state or m.state[RETURNED].get((event.change, event)) is None
 
 
@@ -481,7 +481,7 @@ def _judge_renewal(m: Trace, instance: Object, name: str, value: Value) -> None:
         return
     for event in since(m, value, writer[1]):
         owner = event.frames[-1].receiver
-        other = isinstance(owner, Object) and owner is not instance and bool(attribute_written(event.site))
+        other = isinstance(owner, Object) and owner is not instance and bool(attribute_written(event))
         if event.time < read and other and (whole(value, event) or lies_in(value, event)):
             m.refuse("read", event.site, guard=event.guard)
 

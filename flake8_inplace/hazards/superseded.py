@@ -55,7 +55,7 @@ def _entries(m: Trace, value: Value) -> Mapping[Any, Value]:
 def _is_by_name(m: Trace, event: Overwrite) -> bool:
     """Whether a write is spelled with a variable for the tensor. ``state["x"] += 1`` is meant to change the state."""
     by = m.see(event.frames[-1].vars.get(event.name, NONE))
-    return bool(event.name) and not isinstance(by, (Dict, List, Object)) and not attribute_written(event.site)
+    return bool(event.name) and not isinstance(by, (Dict, List, Object)) and not attribute_written(event)
 
 
 @events.load.listen

@@ -264,10 +264,15 @@ def called_name(node: cst.CSTNode) -> str:
     return func.value if type(func) is cst.Name else ""
 
 
-def written_attribute(node: cst.CSTNode) -> str:
-    """The attribute that a write is spelled with: ``h`` in ``self.h[0] = 0`` and ``self.h.add_(1)``, or nothing."""
-    while type(node) is cst.Call and type(node.func) is cst.Attribute and _overwrites(node.func):
+def written_attribute(node: cst.CSTNode, is_module: Callable[[str], bool]) -> str:
+    """The attribute that a write is spelled with: ``h`` in ``self.h[0] = 0`` and ``self.h.add_(1)``, or nothing.
+
+    ``is_module`` tells the modules among the variables: their functions write to an argument, ``init.ones_(self.h)``.
+    """
+    while type(node) is cst.Call and type(node.func) is cst.Attribute and not _is_function(node.func, is_module):
         node = node.func.value  # of a chain, the first: ``self.h.mul_(2).add_(1)``
+    if type(node) is cst.Call and type(node.func) is cst.Attribute and _overwrites(node.func) and node.args:
+        node = node.args[0].value
     if type(node) is cst.AugAssign:
         node = node.target
     while type(node) is cst.Subscript:
