@@ -47,11 +47,15 @@ class Frame:
         return max((time for _, time in spread(self.times[name])), default=0) if name in self.times else self.born
 
     def held(self, name: str, guard: Guard = ALWAYS, path: Guard = ALWAYS) -> int:
-        """Return since when a variable may have the value that it has under ``guard``, on the present ``path``."""
+        """Return since when a variable may have the value that it has under ``guard``, on the present ``path``.
+
+        A time with that very guard is when it was bound to the value: both are joined alike.
+        """
         if name not in self.times:
             return self.born
         every = spread(self.times[name])
-        times = [time for when, time in every if compatible(when, guard) and compatible(when, path)]
+        times = [time for when, time in every if when == guard] if guard else []
+        times = times or [time for when, time in every if compatible(when, guard) and compatible(when, path)]
         return min(times, default=self.bound(name))
 
 
