@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..heap.state import Exit
 from ..heap.values import NONE, Bindings, CellState, Const, Grad, List, Tensor, Tuple, Unknown, Value, constant
 from ..program.site import Site
 from ..torchfacts import ops as facts
-from ..torchfacts.notation import Param
+from ..torchfacts.notation import Param, Save
 from ..trace import events, needs
 from ..trace.holdings import depth_of, tensors_in
 from ..trace.log import Written
@@ -40,6 +42,7 @@ def _apply(m: Trace, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindi
     if match is None:
         return unknown_call(m, *args, *kwargs.values())
     op, bound = match
+    op = _sure_of_numbers(op, ops, bound)
     if any(holds(m, condition, bound) for condition in op.identity):
         return m.see(bound[op.params[0].name])
     if op.inplace and constant(bound.get("inplace", NONE)) is True:
@@ -53,6 +56,29 @@ def _apply(m: Trace, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindi
     if out != NONE and op.name in MIXING and m.alike is None:
         in_its_way(m, op, m.see(out), bound, site)
     return _into(m, op, out, result, bound, site) if out != NONE else result
+
+
+def _sure_of_numbers(op: facts.Op, ops: tuple[facts.Op, ...], bound: Bindings) -> facts.Op:
+    """The operator without what it saves only if an operand of which nothing is known is a tensor: ``x.pow(n)``.
+
+    What it saves for that operand's own gradient stays, and so does what it saves of the operand.
+    """
+    unsure = {name for name, value in bound.items() if isinstance(value, Unknown) and not value.likely}
+    if len(ops) == 1 or not any(save.slot not in unsure and not unsure.issuperset(save.needs) for save in op.saves):
+        return op
+    asked = {param.name for param in op.params if param.kind == "tensor"} & unsure
+    names = [param.name for param in op.params]
+    for other in ops:
+        numbers = {param.name for param in other.params if param.kind == "other"}
+        if asked and asked <= numbers and [param.name for param in other.params] == names:
+            kept = {save.slot for save in other.saves} | asked
+            saves = [each if each.slot in kept else _for_the_sake_of(asked, each) for each in op.saves]
+            return replace(op, saves=tuple(each for each in saves if each.needs))
+    return op
+
+
+def _for_the_sake_of(names: set[str], save: Save) -> Save:
+    return replace(save, needs=tuple(name for name in save.needs if name in names))
 
 
 def _off_by_default(m: Trace, op: facts.Op, bound: Bindings) -> Unknown | None:
