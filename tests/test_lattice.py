@@ -270,6 +270,8 @@ LAWS = {
     "WAITED": Law(times),
     "LAST_READ": Law(times),
     "LAST_USED": Law(times),
+    "UNSURE": Law(times),
+    "MOVED": Law(agreed),
     "GRADIENTS": Law(agreed),
     "LOADED": Law(agreed),
     "STEPPED": Law(agreed),
