@@ -452,6 +452,7 @@ MEANT = {
     "sync weights to actor",
     "functions that count or measure what they bound in place, and return that",
     "tensor over an array that a loop updates, and the reverse",
+    "sums of windows, with weights of their own only where they are wanted",
     "two networks share their weights, and an optimizer updates them as those of both",
     "view is written after the base was cleared",
     "window on a grid read each step",

@@ -39,7 +39,7 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
     if len(m.stack.calls) > 1 or not m.state[WRITES]:
         return
     for tensor, time in _elements(m, result, NONE, DEPTH):
-        _judge(m, tensor, time, False)
+        _judge(m, tensor, time if time > born else 0, False)  # an older list is one that it was given
     receiver = m.stack.frames[-1].receiver
     for name, value in m.state.get(receiver).items.items() if isinstance(receiver, Object) else ():
         held = array_backing(m.see(value))

@@ -154,12 +154,14 @@ def _rescales(event: Overwrite, frame: Frame) -> bool:
 
     By whatever it changes what ``self.pe.to(device)`` has copied on one machine, and not on another, nobody means that.
     """
-    here = event.frames[-1] is frame and event.name and event.form in ("augmented", "op_", "inplace", "subscript")
-    if here and event.tensor.origin in _CONVERTED:
+    if not event.name or event.form not in ("augmented", "op_", "inplace", "subscript"):
+        return False
+    if event.tensor.origin in _CONVERTED:
         return not event.filled
     numbers = all(map(is_number, event.written.values))
     changes = event.change is Change.MARKED or (event.change is Change.CONVERTED and numbers)
-    return bool(here) and changes and frame.function is not None and frame.function.name in _CALLED
+    here = event.frames[-1] is frame and frame.function is not None and frame.function.name in _CALLED
+    return here and changes
 
 
 def _is_table(m: Trace, tensor: Tensor, owner: Class, writes: list[Overwrite], begun: int) -> bool:

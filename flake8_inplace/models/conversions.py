@@ -39,7 +39,7 @@ def copies(m: Trace, op: facts.Op, base: Tensor, wanted: DType | None, bound: Bi
         return True
     if wanted is DType.INTEGRAL:
         return m.grad(base) is Grad.YES or base.dtype is DType.LOWER or _by_name(m, bound)
-    if base.dtype in (DType.LOWER, DType.DOUBLE) and op.name == "float":
+    if base.dtype in (DType.LOWER, DType.DOUBLE, DType.INTEGRAL) and op.name == "float":
         return True
     if wanted is DType.DOUBLE and base.dtype is DType.UNKNOWN:
         return _by_name(m, bound) and not _is_made_as(m, base, _types(m, bound.values()))
