@@ -230,7 +230,7 @@ def _meet(one: Value, other: Value) -> bool:
     if takes_all(one) or takes_all(other) or one == other:
         return True
     if isinstance(other, Slice) and not isinstance(one, Slice):
-        one, other = other, one
+        return _meet(other, one)
     if not isinstance(one, Slice) or one.step != NONE:
         return False
     if isinstance(other, Slice):
