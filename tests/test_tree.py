@@ -10,7 +10,7 @@ import libcst as cst
 import pytest
 from libcst.metadata import MetadataWrapper, PositionProvider
 
-from flake8_inplace.program import makers, wording
+from flake8_inplace.program import makers
 from flake8_inplace.program.nodes import parts
 from flake8_inplace.program.tree import Tree, expression
 
@@ -237,20 +237,3 @@ def test_text() -> None:
     assert made.text(binary.value.right) == "g(1, 2)"
     assert made.text(binary.value.operator) == "+"
     assert made.place(binary.value.operator).column == 15
-
-
-@pytest.mark.parametrize(
-    ("text", "attribute"),
-    [
-        ("self.h.add_(1)", "h"),
-        ("self.h[0].mul_(2).add_(1)", "h"),
-        ("h.add_(1)", ""),
-        ("torch.nn.init.ones_(self.h)", "h"),
-        ("init.ones_(self.h[0])", "h"),
-        ("torch.nn.init.ones_(h)", ""),
-    ],
-)
-def test_a_write_is_spelled_with_an_attribute(text: str, attribute: str) -> None:
-    """The functions of a module write to an argument: ``init`` is no attribute that holds a tensor."""
-    written = wording.written_attribute(cst.parse_expression(text), lambda name: name in ("torch", "init"))
-    assert written == attribute

@@ -152,7 +152,7 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
 def _rescales(event: Overwrite, frame: Frame) -> bool:
     """Whether a write of this call changes old values by numbers, or by a mask, through a variable.
 
-    By whatever it changes what ``self.pe.to(device)`` has copied on one machine, and not on another, nobody means that.
+    Through ``self.pe.to(device)``, any change counts: it reaches the table on one machine, and a copy on another one.
     """
     if not event.name or event.form not in ("augmented", "op_", "inplace", "subscript"):
         return False
