@@ -23,6 +23,7 @@ from flake8.options.config import _find_config_file
 from . import __version__, stored
 from .analysis import Program, Result, analyze
 from .cache import Cache, may_hold
+from .cpython import settle, uncollected, with_room
 from .finding import Finding, Fix, Place
 from .program.imports import Project
 from .program.scan import FRAMEWORKS
@@ -33,8 +34,6 @@ from .torchfacts import ops
 if TYPE_CHECKING:
     from flake8.options.manager import OptionManager
 
-ERA = 25
-"""After how many files what the analysis keeps of them is taken out of garbage collection."""
 KEPT = 2000
 """After how many files a process forgets what it knows of them, so that a long run takes no more and more memory."""
 _files = count()
@@ -230,7 +229,7 @@ def beside_configuration(path: str, config: str | None) -> str:
 def check(plugin: Checker | Extension, families: frozenset[str]) -> Iterator[Report]:
     """The findings of one plugin in one file: those of its families. Rules that are on by default are of family ""."""
     found = findings("".join(plugin.lines), plugin.tree, plugin.filename)
-    settle("libcst" in sys.modules, next(_files) // ERA)
+    settle("libcst" in sys.modules, next(_files))
     for finding in found:
         if RULES[finding.code].family in families:
             yield finding.line, finding.column, f"{finding.code} {finding.text}", type(plugin)
@@ -266,7 +265,7 @@ def analysed(text: str, tree: ast.Module | None, filename: str) -> Result:
     settings = Checker.settings
     if Checker.latest is None or Checker.latest[:3] != (text, filename, settings):
         with uncollected():
-            Checker.latest = text, filename, settings, in_project(text, tree, filename)
+            Checker.latest = text, filename, settings, with_room(in_project, text, tree, filename)
     return Checker.latest[3]
 
 
@@ -295,7 +294,7 @@ def trial(filename: str) -> Iterator[tuple[Callable[[str], Result], str]]:
 
         def analysed(text: str) -> Result:
             with uncollected():
-                return analyse(text)
+                return with_room(analyse, text)
 
         yield analysed, path
 
@@ -369,24 +368,3 @@ def _memory(settings: Settings, facts: tuple[str, ...], folder: str) -> Cache:
     path = sys.path if settings.follow else []  # where installed packages are looked for
     chosen = (sorted(settings.frameworks), sorted(settings.extra), settings.follow, settings.roots, path)
     return Cache(settings.cache, stored.key(facts, folder, chosen))
-
-
-@cache
-def settle(analysed: bool, era: int) -> None:
-    """Take what is kept out of garbage collection: after the first file, the first analysis, and once an era.
-
-    It stays until flake8 ends. An era is `ERA` files: after each file, the garbage of flake8 itself would stay too.
-    """
-    gc.freeze()
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Leave the garbage of one file to its end: a syntax tree is millions of objects, and none of them is garbage."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

@@ -25,7 +25,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from flake8_inplace.analysis import analyze
-from flake8_inplace.checker import Checker, uncollected
+from flake8_inplace.checker import Checker
+from flake8_inplace.cpython import uncollected
 
 MEMORY = 4 << 30
 SIZES = (1000, 2000, 5000, 10_000, 20_000, 50_000)
