@@ -38,6 +38,7 @@ ORDER = [
     "analysis",
     "cache",
     "stored",
+    "cpython",
     "checker",
     "fix",
     "report",

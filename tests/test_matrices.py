@@ -34,6 +34,15 @@ REASONS = {
     "model(x).pow(2).sum().backward()": "a name for a gradient may be meant to show the gradient at all times",
     "torch._foreach_mul_": "the lists of gradients that such a call is given are not taken apart",
     "w.grad.view(-1)": "a view of the whole gradient may be meant as one",
+    "t.__iadd__(1)": "nobody calls the special methods of operators by name",
+    "operator.setitem(t": "nobody calls the special methods of operators by name",
+    'type("': "a class that `type` makes is unknown",
+    "len(Item(y))": "a length, a truth value or a test for membership overwrites nothing",
+    "3 in Item(y)": "a length, a truth value or a test for membership overwrites nothing",
+    "bool(Item(y))": "a length, a truth value or a test for membership overwrites nothing",
+    "if Item(y)": "a length, a truth value or a test for membership overwrites nothing",
+    "del s[0]": "what removes an element overwrites nothing",
+    "m.apply(lambda": "what `Module.apply` is given concerns the modules, and is read for what it does to them",
 }
 """Why programs with an alternative are missed. Not all of them are."""
 

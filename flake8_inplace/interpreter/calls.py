@@ -6,7 +6,7 @@ import libcst as cst
 
 from ..heap.regions import items_of
 from ..heap.values import NONE, Dict, Object, Tensor, Unknown, Value, constant
-from ..models import calls, iteration, methods, records
+from ..models import calls, classes, iteration, methods, records
 from ..program.site import Site
 from ..trace import events
 from ..trace.callables import Method, Namespace, Super
@@ -104,6 +104,8 @@ def _special_call(m: Trace, node: cst.Call, name: str, frame: Frame) -> Value | 
         return NONE
     if name == "vars" and len(node.args) == 1:
         owner = m.see(evaluate(m, node.args[0].value, frame))
+        if isinstance(owner, Object):
+            return classes.attributes(m, owner)
         return modules.contents(m, owner) if isinstance(owner, Namespace) else None
     if name == "setattr" and len(node.args) > 2:
         owner = m.see(evaluate(m, node.args[0].value, frame))

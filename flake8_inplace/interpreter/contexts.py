@@ -8,8 +8,8 @@ from dataclasses import replace
 import libcst as cst
 
 from ..heap.values import NONE, Object, Value
-from ..models import amp, calls, classes, handed, lazy
-from ..trace.callables import Autocast, Caching, GradMode, Managed, Method, Packing
+from ..models import calls, classes, handed, lazy, managers
+from ..trace.callables import Managed, Method
 from ..trace.frames import Frame
 from ..trace.trace import Trace
 from .binding import bind
@@ -27,23 +27,14 @@ def _enter(m: Trace, items: list[cst.WithItem], body: cst.BaseSuite, frame: Fram
     if not items:
         return suite(m, body, frame)
     modes = m.state.modes
-    before = {name: modes.get(name) for name in ("grad", "expecting", "inference", "packing", "autocast", "caching")}
+    before = {name: modes.get(name) for name in managers.NAMES}
     value = m.see(evaluate(m, items[0].item, frame))
     if isinstance(value, Managed):
         return _managed(m, value, items, body, frame)
-    m.state.set(modes, "expecting", before["expecting"] or not isinstance(value, _SWITCHES))
-    if isinstance(value, GradMode):
-        m.state.set(modes, "grad", value.on)
-        m.state.set(modes, "inference", before["inference"] if value.inference is None else value.inference)
-    amp.switch(m, value)
-    if isinstance(value, Packing):
-        m.state.set(modes, "packing", "share" if value.shares else "copy")
-    if isinstance(value, Caching) and before["caching"] is None:
-        m.state.set(modes, "caching", m.tick())
     site = site_of(items[0].item, frame)
-    entered = classes.special(m, value, "__enter__", [], site)
+    entered = managers.enter(m, value, site)
     if items[0].asname is not None:
-        bind(m, items[0].asname.name, value if entered is None else entered, frame)
+        bind(m, items[0].asname.name, entered, frame)
     alive = _enter(m, items[1:], body, frame)
     if alive:
         classes.special(m, value, "__exit__", [NONE, NONE, NONE], site)
@@ -53,10 +44,6 @@ def _enter(m: Trace, items: list[cst.WithItem], body: cst.BaseSuite, frame: Fram
         if modes.get(name) is not was:
             m.state.set(modes, name, True if name == "grad" and was is None else was)
     return alive
-
-
-_SWITCHES = (GradMode, Packing, Autocast, Caching)
-"""Context managers that do nothing about exceptions."""
 
 
 def _managed(m: Trace, value: Managed, items: list[cst.WithItem], body: cst.BaseSuite, frame: Frame) -> bool:

@@ -27,7 +27,18 @@ from ..program.wording import called_name
 from ..torchfacts import ops as facts
 from ..torchfacts.arrays import READING
 from ..trace import events, holdings
-from ..trace.callables import Autocast, Bound, Dispatch, GradMode, Method, MethodCaller, Partial, Super, Transform
+from ..trace.callables import (
+    Autocast,
+    Bound,
+    Dispatch,
+    Getter,
+    GradMode,
+    Method,
+    MethodCaller,
+    Partial,
+    Super,
+    Transform,
+)
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
 from . import (
@@ -98,6 +109,8 @@ def call(m: Trace, callee: Value, args: list[Value], kwargs: dict[str, Value], s
         case MethodCaller() if args:
             bound = _method_of(m, m.promote(args[0]), callee.name, site)
             return call(m, bound, list(callee.args), callee.kwargs, site)
+        case Getter() if args:
+            return handed.got(m, callee, args[0], site)
         case Transform():
             return transforms.transformed(callee, Call(m, "", args, kwargs, site))
         case Ref():

@@ -133,7 +133,10 @@ def attribute(m: Trace, instance: Object, name: str, site: Site) -> Value:
             return found_member
         return Bound(found_member, instance.cls if found_member.kind == "class" else instance)
     if found_member is not None:
-        return found_member
+        got = special(m, found_member, "__get__", [instance, instance.cls], site)  # it is a descriptor
+        return found_member if got is None else got
+    if name == "__dict__":
+        return attributes(m, instance)
     fallback = member(instance.cls, "__getattr__")
     if isinstance(fallback, Function) and not any(active.node is fallback.node for active in m.stack.functions):
         return m.run(fallback, [instance, Const(name)], {}, site)
@@ -152,6 +155,14 @@ def attribute(m: Trace, instance: Object, name: str, site: Site) -> Value:
             value.node = phi(m.history(*contents.values()))
             value.grad = max((holdings.reach(m, item) for item in contents.values()), default=Grad.NO)
     return value
+
+
+def attributes(m: Trace, instance: Object) -> Value:
+    """The attributes of an instance as a dictionary. What is put into it doesn't become an attribute."""
+    if is_module(instance.cls):
+        return Unknown()  # parameters and submodules are not in it
+    contents = m.state.get(instance)
+    return Dict({name: value for name, value in contents.items.items() if name.isidentifier()}, contents.open)
 
 
 def _has_method(cls: Value, name: str) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from ..heap.state import Declared, Exit, latest
-from ..heap.values import NONE, Attributes, Const, Dict, List, Object, Ref, Tuple, Unknown, Value, constant
+from ..heap.values import NONE, Attributes, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value, constant
+from ..program.site import Site
 from ..trace import events
-from ..trace.callables import Bound, MethodCaller, Partial
+from ..trace.callables import Bound, Getter, Managed, MethodCaller, Partial
 from ..trace.frames import Function
 from ..trace.trace import Trace
-from . import containers, lineage, tensors
+from . import containers, indexing, lineage, managers, tensors
 from .iteration import elements
 from .registry import Call, method, model
 
@@ -311,6 +312,17 @@ def _callback(call: Call, stack: Object) -> Value | None:
     return call.args[0]
 
 
+@method(STACK.name, "enter_context")
+def _enter_context(call: Call, stack: Object) -> Value | None:
+    manager, callbacks = call.seen(0), call.m.state.get(stack).items["callbacks"]
+    if isinstance(manager, Managed) or not isinstance(callbacks, List):
+        return None
+    leave = lineage.member(manager.cls, "__exit__") if isinstance(manager, Object) else None
+    if isinstance(leave, Function):
+        containers.append(call.m, callbacks, Partial(Bound(leave, manager), (NONE, NONE, NONE), {}))
+    return managers.enter(call.m, manager, call.site)
+
+
 @method(STACK.name, "close", "__exit__")
 def _close(call: Call, stack: Object) -> Value:
     """The callbacks run, the last one first."""
@@ -326,6 +338,27 @@ def _close(call: Call, stack: Object) -> Value:
 def _method_caller(call: Call) -> Value | None:
     name = getattr(call.seen(0), "value", None)
     return MethodCaller(name, tuple(call.args[1:]), call.kwargs) if isinstance(name, str) else None
+
+
+@model("operator.itemgetter", "operator.attrgetter")
+def _getter(call: Call) -> Value:
+    return Getter(tuple(call.args), call.name == "operator.attrgetter")
+
+
+def got(m: Trace, getter: Getter, owner: Value, site: Site) -> Value:
+    """What ``operator.itemgetter`` or ``attrgetter`` takes out: one value, or a tuple of several."""
+    found: list[Value] = []
+    for name in getter.names:
+        value, path = m.see(owner), constant(m.see(name))
+        if isinstance(path, str) and getter.attributes:
+            for each in path.split("."):
+                value = m.attribute(value, each, site)
+        elif isinstance(value, Tensor):
+            value = indexing.subscript(m, value, m.see(name), site)
+        else:
+            value = containers.get_item(m, value, m.see(name))
+        found.append(value)
+    return found[0] if len(found) == 1 else Tuple(tuple(found))
 
 
 # -- functions that are differentiated

@@ -82,6 +82,14 @@ class MethodCaller(Callable_):
 
 
 @sealed(frozen=True, slots=True, eq=False)
+class Getter(Callable_):
+    """``operator.itemgetter``, or ``attrgetter`` if ``attributes``: takes these out of what it is called with."""
+
+    names: tuple[Value, ...]
+    attributes: bool
+
+
+@sealed(frozen=True, slots=True, eq=False)
 class Transform(Callable_):
     """A function that ``torch.func`` transformed: with ``vmap`` over dimensions, or with ``grad`` of arguments."""
 

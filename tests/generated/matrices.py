@@ -1,12 +1,14 @@
 """Matrices of idioms: each way to keep a value with each way to change it and each way to read it.
 
 `python -m tests.generated.matrices [NAME ...]` runs every hazard of a matrix beside its right twin under torch. Where
-they give different values, the linter has to report the first and be silent about the second. Printed for each matrix:
-how many differ, how many are reported, how many twins are. `--missed` prints by which alternatives the others are
-missed: what a whole row or column misses is a cause, what misses here and there is not.
+they give different values, or the backward of the first raises, the linter has to report the first and be silent about
+the second. Printed for each matrix: how many differ, how many are reported, how many twins are. `--missed` prints by
+which alternatives the others are missed: what a whole row or column misses is a cause, what misses here and there is
+not.
 
 In a matrix, `{keep}` is a gap of the program. `⟨.clone()⟩` stands in the twin only, and `⟨a|b⟩` is `a` in the hazard
-and `b` in the twin. An alternative after `=>` goes to the gap of the same name with a `2`: how that is read.
+and `b` in the twin; `⏎` begins a line. An alternative after `=>` goes to the gap of the same name with a `2`: how that
+is read.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from torch import nn
 """
 TWIN = re.compile(r"⟨(?:([^⟨⟩|]*)\|)?([^⟨⟩|]*)⟩")
 GAP = re.compile(r"\{(\w+)\}")
+_REFUSAL = re.compile("in-?place operation")
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def _filled(template: str, values: dict[str, str]) -> str:
     """The template with its gaps filled, and those of the alternatives."""
     for _ in range(2):
         template = GAP.sub(lambda found: values.get(found[1], found[0]), template)
-    return template + "\n"
+    return template.replace("⏎", "\n") + "\n"
 
 
 def matrices(names: list[str] | None = None) -> list[Matrix]:
@@ -103,14 +106,14 @@ def _read(page: str) -> Iterator[Matrix]:
 
 
 def outcome(source: str) -> str | None:
-    """What the program leaves in `out`, as text, or None if it raises."""
+    """What the program leaves in `out`, as text; that it is refused an in-place operation; None for another error."""
     names: dict[str, object] = {}
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             exec(compile(source, "program", "exec"), names)
-        except Exception:
-            return None
+        except Exception as error:
+            return "refused" if isinstance(error, RuntimeError) and _REFUSAL.search(str(error)) else None
     return repr(names["out"])
 
 
