@@ -262,6 +262,7 @@ LAWS = {
     "PAIRED": Law(agreed),
     "TABLED": Law(times),
     "HANDED_BACK": Law(times),
+    "PASSED_ON": Law(times),
     "USED": Law(times),
     "SEEN": Law(times),
     "READING": Law(agreed),

@@ -65,6 +65,8 @@ RULES = (
 
 HANDED_BACK: Declared[tuple[Overwrite, Value], int] = Declared(latest)
 """When a function returned the list, dictionary or record that it overwrote a tensor of, by the write and by that."""
+PASSED_ON: Declared[tuple[Frame, Value], int] = Declared(latest)
+"""When a variable got such a record, if it has another value by now: ``view = scaled(view)``, ``view = turn(view)``."""
 SEEN: Declared[Storage, int] = Declared(latest)
 """When a variable, attribute or element with the memory of an overwritten tensor was last read."""
 READING: Declared[Storage, tuple[cst.CSTNode | None, int] | None] = Declared(same_or_none)
@@ -337,6 +339,14 @@ def _note_handed_back(m: Trace, args: Sequence[Value], result: Value, born: int)
             m.state.set(m.state[HANDED_BACK], (event, result), m.clock)
 
 
+@events.bind.listen
+def on_bind(m: Trace, frame: Frame, name: str, value: Value) -> None:
+    """Note a variable that had a record which a call handed back, and gets another value."""
+    held = m.see(frame.vars.get(name, NONE)) if m.state[HANDED_BACK] else NONE
+    if isinstance(held, (List, Dict, Object)):
+        m.state.set(m.state[PASSED_ON], (frame, held), frame.bound(name))
+
+
 def judge_handed_back(m: Trace, value: Tensor, holder: Value, event: Overwrite) -> None:
     """Report the read of ``batch["x"]`` after ``inputs = prepare(batch)``, which overwrote it and returned ``batch``.
 
@@ -348,7 +358,8 @@ def judge_handed_back(m: Trace, value: Tensor, holder: Value, event: Overwrite) 
     names = [name for name, bound in frame.vars.items() if m.see(bound) is holder]
     older = [name for name in names if frame.bound(name) < event.time]
     newer, here = [name for name in names if name not in older], m.here()
-    if newer and spelled_with(here, older) and not spelled_with(here, newer):
+    two = newer or m.state[PASSED_ON].get((frame, holder), 0) > event.time
+    if two and spelled_with(here, older) and not spelled_with(here, newer):
         m.refuse("argument", event.site, guard=event.guard)
 
 

@@ -194,11 +194,13 @@ def _judge_snapshots(m: Trace, held: Iterable[Value], key: tuple[Hashable, ...],
 
     So is ``kept["before"] = w.detach()``, if a second key gets it after an update. ``held`` is what is there already.
     """
+    part = unshaped(part) if isinstance(part, Tensor) else part
     if not isinstance(part, Tensor) or not part.time or part.view is not View.NONE or may_be_copy(m, part):
         return
     memory = part.storage.memory
     for other in held:
-        before = array_backing(_entries(m, m.see(other)).get(key, NONE))
+        kept = array_backing(_entries(m, m.see(other)).get(key, NONE))
+        before = unshaped(kept) if isinstance(kept, Tensor) else kept
         if not isinstance(before, Tensor) or not 0 < before.time < part.time:
             continue
         if before.storage.memory is memory:
@@ -274,13 +276,13 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
     held = m.state.get(container).items
     others = [array_backing(m.see(item)) for name, item in held.items() if name != key]
     _judge_snapshots(m, others, (), value)
-    if value not in others:
+    if not any(_is_same(m, other, value) for other in others):
         return
     had = array_backing(m.see(held.get(key, NONE))) is value
     m.state.set(m.state[PAIRED], value, (container, m.tick(), m.here()))
     for event in since(m, value, max(m.stack.frames[-1].born, abs(m.state[STORED].get((container, value.storage), 0)))):
         meant = not had and m.see(event.frames[-1].vars.get(event.name, NONE)) is container  # ``table["x"].mul_(2)``
-        if not meant and (whole(value, event) or lies_in(value, event)):
+        if not meant and _changes(value, event):
             m.refuse("read", event.site, guard=event.guard)
 
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 # Training overwrites gradients and running statistics without a write in the text.
 RULES: tuple[Rule, ...] = ()  # it reports TIP303
-TRIGGERS = Triggers(names=frozenset({"grad", "running_mean", "running_var"}))
+TRIGGERS = Triggers(names=frozenset({"grad", "running_mean", "running_var", "buffers", "named_buffers"}))
 
 
 PUT: Declared[tuple[List | Dict, Tensor], int] = Declared(latest)
@@ -88,10 +88,11 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     for span in _spans(taken, trained, senseless or _is_gradient(m, one)):
         source = taken.times[1][0] if op == "copy_" else 0  # what it took has all writes before that
         begin, end = max(span[0], made, source), span[1]
-        for change in [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin, end)]:
-            if change.site is not None and not (op == "copy_" and _is_up_to_date(m, change, site, one, apart)):
-                m.refuse("read", change.site)
-                return
+        every = [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin, end)]
+        found = [each for each in every if not (op == "copy_" and _is_up_to_date(m, each, site, one, apart))]
+        if places := _places_since(found, _kept(m, one)):
+            m.refuse("read", places[0])
+            return
 
 
 @events.copy.listen
@@ -199,6 +200,18 @@ def on_assign_part(m: Trace, target: Tensor, index: tuple[Value, ...], value: Va
     source, line = array_backing(m.see(made.values[0])), m.stack.frames[-1].line
     if isinstance(source, Tensor) and line is not None:
         on_relate(m, _CHOICE, target, source, Site(site.piece, site.node, line))
+
+
+def _places_since(changes: Sequence[Overwrite | Update], time: int) -> list[Site]:
+    """Return where a tensor was changed after a time or, if it was not, at all."""
+    later = [change.site for change in changes if change.site is not None and change.time > time]
+    return later or [change.site for change in changes if change.site is not None]
+
+
+def _kept(m: Trace, tensor: Tensor) -> int:
+    """Return when a container first got a tensor; 0 if none has it."""
+    times = (abs(time) for (_, held), time in m.state[STORED].items() if held is tensor.storage)
+    return min(times, default=0)
 
 
 def _made(m: Trace, one: Tensor, other: Tensor) -> int:

@@ -13,6 +13,7 @@ from ..heap.regions import (
     same_tensor,
     takes_all,
     takes_one,
+    unshaped,
     whole_of,
 )
 from ..heap.values import Array, Const, Region, Tensor, Unknown, Value
@@ -167,7 +168,7 @@ def written_region(event: Overwrite) -> tuple[Tensor, tuple[Value, ...]] | None:
     """The tensor and the index of a write to a part of it."""
     if event.written.index is not None and (plain(event.written.index) or event.tensor.region is None):
         return event.tensor, event.written.index
-    region = event.tensor.region
+    region = unshaped(event.tensor).region or event.tensor.region
     return (region.base, region.index) if region is not None else None
 
 

@@ -7,7 +7,7 @@ is overwritten later, and then read through the holder, the read is stale.
 from __future__ import annotations
 
 from ..heap.autograd import compatible
-from ..heap.regions import is_base, plain, same_tensor, share
+from ..heap.regions import is_base, plain, same_tensor, share, unshaped
 from ..heap.state import Declared, latest
 from ..heap.values import (
     ALWAYS,
@@ -215,7 +215,7 @@ def overlaps(value: Tensor, event: Overwrite) -> bool:
     """Whether a tensor, or a view, surely has elements of what was overwritten: ``buffer[:n]`` and ``buffer[:k]``."""
     if value.view is View.NONE:
         return True
-    over = written_region(event)
+    value, over = unshaped(value), written_region(event)
     if value.region is None or over is None or not same_tensor(value.region.base, over[0]):
         return False
     return bool(plain(value.region.index)) and share(value.region.index, over[1])

@@ -9,7 +9,7 @@ import libcst as cst
 
 from ..heap.state import variables
 from ..heap.values import NONE, Array, Attributes, Const, Dict, Items, List, Object, Tensor, Tuple, Unknown, Value
-from ..models import iteration, lazy
+from ..models import handed, iteration, lazy
 from ..models.arithmetic import one_of_many
 from ..trace import events
 from ..trace.frames import Frame, Function
@@ -157,7 +157,10 @@ def _walrus(m: Trace, node: cst.NamedExpr, frame: Frame) -> Value:
 
 @evaluates(cst.Await)
 def _await(m: Trace, node: cst.Await, frame: Frame) -> Value:
-    return evaluate(m, node.expression, frame)
+    value = evaluate(m, node.expression, frame)
+    if isinstance(m.see(value), Unknown):
+        handed.waits(m)
+    return value
 
 
 @evaluates(cst.Yield)

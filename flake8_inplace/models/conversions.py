@@ -97,7 +97,7 @@ def moves_to_cpu(m: Trace, op: facts.Op, bound: Bindings) -> bool:
 def changes_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> bool:
     """Whether a conversion surely returns the tensor itself: ``contiguous()`` or ``float()`` of what is so already."""
     if op.name == "contiguous":
-        return _is_plain(m, base) and len([value for value in bound.values() if m.see(value) != NONE]) == 1
+        return is_plain(m, base) and len([value for value in bound.values() if m.see(value) != NONE]) == 1
     if op.name not in ("to", "type", "float", "cpu"):
         return False
     given = [m.see(value) for name, value in bound.items() if name != "self"]
@@ -105,7 +105,7 @@ def changes_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> bo
     if base.storage.numpy and op.name in ("to", "cpu") and asked in ([], ["cpu"]):
         return True  # numpy's memory is the CPU's
     sure = bool(asked) or op.name in ("float", "cpu")
-    return sure and _is_plain(m, base) and all(isinstance(name, str) and name in _FLOAT | {"cpu"} for name in asked)
+    return sure and is_plain(m, base) and all(isinstance(name, str) and name in _FLOAT | {"cpu"} for name in asked)
 
 
 def may_change_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> bool:
@@ -147,14 +147,14 @@ def _is_float(m: Trace, tensor: Tensor, depth: int = DEPTH) -> bool:
     made = tensor.made
     if m.grad(tensor) is Grad.YES or made is None:
         return m.grad(tensor) is Grad.YES
-    if made.op.lower() in _FLOATING or _is_plain(m, tensor):
+    if made.op.lower() in _FLOATING or is_plain(m, tensor):
         return True
     operands = _operands(m, made.values)
     keeps = made.op in _KEEPING or made.op in _GATHERING
     return keeps and any(isinstance(operand, Tensor) and _is_float(m, operand, depth - 1) for operand in operands)
 
 
-def _is_plain(m: Trace, tensor: Tensor, depth: int = 4) -> bool:
+def is_plain(m: Trace, tensor: Tensor, depth: int = 4) -> bool:
     """Whether a tensor surely is contiguous, of the default type and on the CPU: made here, or computed from such."""
     made = tensor.made
     if made is None or tensor.view is not View.NONE or not depth:
@@ -171,7 +171,7 @@ def _is_plain(m: Trace, tensor: Tensor, depth: int = 4) -> bool:
     return (
         made.op in _KEEPING
         and bool(tensors)
-        and all(isinstance(operand, Tensor) and _is_plain(m, operand, depth - 1) for operand in operands)
+        and all(isinstance(operand, Tensor) and is_plain(m, operand, depth - 1) for operand in operands)
     )
 
 

@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ..heap.state import Declared, Exit, latest
-from ..heap.values import NONE, Attributes, Const, Dict, List, Object, Ref, Tensor, Tuple, Unknown, Value, constant
+from ..heap.values import (
+    NONE,
+    Attributes,
+    Const,
+    Dict,
+    Items,
+    List,
+    Object,
+    Ref,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    constant,
+)
 from ..program.site import Site
 from ..trace import events
 from ..trace.callables import Bound, Getter, Managed, MethodCaller, Partial
@@ -124,17 +140,17 @@ WAITED: Declared[str, int] = Declared(latest)
 _WITHIN, _LAST = "what is in it", "when it got that"
 
 
-@model("queue.Queue", "queue.SimpleQueue", "queue.LifoQueue")
+@model("queue.Queue", "queue.SimpleQueue", "queue.LifoQueue", "asyncio.Queue", "asyncio.LifoQueue")
 def _queue(call: Call) -> Value:
     return Object(QUEUE, {_WITHIN: List(), _LAST: Const(0)})
 
 
-@model("threading.Event", "threading.Condition", "threading.Barrier")
+@model(*(f"{module}.{name}" for module in ("threading", "asyncio") for name in ("Event", "Condition", "Barrier")))
 def _signal(call: Call) -> Value:
     return Object(SIGNAL)
 
 
-@model("threading.Semaphore", "threading.BoundedSemaphore")
+@model(*(f"{module}.{name}" for module in ("threading", "asyncio") for name in ("Semaphore", "BoundedSemaphore")))
 def _semaphore(call: Call) -> Value:
     return Object(SEMAPHORE)
 
@@ -160,12 +176,18 @@ def _get(call: Call, queue: Object) -> Value:
     return _wait(call, queue)
 
 
+@model("asyncio.sleep")
 @method(QUEUE.name, "join")
 @method(SIGNAL.name, "wait", "wait_for")
 @method(SEMAPHORE.name, "acquire")
-def _wait(call: Call, owner: Object) -> Value:
-    call.m.state.set(call.m.state[WAITED], "", call.m.tick())
+def _wait(call: Call, owner: Object | None = None) -> Value:
+    waits(call.m)
     return Unknown()
+
+
+def waits(m: Trace) -> None:
+    """Note that the program waits: other threads and coroutines go on meanwhile."""
+    m.state.set(m.state[WAITED], "", m.tick())
 
 
 # -- event loops. A coroutine is what it returns: its function runs where it is called
@@ -235,8 +257,7 @@ def _map_columns(call: Call, pool: Object) -> Value | None:
         return None
     columns = [elements(call.m, column) for column in call.args[1:]]
     rows = zip(*(items for items, _ in columns), strict=False)
-    made = [call.m.call(call.args[0], list(row), {}, call.site) for row in rows]
-    return List(made, not all(done for _, done in columns))
+    return _gathered(call, rows, all(done for _, done in columns))
 
 
 @method(POOL.name, "map", "imap", "imap_unordered")
@@ -244,7 +265,7 @@ def _map(call: Call, pool: Object) -> Value | None:
     if len(call.args) < 2:
         return None
     items, exact = elements(call.m, call.args[1])
-    return List([call.m.call(call.args[0], [item], {}, call.site) for item in items], not exact)
+    return _gathered(call, ([item] for item in items), exact)
 
 
 @method(POOL.name, "starmap")
@@ -252,7 +273,16 @@ def _starmap(call: Call, pool: Object) -> Value | None:
     if len(call.args) < 2:
         return None
     rows, exact = elements(call.m, call.args[1])
-    return List([call.m.call(call.args[0], elements(call.m, row)[0], {}, call.site) for row in rows], not exact)
+    return _gathered(call, (elements(call.m, row)[0] for row in rows), exact)
+
+
+def _gathered(call: Call, rows: Iterable[Iterable[Value]], exact: bool) -> List:
+    """The results of a function for rows of arguments, each put into the list before the next is computed."""
+    m, results = call.m, List()
+    for row in rows:
+        containers.append(m, results, m.call(call.args[0], list(row), {}, call.site))
+    m.state.put(results, Items(m.state.get(results).items, not exact))
+    return results
 
 
 @method(POOL.name, "apply", "apply_async")

@@ -37,8 +37,8 @@ def _apply(m: Trace, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindi
     calls = [(args, kwargs)]
     if len(ops) > 1 and (shorter := _without_options_that_are_off(ops, args, kwargs)) != (args, kwargs):
         calls.insert(0, shorter)
-    matches = ((op, bound) for given in calls for op in ops if (bound := bind(m, op, *given)) is not None)
-    match = next(matches, None)
+    tries = ((op, bind(m, op, *given, lax)) for lax in (False, True) for given in calls for op in ops)
+    match = next(((op, bound) for op, bound in tries if bound is not None), None)
     if match is None:
         return unknown_call(m, *args, *kwargs.values())
     op, bound = match
@@ -153,8 +153,11 @@ def _goes_on_without_grad(m: Trace, tensor: Tensor) -> None:
         m.state.assume(frozenset({(asked, False)}))
 
 
-def bind(m: Trace, op: facts.Op, args: list[Value], kwargs: Bindings) -> Bindings | None:
-    """The arguments by parameter name, or None where they cannot be meant for this overload."""
+def bind(m: Trace, op: facts.Op, args: list[Value], kwargs: Bindings, lax: bool = False) -> Bindings | None:
+    """The arguments by parameter name, or None where they cannot be meant for this overload.
+
+    ``lax``: an option may be a tensor, which PyTorch takes for a number: ``x.add_(y, alpha=1 / norm)``.
+    """
     bound: Bindings = {}
     places = [param for param in op.params if not param.kwonly]
     for index, value in enumerate(args):
@@ -184,7 +187,7 @@ def bind(m: Trace, op: facts.Op, args: list[Value], kwargs: Bindings) -> Binding
         if param.name not in bound:
             if not param.optional and not param.varargs:
                 return None
-        elif not _fits(m, param, bound[param.name]):
+        elif not _fits(m, param, bound[param.name]) and not (lax and _is_number(m, param, bound[param.name])):
             return None
     return bound
 
@@ -205,6 +208,11 @@ def _fits(m: Trace, param: Param, value: Value) -> bool:
     if isinstance(value, (List, Tuple)):
         return param.kind == "other" or (param.kind == "tensors" and not _holds_numbers(m, value))
     return True
+
+
+def _is_number(m: Trace, param: Param, value: Value) -> bool:
+    """Whether a tensor may be given for a number. PyTorch refuses one that requires grad."""
+    return isinstance(value, Tensor) and param.kind == "other" and param.optional and m.grad(value) is not Grad.YES
 
 
 def _holds_numbers(m: Trace, value: List | Tuple) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import prod
 from typing import Final
 
-from ..heap.regions import same_tensor, span
+from ..heap.regions import base_of, is_dense, same_tensor, span
 from ..heap.values import (
     NONE,
     Bindings,
@@ -38,7 +38,9 @@ from .parts import take
 from .tensors import detached, fresh, view
 
 _TRANSPOSING = frozenset("transpose t permute T mT H mH movedim adjoint".split())
-_RESHAPING = frozenset({"unsqueeze", "view", "view_as", "expand", "expand_as", "squeeze", "unflatten"})
+_RESHAPING = frozenset(
+    "unsqueeze view view_as expand expand_as squeeze unflatten reshape reshape_as flatten ravel".split()
+)
 _PICKING = frozenset({"diagonal", "diag", "real", "imag", "unfold", "as_strided"})
 """Operators that take elements which no index takes."""
 PARTS = 8
@@ -153,6 +155,8 @@ def _view_or_copy(m: Trace, op: facts.Op, out: Out, base: Tensor, bound: Binding
         return copy
     if conversions.changes_nothing(m, op, base, bound):
         return base
+    if op.name in _RESHAPING and is_dense(base) and conversions.is_plain(m, base_of(base)):
+        return _view(m, op, out, base, bound)
     same = view(m, base, base.view)
     same.dtype = dtype
     if dtype is DType.INTEGRAL:

@@ -54,6 +54,25 @@ def _deque(call: Call) -> Value:
     return List(*iteration.elements(call.m, call.args[0])) if call.args else List()
 
 
+@model("heapq.heappush", "heapq.heappop", "heapq.heappushpop", "heapq.heapreplace", "heapq.heapify")
+def _heap(call: Call) -> Value | None:
+    """A heap keeps the elements of a list. Which of them is the smallest is not known: the first one stands for it."""
+    heap, first = call.seen(0), call.name in ("heapq.heappop", "heapq.heapreplace")
+    if not isinstance(heap, List):
+        return None
+    taken = containers.pop(call.m, heap, 0) if first else NONE
+    if len(call.args) > 1:
+        containers.append(call.m, heap, call.args[1])
+    return containers.pop(call.m, heap, 0) if call.name == "heapq.heappushpop" else taken
+
+
+@model("heapq.nlargest", "heapq.nsmallest")
+def _best(call: Call) -> Value | None:
+    if len(call.args) < 2:
+        return None
+    return List(iteration.collected(call.m, call.args[1])[0], open=True)
+
+
 @model("collections.namedtuple", "typing.NamedTuple")
 def _named_tuple(call: Call) -> Value | None:
     if len(call.args) < 2:
