@@ -30,9 +30,9 @@ def on_read_attribute(m: Trace, instance: Object, name: str, value: Value) -> No
     pending = m.state[BOUND_AGAIN].get((instance, name), frozenset())
     for guard, option in value.options if isinstance(value, Choice) else ((ALWAYS, value),):
         for tensor in _states(m, option) if time else ():
-            for event in (each for each in since(m, tensor, 0) if compatible(each.guard, guard)):
+            for event in since(m, tensor, 0):
                 later = event.time > time and whole(tensor, event) and _is_other_update(m, instance, name, event, time)
-                if later or event in pending:
+                if (later or event in pending) and compatible(event.guard, guard):
                     m.refuse("read", event.site, guard=event.guard)
 
 
