@@ -55,7 +55,7 @@ def _judge(m: Trace, tensor: Tensor, time: int, named: bool) -> None:
     An attribute is another name for the tensor. A statement that only changes it may be meant for both: ``x /= n``.
     """
     for event in since(m, tensor, time) if time > 0 else ():
-        meant = is_spelled_as_held(m, event) or (named and is_statement(event))
+        meant = is_spelled_as_held(m, event) or (named and is_statement(event)) or _is_taken_out(event, time)
         if not meant and _is_kept(m, tensor, event) and goes_on(m, event):
             m.refuse("handed", event.site, guard=event.guard)
 
@@ -80,6 +80,12 @@ def _elements(m: Trace, value: Value, container: Value, depth: int) -> Iterator[
         container, inside = value, m.state.get(value).items.values()
     for item in inside if depth else ():
         yield from _elements(m, item, container, depth - 1)
+
+
+def _is_taken_out(event: Overwrite, time: int) -> bool:
+    """Whether a loop took the tensor out of what kept it, to overwrite it there: ``for row in rows: row /= 2``."""
+    frame = event.frames[-1]
+    return event.name in frame.elements and frame.held(event.name) > time
 
 
 def _is_kept(m: Trace, tensor: Tensor, event: Overwrite) -> bool:

@@ -6,9 +6,10 @@ overwrites it. ``self.state = self.initial`` goes back to a value that the updat
 
 from __future__ import annotations
 
+from ..heap.autograd import compatible
 from ..heap.regions import same_tensor
 from ..heap.state import Declared, union
-from ..heap.values import NONE, Grad, Object, Tensor, Value
+from ..heap.values import ALWAYS, NONE, Choice, Grad, Object, Tensor, Value
 from ..trace import events
 from ..trace.log import STORED, WRITES, Overwrite, array_backing, direct_tensors, is_record, lies_in, since, whole
 from ..trace.trace import Trace
@@ -27,11 +28,12 @@ def on_read_attribute(m: Trace, instance: Object, name: str, value: Value) -> No
         return
     time = abs(m.state[STORED].get((instance, name), 0))
     pending = m.state[BOUND_AGAIN].get((instance, name), frozenset())
-    for tensor in _states(m, value) if time else ():
-        for event in since(m, tensor, 0):
-            later = event.time > time and whole(tensor, event) and _is_other_update(m, instance, name, event, time)
-            if later or event in pending:
-                m.refuse("read", event.site, guard=event.guard)
+    for guard, option in value.options if isinstance(value, Choice) else ((ALWAYS, value),):
+        for tensor in _states(m, option) if time else ():
+            for event in since(m, tensor, 0):
+                later = event.time > time and whole(tensor, event) and _is_other_update(m, instance, name, event, time)
+                if (later or event in pending) and compatible(event.guard, guard):
+                    m.refuse("read", event.site, guard=event.guard)
 
 
 def note_bound_again(m: Trace, instance: Object, name: str, value: Value) -> None:

@@ -70,7 +70,7 @@ def call_entry(m: Trace, function: Function, receiver: Value | None) -> None:
     site = Site(function.piece, function.node, function.node)
     before, begin = m.budget.statements, m.tick()
     had = m.state.get(receiver) if isinstance(receiver, Object) else None
-    result = run(m, function, args, kwargs, site)
+    result = run(m, _called(function, receiver) if forward else function, args, kwargs, site)
     lazy.read(m, result)
     if isinstance(receiver, Object) and had is not None:
         events.method(m, receiver, had, begin)
@@ -78,6 +78,12 @@ def call_entry(m: Trace, function: Function, receiver: Value | None) -> None:
         m.budget.borrowed += m.budget.statements - before
     events.reach(m, (result,))
     events.keep(m, lineage.kept(m, receiver))
+
+
+def _called(forward: Function, receiver: Value | None) -> Function:
+    """What runs when a module is called: its ``__call__``, if it has one that goes on to ``forward`` by ``super()``."""
+    found = lineage.member(receiver.cls, "__call__") if isinstance(receiver, Object) else None
+    return found if isinstance(found, Function) else forward
 
 
 def _refine(m: Trace, function: Function, spec: list[cst.Param], args: list[Value]) -> None:

@@ -211,6 +211,13 @@ def _isinstance_of_each(call: Call) -> Value:
     return instance_of(call.m, call.seen(0), call.seen(1)) if len(call.args) == 2 else Unknown(scalar=True)
 
 
+@model("torch.broadcast_shapes")
+def _broadcast_shapes(call: Call) -> Value:
+    """A shape of so many sizes as nobody knows; each of them is 1, or that of one of the shapes."""
+    larger, size = Unknown(scalar=True), Unknown(scalar=True)
+    return List([Choice(((frozenset({(larger, True)}), size), (frozenset({(larger, False)}), Const(1))))], open=True)
+
+
 @model("torch.is_tensor")
 def _is_tensor(call: Call) -> Value | None:
     if not call.args:

@@ -100,6 +100,9 @@ def super_method(call: Call, value: Super) -> Value:
         return NONE
     if call.name not in ("forward", "__call__"):
         return modules.method_of(call, receiver)
+    forward = lineage.member(receiver.cls, "forward")
+    if call.name == "__call__" and isinstance(forward, Function) and lineage.is_module(receiver.cls):
+        return m.run(forward, [receiver, *call.args], call.kwargs, call.site)
     for base in lineage.lineage(value.owner):
         if isinstance(base, Ref):
             if base.name == _SEQUENTIAL:

@@ -128,7 +128,7 @@ def _triplet_margin(call: Call) -> Value | None:
 
 def call(m: Trace, instance: Object, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
     """``instance(...)``."""
-    for name in ("forward", "__call__"):
+    for name in ("__call__", "forward"):
         found = member(instance.cls, name)
         if isinstance(found, Function) and (name == "__call__" or is_module(instance.cls)):
             return m.run(found, [instance, *args], kwargs, site)

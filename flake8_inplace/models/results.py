@@ -257,7 +257,9 @@ def _repeats_nothing(m: Trace, base: Tensor, bound: Bindings) -> bool:
 
 def _may_keep_its_size(m: Trace, bound: Bindings) -> bool:
     """Whether the program computes each of the sizes in several ways: ``broadcast(x.shape, y.shape)``."""
-    sizes = [size for size in _sizes(m, bound) if size != Const(-1)]
+    given = m.see(bound.get("size", NONE))
+    found = m.state.get(given).items if isinstance(given, List) else _sizes(m, bound)
+    sizes = [size for size in map(m.see, found) if size != Const(-1)]
     return bool(sizes) and all(isinstance(size, Choice) for size in sizes)
 
 
