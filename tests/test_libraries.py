@@ -82,6 +82,9 @@ print(ops.library.cache_info().currsize)
         ("a 1 b -> a b", "view"),
         ("... c -> c ...", "view"),
         ("a b -> (a b)", ""),
+        ("a b -> (b a)", "copy"),
+        ("a b c -> (a c) b", "copy"),
+        ("a 1 b -> (a b)", ""),
         ("a ... -> a (...)", ""),
         ("a b -> n a b", "expand"),
         ("a b -> a 3 b", "expand"),
@@ -111,6 +114,22 @@ def test_memory_of_a_pattern(pattern: str, memory: str) -> None:
         (
             "from einops import repeat\n"
             "def f(x: torch.Tensor, n: int):\n    y = repeat(x, 'a -> (a n)', n=n)\n    y += 1\n    return y\n",
+            [],
+        ),
+        (
+            "from einops.layers.torch import Rearrange\n"
+            "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.turn = Rearrange('a (b c) -> c a b', b=2)\n"
+            "    def forward(self, x):\n        y = self.turn(x.exp())\n        y.detach_()\n"
+            "        return y\n",
+            [(10, "TIP206")],
+        ),
+        (
+            "from einops.layers.torch import Rearrange\n"
+            "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.apart = Rearrange('a b (p c) -> a c (b p)', p=2)\n"
+            "    def forward(self, x):\n        y = self.apart(x.exp())\n        y.detach_()\n"
+            "        return y\n",
             [],
         ),
         (

@@ -70,7 +70,10 @@ def call_entry(m: Trace, function: Function, receiver: Value | None) -> None:
     site = Site(function.piece, function.node, function.node)
     before, begin = m.budget.statements, m.tick()
     had = m.state.get(receiver) if isinstance(receiver, Object) else None
-    result = run(m, _called(function, receiver) if forward else function, args, kwargs, site)
+    called = _called(function, receiver) if forward else function
+    result = run(m, called, args, kwargs, site)
+    if called is not function and function.node not in m.work.reached:
+        result = run(m, function, args, kwargs, site)
     lazy.read(m, result)
     if isinstance(receiver, Object) and had is not None:
         events.method(m, receiver, had, begin)
@@ -81,7 +84,7 @@ def call_entry(m: Trace, function: Function, receiver: Value | None) -> None:
 
 
 def _called(forward: Function, receiver: Value | None) -> Function:
-    """What runs when a module is called: its ``__call__``, if it has one that goes on to ``forward`` by ``super()``."""
+    """What runs when a module is called: its own ``__call__``, which mostly goes on to ``forward`` by ``super()``."""
     found = lineage.member(receiver.cls, "__call__") if isinstance(receiver, Object) else None
     return found if isinstance(found, Function) else forward
 

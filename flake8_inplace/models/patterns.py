@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
-from ..heap.values import Tensor, Value, constant
+from ..heap.values import Ref, Tensor, Value, constant
 from ..torchfacts import ops as facts
+from ..trace.callables import Partial
 from ..trace.holdings import tensors_in
 from . import overloads, tensors
 from .registry import Call, model
@@ -29,16 +31,27 @@ def _einops(call: Call) -> Value | None:
     return overloads.apply(m, ops, call.args, kwargs, call.site)
 
 
+@model("einops.layers.torch.Rearrange")
+def _layer(call: Call) -> Value | None:
+    """The layer as the function that it applies, with its pattern and the lengths of axes."""
+    given = {**dict(zip(("pattern",), call.args, strict=False)), **call.kwargs}
+    return Partial(Ref("einops.rearrange"), (), given) if "pattern" in given else None
+
+
 def memory_of(pattern: str, single: frozenset[str] = frozenset({"1", "()"})) -> str:
     """Whether the result of a pattern is a "view", an "expand"ed view or a "copy"; "" if it depends on the strides.
 
-    ``single`` are axes of length one.
+    ``single`` are axes of length one. Axes are merged by a copy unless they stand side by side in this order; where
+    the operand has other strides than usual, they may be merged by a view all the same.
     """
     left, _, right = pattern.partition("->")
     known = set(_axes(left)) | single
     groups = [[axis for axis in _axes(word) if axis not in single] for word in _WORD.findall(right)]
     merged = any(len(group) > 1 for group in groups) or "(...)" in right
     if any(len(group) > 1 and not known.issuperset(group) for group in groups):
+        return "copy"
+    beside = frozenset(pairwise(axis for axis in _axes(left) if axis not in single))
+    if not all(side in beside for group in groups for side in pairwise(group)):
         return "copy"
     if merged:
         return ""

@@ -44,9 +44,13 @@ CALLS: dict[str, Callable[[], list[Call]]] = {
         call(f(2, 3, 4), "a b (c two) -> two a b c"),
         call(f(2, 1, 4), "a 1 c -> a c"),
     ],
+    "einops.rearrange(copy)": lambda: [
+        call(f(2, 3, 4), "a b c -> a (c b)"),
+        call(f(2, 3, 4), "a b c -> (a c) b"),
+    ],
     "einops.rearrange": lambda: [
         call(f(2, 3, 4), "a b c -> a (b c)"),
-        call(f(2, 3, 4), "a b c -> a (c b)"),
+        call(f(2, 3, 4).transpose(1, 2), "a b c -> a (b c)"),
         call([f(2, 3), f(2, 3)], "n a b -> a n b"),
     ],
     "einops.repeat(expand)": lambda: [call(f(2, 3), "a b -> 4 a b"), call(f(2, 3), "a b -> a 2 b")],
