@@ -17,7 +17,7 @@ import pytest
 import torch
 from generated.fixes import leaves_of
 
-from flake8_inplace.analysis import analyze
+from flake8_inplace.analysis import Result, analyze
 from flake8_inplace.finding import Edit, Finding, Place
 from flake8_inplace.fix import Mended, Repair, apply, mend
 from flake8_inplace.fix.syntax import moved
@@ -583,6 +583,28 @@ def test_a_form_that_does_not_help_is_withdrawn(monkeypatch: pytest.MonkeyPatch)
     assert Repair(text).propose(finding) is None
     monkeypatch.setattr("flake8_inplace.fix.apply", lambda text, edits: "def (")
     assert Repair(text).propose(finding) is None
+
+
+def test_no_more_texts_are_tried_when_the_time_is_up() -> None:
+    text = indented("h = torch.exp(w)\nh += 1\nreturn h")
+    [finding] = analyze(text).findings
+    repair = Repair(text, seconds=0)
+    assert repair.propose(finding) is None
+    assert repair.late
+
+
+def test_no_text_is_tried_twice() -> None:
+    text = indented("rows = torch.exp(w)\nfor i in range(3):\n    rows[i].mul_(2)\nreturn rows.sum()")
+    tried: list[str] = []
+
+    def analysed(text: str) -> Result:
+        tried.append(text)
+        return analyze(text)
+
+    repair = Repair(text, analysed)
+    for finding in repair.found:
+        assert repair.propose(finding) == repair.propose(finding)
+    assert len(tried) == len(set(tried)) > 1
 
 
 # A state that is carried on

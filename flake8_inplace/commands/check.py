@@ -31,6 +31,7 @@ from ..formats import FORMATS
 from ..program.imports import imported
 from ..report import Entry, concise, entries, relative_path
 from ..rules import RULES, UNREADABLE
+from ..trace.budget import SECONDS
 from . import workers
 from .baseline import Baseline, gone, merged, read_baseline
 from .changed import concerns, read_diff
@@ -305,9 +306,10 @@ def examine(task: Task) -> Examined:
     found = tuple(findings(task.text, None, task.path))
     if not found or not task.fixes:
         return Examined(found, (None,) * len(found))
-    fixes = tuple(proposals(task.text, found, task.path))
-    keep_fixes(task.text, found, fixes)
-    return Examined(found, fixes)
+    fixes, complete = proposals(task.text, found, task.path)
+    if complete:
+        keep_fixes(task.text, found, fixes)
+    return Examined(found, tuple(fixes))
 
 
 def died(task: Task) -> Examined:
@@ -316,24 +318,27 @@ def died(task: Task) -> Examined:
     return Examined((problem,), (None,))
 
 
-def proposals(text: str, found: Sequence[Finding], path: str) -> list[Fix | None]:
-    """What to write instead of each finding, where there is something."""
+def proposals(text: str, found: Sequence[Finding], path: str) -> tuple[list[Fix | None], bool]:
+    """What to write instead of each finding, where there is something, and whether all of it was tried."""
     from ..fix import Repair  # libcst, which a file without findings does not need
 
     try:
-        repair = Repair(text)
-        fixes = [repair.propose(finding) for finding in found]
-        if path_of(path) and not frozenset(found).issubset(repair.found):
+        repairs = [Repair(text, seconds=SECONDS)]
+        fixes = [repairs[0].propose(finding) for finding in found]
+        if path_of(path) and not frozenset(found).issubset(repairs[0].found):
             with trial(path) as tried:
-                whole = Repair(text, *tried)
+                repairs.append(Repair(text, *tried, seconds=SECONDS))
                 for place, finding in enumerate(found):
-                    if finding not in repair.found:
-                        fixes[place] = whole.propose(finding)
-        return fixes
+                    if finding not in repairs[0].found:
+                        fixes[place] = repairs[1].propose(finding)
+        late = any(repair.late for repair in repairs)
+        if late:
+            complain(f"{path}: not every fix is shown: they take too long to try")
+        return fixes, not late
     except Exception as error:  # the findings stand, whatever goes wrong with what to do about them
         if any(finding.code != UNREADABLE.code for finding in found):
             complain(f"{path}: no fixes are shown: {reason(error)}")
-        return [None] * len(found)
+        return [None] * len(found), False
 
 
 # Imports

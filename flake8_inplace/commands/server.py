@@ -26,7 +26,7 @@ from ..fix import Repair, mend
 from ..formats import TOOL
 from ..report import Entry, Spot, entries
 from ..rule import PAGES
-from ..trace.budget import Cancelled, Waiting
+from ..trace.budget import SECONDS, Cancelled, Waiting
 from .common import add_no_cache, project
 from .configuration import configured
 from .noqa import commented
@@ -344,10 +344,10 @@ def proposed(source: Source, asked: Collection[tuple[str, int]]) -> Offers:
     The file is analysed with those that it hangs on if one of the findings that are ``asked`` for needs that.
     """
     offers: Offers = {}
-    offer(offers, Repair(source.text))
+    offer(offers, Repair(source.text, seconds=SECONDS))
     if followed(source.path) and not offers.keys() >= set(asked):
         with trial(source.path) as tried:
-            offer(offers, Repair(source.text, *tried))
+            offer(offers, Repair(source.text, *tried, seconds=SECONDS))
     return offers
 
 

@@ -7,7 +7,9 @@ somebody else was meant to see the overwriting; that decides the grade, and `sco
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -107,10 +109,16 @@ def mend(
 class Repair:
     """What can be done about the findings of one text.
 
-    ``analysis`` analyses a text; that of a project reads the file at ``path`` with those that it hangs on.
+    ``analysis`` analyses a text; that of a project reads the file at ``path`` with those that it hangs on. After so
+    many ``seconds`` of processor time no more texts are tried, and ``late`` says so.
     """
 
-    def __init__(self, text: str, analysis: Callable[[str], Result] = analyze, path: str = "") -> None:
+    def __init__(
+        self, text: str, analysis: Callable[[str], Result] = analyze, path: str = "", seconds: float = math.inf
+    ) -> None:
+        self.late = False
+        self._end = time.thread_time() + seconds
+        self._tried: dict[str, Result | None] = {}
         self.text = _LINE_END.sub("\n", text)
         self._analysis = analysis
         self._path = path
@@ -289,11 +297,17 @@ class Repair:
 
     def _after(self, edits: Sequence[Edit]) -> Sequence[Finding] | None:
         """What is found after some edits, None where the text is no program any more, or read less far."""
-        try:
-            after = self._analysis(apply(self.text, edits))
-        except SyntaxError:
-            return None
-        return after.findings if after.problem == self._problem else None
+        text = apply(self.text, edits)
+        if text not in self._tried:
+            if time.thread_time() > self._end:
+                self.late = True
+                return None
+            try:
+                self._tried[text] = self._analysis(text)
+            except SyntaxError:
+                self._tried[text] = None
+        after = self._tried[text]
+        return after.findings if after is not None and after.problem == self._problem else None
 
 
 def _in_file(finding: Finding) -> Finding:
