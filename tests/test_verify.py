@@ -160,7 +160,7 @@ def test_no_backward_is_no_refutation(project: Path) -> None:
 
 
 def test_hazard_without_a_finding(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    call = "operator.attrgetter('iadd')(operator)(thing, 1)"
+    call = "vars(operator)['iadd'](thing, 1)"
     (project / "other.py").write_text(f"def change(thing):\n    {call}\n\n\nimport operator\n")
     source = HEAD + "        other.change(y)\n        return y\n\n\n" + TRAIN
     status, _, statuses = verify(project, source.replace("import sys\n", "import other\n"))
