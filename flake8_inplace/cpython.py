@@ -11,7 +11,7 @@ from typing import ParamSpec, TypeVar
 ERA = 25
 """After how many files what the analysis keeps of them is taken out of garbage collection."""
 SLOTS = 33_000
-"""Slots for values in the frame of `with_room`: a little more than half of 512 KiB."""
+"""Slots of eight bytes in the frame of `with_room`. It takes over half of a chunk of 512 KiB, the rest is room."""
 P = ParamSpec("P")
 T = TypeVar("T")
 

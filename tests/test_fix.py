@@ -588,7 +588,7 @@ def test_a_form_that_does_not_help_is_withdrawn(monkeypatch: pytest.MonkeyPatch)
 def test_no_more_texts_are_tried_when_the_time_is_up() -> None:
     text = indented("h = torch.exp(w)\nh += 1\nreturn h")
     [finding] = analyze(text).findings
-    repair = Repair(text, seconds=0)
+    repair = Repair(text, end=0)
     assert repair.propose(finding) is None
     assert repair.late
 

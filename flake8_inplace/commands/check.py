@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
+from time import thread_time
 
 from ..checker import (
     Checker,
@@ -323,15 +324,17 @@ def proposals(text: str, found: Sequence[Finding], path: str) -> tuple[list[Fix 
     from ..fix import Repair  # libcst, which a file without findings does not need
 
     try:
-        repairs = [Repair(text, seconds=SECONDS)]
-        fixes = [repairs[0].propose(finding) for finding in found]
-        if path_of(path) and not frozenset(found).issubset(repairs[0].found):
+        end = thread_time() + SECONDS
+        repair = Repair(text, end=end)
+        fixes = [repair.propose(finding) for finding in found]
+        late = repair.late
+        if path_of(path) and not frozenset(found).issubset(repair.found):
             with trial(path) as tried:
-                repairs.append(Repair(text, *tried, seconds=SECONDS))
+                whole = Repair(text, *tried, end=end)
                 for place, finding in enumerate(found):
-                    if finding not in repairs[0].found:
-                        fixes[place] = repairs[1].propose(finding)
-        late = any(repair.late for repair in repairs)
+                    if finding not in repair.found:
+                        fixes[place] = whole.propose(finding)
+                late = late or whole.late
         if late:
             complain(f"{path}: not every fix is shown: they take too long to try")
         return fixes, not late

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
+from time import thread_time
 from typing import Any
 
 from lsprotocol import types as lsp
@@ -344,10 +345,11 @@ def proposed(source: Source, asked: Collection[tuple[str, int]]) -> Offers:
     The file is analysed with those that it hangs on if one of the findings that are ``asked`` for needs that.
     """
     offers: Offers = {}
-    offer(offers, Repair(source.text, seconds=SECONDS))
+    end = thread_time() + SECONDS
+    offer(offers, Repair(source.text, end=end))
     if followed(source.path) and not offers.keys() >= set(asked):
         with trial(source.path) as tried:
-            offer(offers, Repair(source.text, *tried, seconds=SECONDS))
+            offer(offers, Repair(source.text, *tried, end=end))
     return offers
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from time import thread_time
 
 import libcst as cst
 
@@ -109,15 +109,15 @@ def mend(
 class Repair:
     """What can be done about the findings of one text.
 
-    ``analysis`` analyses a text; that of a project reads the file at ``path`` with those that it hangs on. After so
-    many ``seconds`` of processor time no more texts are tried, and ``late`` says so.
+    ``analysis`` analyses a text; that of a project reads the file at ``path`` with those that it hangs on. At ``end``,
+    a processor time of this thread, no more texts are tried; ``late`` says whether one was left out.
     """
 
     def __init__(
-        self, text: str, analysis: Callable[[str], Result] = analyze, path: str = "", seconds: float = math.inf
+        self, text: str, analysis: Callable[[str], Result] = analyze, path: str = "", end: float = math.inf
     ) -> None:
         self.late = False
-        self._end = time.thread_time() + seconds
+        self._end = end
         self._tried: dict[str, Result | None] = {}
         self.text = _LINE_END.sub("\n", text)
         self._analysis = analysis
@@ -299,7 +299,7 @@ class Repair:
         """What is found after some edits, None where the text is no program any more, or read less far."""
         text = apply(self.text, edits)
         if text not in self._tried:
-            if time.thread_time() > self._end:
+            if thread_time() > self._end:
                 self.late = True
                 return None
             try:

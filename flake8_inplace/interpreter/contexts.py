@@ -26,8 +26,7 @@ def _enter(m: Trace, items: list[cst.WithItem], body: cst.BaseSuite, frame: Fram
     """Enter the context managers in order, run the body, and leave them. Return whether control reaches the end."""
     if not items:
         return suite(m, body, frame)
-    modes = m.state.modes
-    before = {name: modes.get(name) for name in managers.NAMES}
+    before = managers.modes_before(m)
     value = m.see(evaluate(m, items[0].item, frame))
     if isinstance(value, Managed):
         return _managed(m, value, items, body, frame)
@@ -40,9 +39,7 @@ def _enter(m: Trace, items: list[cst.WithItem], body: cst.BaseSuite, frame: Fram
         classes.special(m, value, "__exit__", [NONE, NONE, NONE], site)
         if isinstance(value, Object) and value.cls == handed.STACK:
             calls.call_method(m, Method(value, "__exit__", items[0].item), [], {}, site)
-    for name, was in before.items():
-        if modes.get(name) is not was:
-            m.state.set(modes, name, True if name == "grad" and was is None else was)
+    managers.restore(m, before)
     return alive
 
 

@@ -213,7 +213,7 @@ def _isinstance_of_each(call: Call) -> Value:
 
 @model("torch.broadcast_shapes")
 def _broadcast_shapes(call: Call) -> Value:
-    """A shape of so many sizes as nobody knows; each of them is 1, or that of one of the shapes."""
+    """A shape of unknown length. Each size is 1, or that of one of the shapes."""
     larger, size = Unknown(scalar=True), Unknown(scalar=True)
     return List([Choice(((frozenset({(larger, True)}), size), (frozenset({(larger, False)}), Const(1))))], open=True)
 

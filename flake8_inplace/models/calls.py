@@ -110,7 +110,7 @@ def call(m: Trace, callee: Value, args: list[Value], kwargs: dict[str, Value], s
             bound = _method_of(m, m.promote(args[0]), callee.name, site)
             return call(m, bound, list(callee.args), callee.kwargs, site)
         case Getter() if args:
-            return handed.got(m, callee, args[0], site)
+            return stdlib.got(m, callee, args[0], site)
         case Transform():
             return transforms.transformed(callee, Call(m, "", args, kwargs, site))
         case Ref():

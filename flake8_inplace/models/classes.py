@@ -135,8 +135,8 @@ def attribute(m: Trace, instance: Object, name: str, site: Site) -> Value:
     if found_member is not None:
         got = special(m, found_member, "__get__", [instance, instance.cls], site)  # it is a descriptor
         return found_member if got is None else got
-    if name == "__dict__":
-        return attributes(m, instance)
+    if name == "__dict__" and (every := attributes(m, instance)) is not None:
+        return every
     fallback = member(instance.cls, "__getattr__")
     if isinstance(fallback, Function) and not any(active.node is fallback.node for active in m.stack.functions):
         return m.run(fallback, [instance, Const(name)], {}, site)
@@ -157,10 +157,13 @@ def attribute(m: Trace, instance: Object, name: str, site: Site) -> Value:
     return value
 
 
-def attributes(m: Trace, instance: Object) -> Value:
-    """The attributes of an instance as a dictionary. What is put into it doesn't become an attribute."""
-    if is_module(instance.cls):
-        return Unknown()  # parameters and submodules are not in it
+def attributes(m: Trace, instance: Object) -> Dict | None:
+    """The attributes of an instance of the program as a dictionary. What is put into it doesn't become an attribute.
+
+    None for a module, whose parameters and submodules are not in it, and for instances of other classes.
+    """
+    if not isinstance(instance.cls, Class) or is_module(instance.cls):
+        return None
     contents = m.state.get(instance)
     return Dict({name: value for name, value in contents.items.items() if name.isidentifier()}, contents.open)
 

@@ -14,18 +14,16 @@ from ..heap.values import (
     List,
     Object,
     Ref,
-    Tensor,
     Tuple,
     Unknown,
     Value,
     constant,
 )
-from ..program.site import Site
 from ..trace import events
-from ..trace.callables import Bound, Getter, Managed, MethodCaller, Partial
+from ..trace.callables import Bound, Managed, Partial
 from ..trace.frames import Function
 from ..trace.trace import Trace
-from . import containers, indexing, lineage, managers, tensors
+from . import containers, lineage, managers, tensors
 from .iteration import elements
 from .registry import Call, method, model
 
@@ -42,6 +40,8 @@ SIGNAL = Ref("threading.Condition")
 SEMAPHORE = Ref("threading.Semaphore")
 CLASSES = frozenset({THREAD, POOL, EXECUTOR, FUTURE, RESULT, TIMER, STACK, LOOP, QUEUE, SIGNAL, SEMAPHORE})
 """The classes of this module, whose methods are models."""
+_MODES = "modes before"
+"""What a stack holds of the modes before the first context that it has entered."""
 _MADE = "what was made"
 """What a future holds. No attribute has this name: ``future.result`` is a method."""
 
@@ -350,45 +350,24 @@ def _enter_context(call: Call, stack: Object) -> Value | None:
     leave = lineage.member(manager.cls, "__exit__") if isinstance(manager, Object) else None
     if isinstance(leave, Function):
         containers.append(call.m, callbacks, Partial(Bound(leave, manager), (NONE, NONE, NONE), {}))
+    held = call.m.state.get(stack)
+    if _MODES not in held.items:
+        before = Const(managers.modes_before(call.m))
+        call.m.state.put(stack, Attributes({**held.items, _MODES: before}, held.open))
     return managers.enter(call.m, manager, call.site)
 
 
 @method(STACK.name, "close", "__exit__")
 def _close(call: Call, stack: Object) -> Value:
-    """The callbacks run, the last one first."""
-    callbacks = call.m.state.get(stack).items["callbacks"]
+    """The callbacks run, the last one first, and the modes are as before the first context was entered."""
+    held = call.m.state.get(stack).items
+    callbacks = held["callbacks"]
     if isinstance(callbacks, List):
         for callback in reversed(call.m.state.get(callbacks).items):
             call.m.call(callback, [], {}, call.site)
         containers.clear(call.m, callbacks)
+    managers.restore(call.m, constant(held.get(_MODES, NONE)) or ())
     return NONE
-
-
-@model("operator.methodcaller")
-def _method_caller(call: Call) -> Value | None:
-    name = getattr(call.seen(0), "value", None)
-    return MethodCaller(name, tuple(call.args[1:]), call.kwargs) if isinstance(name, str) else None
-
-
-@model("operator.itemgetter", "operator.attrgetter")
-def _getter(call: Call) -> Value:
-    return Getter(tuple(call.args), call.name == "operator.attrgetter")
-
-
-def got(m: Trace, getter: Getter, owner: Value, site: Site) -> Value:
-    """What ``operator.itemgetter`` or ``attrgetter`` takes out: one value, or a tuple of several."""
-    found: list[Value] = []
-    for name in getter.names:
-        value, path = m.see(owner), constant(m.see(name))
-        if isinstance(path, str) and getter.attributes:
-            for each in path.split("."):
-                value = m.attribute(value, each, site)
-        elif isinstance(value, Tensor):
-            value = indexing.subscript(m, value, m.see(name), site)
-        else:
-            value = containers.get_item(m, value, m.see(name))
-        found.append(value)
-    return found[0] if len(found) == 1 else Tuple(tuple(found))
 
 
 # -- functions that are differentiated

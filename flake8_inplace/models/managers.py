@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..heap.values import Value
 from ..program.site import Site
 from ..trace.callables import Autocast, Caching, GradMode, Packing
@@ -10,8 +12,20 @@ from . import amp, classes
 
 SWITCHES = (GradMode, Packing, Autocast, Caching)
 """Context managers that do nothing about exceptions."""
-NAMES = ("grad", "expecting", "inference", "packing", "autocast", "caching")
-"""The modes that are as before when a context manager is left: see `State`."""
+_MODES = ("grad", "expecting", "inference", "packing", "autocast", "caching")
+Modes = tuple[tuple[str, Any], ...]
+"""The modes that are as before when a context manager is left, by name: see `State`."""
+
+
+def modes_before(m: Trace) -> Modes:
+    return tuple((name, m.state.modes.get(name)) for name in _MODES)
+
+
+def restore(m: Trace, before: Modes) -> None:
+    """Put the modes back when a context manager is left."""
+    for name, was in before:
+        if m.state.modes.get(name) is not was:
+            m.state.set(m.state.modes, name, True if name == "grad" and was is None else was)
 
 
 def enter(m: Trace, manager: Value, site: Site) -> Value:

@@ -32,10 +32,9 @@ def _einops(call: Call) -> Value | None:
 
 
 @model("einops.layers.torch.Rearrange")
-def _layer(call: Call) -> Value | None:
+def _layer(call: Call) -> Value:
     """The layer as the function that it applies, with its pattern and the lengths of axes."""
-    given = {**dict(zip(("pattern",), call.args, strict=False)), **call.kwargs}
-    return Partial(Ref("einops.rearrange"), (), given) if "pattern" in given else None
+    return Partial(Ref("einops.rearrange"), (), {**call.kwargs, "pattern": call.argument(0, "pattern")})
 
 
 def memory_of(pattern: str, single: frozenset[str] = frozenset({"1", "()"})) -> str:

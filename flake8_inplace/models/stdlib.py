@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 
 from ..heap.state import variables
-from ..heap.values import NONE, Const, Dict, List, Object, Ref, Tuple, Value, constant
+from ..heap.values import NONE, Const, Dict, List, Object, Ref, Tensor, Tuple, Value, constant
 from ..program.lazy import absolute
+from ..program.site import Site
+from ..trace.callables import Getter, MethodCaller
 from ..trace.frames import Class
 from ..trace.text import MAIN
 from ..trace.trace import Trace
-from . import arithmetic, classes, containers, iteration, lineage, records
+from . import arithmetic, classes, containers, indexing, iteration, lineage, records
 from .registry import CONSTANTS, Call, builtin, model, package
 
 CONSTANTS.update(
@@ -149,6 +151,33 @@ def _operator(call: Call) -> Value | None:
     if plain[:1] == "i" and plain[1:] in arithmetic.BINARY:
         return arithmetic.augment(call.m, plain[1:], left, right, call.site, "op_")
     return None
+
+
+@model("operator.methodcaller")
+def _method_caller(call: Call) -> Value | None:
+    name = getattr(call.seen(0), "value", None)
+    return MethodCaller(name, tuple(call.args[1:]), call.kwargs) if isinstance(name, str) else None
+
+
+@model("operator.itemgetter", "operator.attrgetter")
+def _getter(call: Call) -> Value:
+    return Getter(tuple(call.args), call.name == "operator.attrgetter")
+
+
+def got(m: Trace, getter: Getter, owner: Value, site: Site) -> Value:
+    """What ``operator.itemgetter`` or ``attrgetter`` takes out: one value, or a tuple of several."""
+    found: list[Value] = []
+    for name in getter.names:
+        value, path = m.see(owner), constant(m.see(name))
+        if isinstance(path, str) and getter.attributes:
+            for each in path.split("."):
+                value = m.attribute(value, each, site)
+        elif isinstance(value, Tensor):
+            value = indexing.subscript(m, value, m.see(name), site)
+        else:
+            value = containers.get_item(m, value, m.see(name))
+        found.append(value)
+    return found[0] if len(found) == 1 else Tuple(tuple(found))
 
 
 @model("importlib.import_module")

@@ -9,23 +9,26 @@ import resource
 import subprocess
 import sys
 
-from flake8_inplace import cpython
+from flake8_inplace import checker, cli
+
+STACKS = ("usual", "large")
 
 
-def main() -> None:
-    for stack in ("usual", "large"):
-        subprocess.run([sys.executable, __file__, stack, *sys.argv[1:]], check=True)
+def main(arguments: list[str]) -> None:
+    if arguments[0] in STACKS:
+        measure(arguments[0], arguments[1:])
+        return
+    for stack in STACKS:
+        subprocess.run([sys.executable, __file__, stack, *arguments], check=True)
 
 
 def measure(stack: str, folders: list[str]) -> None:
-    from flake8_inplace import cli
-
     if stack == "usual":
-        cpython.with_room.__code__ = cpython.with_room.__code__.replace(co_stacksize=3)
+        checker.with_room = lambda function, *args: function(*args)
     cli.main(["check", "--no-cache", "--quiet", "--jobs", "1", *folders])
     used = resource.getrusage(resource.RUSAGE_SELF)
     print(f"{stack}: {used.ru_minflt} faults, {used.ru_utime:.1f} and {used.ru_stime:.1f} s", file=sys.stderr)
 
 
 if __name__ == "__main__":
-    measure(sys.argv[1], sys.argv[2:]) if sys.argv[1] in ("usual", "large") else main()
+    main(sys.argv[1:])
