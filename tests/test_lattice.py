@@ -261,6 +261,8 @@ LAWS = {
     "KEYED": Law(times),
     "PAIRED": Law(agreed),
     "TABLED": Law(times),
+    "PUT_IN": Law(times),
+    "TAKEN_OUT": Law(agreed),
     "HANDED_BACK": Law(times),
     "PASSED_ON": Law(times),
     "USED": Law(times),

@@ -49,9 +49,10 @@ def test_every_program_is_a_test() -> None:
 
 
 #: Programs with a finding that no form is known for: writes that a checkpoint repeats, elements of a container that a
-#: loop of the caller goes over, shallow copies in an attribute, integers; two keys of a dictionary, and a mixture of a
+#: loop of the caller goes over, shallow copies in an attribute, integers; two keys or two dictionaries, a mixture of a
 #: tensor with itself.
 NO_FORM = {
+    "positions_and_holders: change of a state since it was kept in a dictionary",
     "copies_of_lists: conflicting gradients projected, by a copy of the list of them",
     "copies_of_lists: neighbours averaged with those of the same round",
     "buffers_refilled: scale that a checkpoint halves twice",

@@ -21,6 +21,7 @@ from . import (
     handed_out,
     integers,
     itself,
+    keyed,
     merged,
     moved_on,
     origins,
@@ -34,14 +35,16 @@ from . import (
     style,
     superseded,
     tables,
+    taken_out,
     targets,
     tied,
     vectors,
+    yielded,
 )
 
 # Imported for their listeners: reads, and the log of writes.
-_ = [contained, copies, first_reads, gradients, handed_out, merged, moved_on, origins, restored, superseded, tables]
-_ += [targets, tied, vectors]
+_ = [contained, copies, first_reads, gradients, handed_out, keyed, merged, moved_on, origins, restored, superseded]
+_ += [tables, taken_out, targets, tied, vectors, yielded]
 CHECKERS = (
     saved,
     freed,

@@ -25,9 +25,9 @@ from ..heap.values import (
     Value,
     View,
 )
-from ..program.site import Site
-from ..trace import events, holdings
-from ..trace.frames import Frame
+from ..trace import events
+from ..trace.callables import Partial
+from ..trace.frames import Function
 from ..trace.log import (
     ATTRIBUTE_WRITERS,
     ENTRIES,
@@ -36,15 +36,12 @@ from ..trace.log import (
     RETURNED,
     STORED,
     WRITES,
-    YIELDS,
     Change,
     Overwrite,
-    Yielded,
     again,
     array_backing,
     direct_tensors,
     given_tensors,
-    is_by_generator,
     is_record,
     lies_in,
     since,
@@ -54,22 +51,19 @@ from ..trace.trace import Trace
 from .arguments import is_in_copy
 from .first_reads import is_emptied
 from .handed_out import goes_on
-from .intent import attribute_written, is_spelled_otherwise, keeps_last
-from .known import is_of_call, writes_the_same
+from .intent import attribute_written
+from .known import is_of_call
 from .overlap import written_region
 from .snapshots import Update, may_be_copy, updates_of
 from .stale import is_part, overlaps, read_part_of, takes_what_was_written, was_given
+from .taken_out import taken_from
 
 APPENDED: Declared[tuple[object, Storage], int] = Declared(latest)
 """When a list first got a tensor that it may still have, by the list and the memory."""
 APPENDED_VIEWS: Declared[tuple[object, Tensor], int] = Declared(latest)
 """When a list got a view, by the list and the view."""
-KEYED: Declared[tuple[Dict, Hashable], int] = Declared(latest)
-"""When a dictionary got the tensor that it has under a key."""
 STORED_UNDER: Declared[tuple[List, Storage], Guard | None] = Declared(same_or_none)
 """The guard of the path on which a list got a tensor; None if there are several."""
-PAIRED: Declared[Tensor, tuple[Dict, int, Site | None] | None] = Declared(same_or_none)
-"""A dictionary that has two keys for a tensor, and when and where it got the second one."""
 
 
 @events.store.listen
@@ -96,19 +90,34 @@ def on_store(m: Trace, container: List | Dict, value: Value) -> None:
 @events.append.listen
 def on_append(m: Trace, container: List, value: Value) -> None:
     """Report a tensor, or a record with it, that is appended again after a write: both elements show the write."""
-    for key, item in _entries(m, array_backing(m.see(value))).items():
+    _judge_added(m, container, value, m.state.get(container).items)
+
+
+@events.replace.listen
+def on_replace(m: Trace, container: List, where: int, value: Value) -> None:
+    """Report a tensor that is put into a list again after a write, at another position: ``slots[t] = state``.
+
+    What moves within the list, ``rows[0], rows[1] = rows[1], rows[0]``, is there twice for a moment only.
+    """
+    items, tensor = m.state.get(container).items, array_backing(m.see(value))
+    if not isinstance(tensor, Tensor) or container not in taken_from(m, tensor):
+        _judge_added(m, container, value, (*items[:where], *items[where + 1 :]))
+
+
+def _judge_added(m: Trace, container: List, value: Value, others: Sequence[Value]) -> None:
+    """Judge a value that a list gets beside other elements."""
+    for key, item in entries(m, array_backing(m.see(value))).items():
         part = array_backing(m.see(item))
         time = _held_since(m, container, part, item) if isinstance(part, Tensor) else 0
         if isinstance(part, Tensor) and time:
             writes = since(m, part, time)
-            others = m.state.get(container).items if writes else ()
-            held = [array_backing(m.see(_entries(m, m.see(other)).get(key, NONE))) for other in others]
-            same = any(_is_same(m, other, part) for other in held)
+            held = [array_backing(m.see(entries(m, m.see(other)).get(key, NONE))) for other in others if writes]
+            same = any(is_same(m, other, part) for other in held)
             for event in writes:
                 refilled = (_is_refilled(m, container, other, event, time) for other in held)
-                if (same and _changes(part, event)) or any(refilled):
+                if (same and changes(part, event)) or any(refilled):
                     m.refuse("read", event.site, guard=event.guard)
-        _judge_snapshots(m, m.state.get(container).items, key, part)
+        judge_snapshots(m, others, key, part)
         _judge_gradients(m, container, key, part)
         on_store(m, container, part)
         if isinstance(part, Tensor):
@@ -129,9 +138,9 @@ def on_join(m: Trace, left: Tuple, right: Tuple) -> None:
     frame = m.stack.frames[-1]
     bound = max((frame.bound(name) for name, value in frame.vars.items() if m.see(value) is left), default=0)
     for part in [_copied(m, each) for item in right.items if bound for each in direct_tensors(m, item)]:
-        if any(_is_same(m, other, part) for other in left.items):
+        if any(is_same(m, other, part) for other in left.items):
             for event in since(m, part, bound):
-                if _changes(part, event):
+                if changes(part, event):
                     m.refuse("read", event.site, guard=event.guard)
 
 
@@ -153,9 +162,9 @@ def on_method(m: Trace, instance: Object, had: Attributes, begin: int) -> None:
     for part in [part for part in map(array_backing, kept) if isinstance(part, Tensor)]:
         given = [each for each in lists if m.state[APPENDED].get((each, part.storage), 0) > begin]
         items = [item for each in given for item in m.state.get(each).items]
-        if any(_is_same(m, entry, part) for item in items for entry in _entries(m, m.see(item)).values()):
+        if any(is_same(m, entry, part) for item in items for entry in entries(m, m.see(item)).values()):
             for event in since(m, part, begin):
-                if _changes(part, event):
+                if changes(part, event):
                     m.refuse("read", event.site, guard=event.guard)
 
 
@@ -166,9 +175,10 @@ def _is_refilled(m: Trace, container: List, element: Value, event: Overwrite, ti
     return overlaps(element, event) and again(m, event, time)
 
 
-def _changes(part: Tensor, event: Overwrite) -> bool:
+def changes(part: Tensor, event: Overwrite) -> bool:
     """Whether a write surely changes a part: it went to all or elements of it, or to all of what it is a view of."""
-    if whole(unshaped(part), event) or lies_in(part, event):
+    part_of, written = unshaped(part), unshaped(event.tensor)
+    if whole(part_of, event) or same_tensor(part_of, written) or lies_in(part, event):
         return True
     base = part.region
     while base is not None and not same_tensor(base.base, event.tensor):
@@ -183,13 +193,13 @@ def _held_since(m: Trace, container: List, part: Tensor, item: Value) -> int:
     return held or (container.time if item in container.initial.items else 0)
 
 
-def _is_same(m: Trace, value: Value, part: Tensor) -> bool:
+def is_same(m: Trace, value: Value, part: Tensor) -> bool:
     """Whether an element of a list is a tensor, if it is in the list on the path that appended one."""
     found = direct_tensors(m, value) if not isinstance(m.see(value), Tuple) else []
     return bool(found) and all(same_tensor(unshaped(each), unshaped(part)) for each in found)
 
 
-def _judge_snapshots(m: Trace, held: Iterable[Value], key: tuple[Hashable, ...], part: Value) -> None:
+def judge_snapshots(m: Trace, held: Iterable[Value], key: tuple[Hashable, ...], part: Value) -> None:
     """Report ``history.append(w.detach())``, or a ``state_dict()``, appended again after an update of the memory.
 
     So is ``kept["before"] = w.detach()``, if a second key gets it after an update. ``held`` is what is there already.
@@ -199,7 +209,7 @@ def _judge_snapshots(m: Trace, held: Iterable[Value], key: tuple[Hashable, ...],
         return
     memory = part.storage.memory
     for other in held:
-        kept = array_backing(_entries(m, m.see(other)).get(key, NONE))
+        kept = array_backing(entries(m, m.see(other)).get(key, NONE))
         before = unshaped(kept) if isinstance(kept, Tensor) else kept
         if not isinstance(before, Tensor) or not 0 < before.time < part.time:
             continue
@@ -216,7 +226,7 @@ def _judge_gradients(m: Trace, container: List, key: tuple[Hashable, ...], part:
     """Report ``history.append(w.grad)``, appended for the same ``w`` again, of a gradient overwritten in between."""
     of = m.state[GRADIENTS].get(part) if isinstance(part, Tensor) and m.state[GRADIENTS] else None
     for other in m.state.get(container).items if of is not None else ():
-        before = _entries(m, m.see(other)).get(key, NONE)
+        before = entries(m, m.see(other)).get(key, NONE)
         if isinstance(before, Tensor) and before is not part and m.state[GRADIENTS].get(before) is of:
             for event in since(m, before, abs(m.state[STORED].get((container, before.storage), m.clock))):
                 if whole(before, event):
@@ -239,95 +249,39 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
                     return
 
 
-def _entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[tuple[Hashable, ...], Value]:
+def entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[tuple[Hashable, ...], Value]:
     """Return the entries of a sequence, dictionary or dataclass by their position in it, or the value alone."""
-    inside: Iterable[tuple[Hashable, Value]] = ()
-    if len(place) < PLACES:
-        if isinstance(value, Tuple):
-            inside = enumerate(value.items)
-        elif isinstance(value, List):
-            inside = enumerate(m.state.get(value).items[:ENTRIES])
-        elif isinstance(value, (Dict, Object)) and (isinstance(value, Dict) or is_record(value)):
-            inside = m.state.get(value).items.items()
-    if not isinstance(value, (Tuple, List, Dict, Object)):
+    inside = _inside(m, value)
+    if inside is None:
         return {place: value}
     found: dict[tuple[Hashable, ...], Value] = {}
-    for key, item in inside:
-        found |= _entries(m, m.see(item), (*place, key))
+    for key, item in inside if len(place) < PLACES else ():
+        found |= entries(m, m.see(item), (*place, key))
     return found
+
+
+def _inside(m: Trace, value: Value) -> Iterable[tuple[Hashable, Value]] | None:
+    """Return what a value holds: also what a partial call, or a function by a default, was given when it was made."""
+    if isinstance(value, Tuple):
+        return enumerate(value.items)
+    if isinstance(value, List):
+        return enumerate(m.state.get(value).items[:ENTRIES])
+    if isinstance(value, Dict) or (isinstance(value, Object) and is_record(value)):
+        return m.state.get(value).items.items()
+    if isinstance(value, Partial):
+        return (*enumerate(value.args), *value.kwargs.items())
+    if isinstance(value, Function) and value.defaults:
+        return value.defaults.items()
+    return () if isinstance(value, Object) else None
 
 
 @events.pass_on.listen
 def on_pass_on(m: Trace, source: Value, container: List | Dict, values: Iterable[Value]) -> None:
     """Copy the times of values that are copied from one container to another."""
     source = m.see(source)
-    for value in map(m.see, values) if m.state[STORED] else ():
+    for value in [array_backing(m.see(value)) for value in values] if m.state[STORED] else ():
         if isinstance(value, Tensor) and (time := m.state[STORED].get((source, value.storage), 0)) > 0:
             m.state.set(m.state[STORED], (container, value.storage), time)
-
-
-@events.store_key.listen
-def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
-    """Report a tensor that gets a second key in a dictionary after it was overwritten: both keys show it."""
-    value = array_backing(m.see(value))
-    if not isinstance(value, Tensor) or not m.stack.frames:
-        return
-    m.state.set(m.state[KEYED], (container, key), m.tick())
-    held = m.state.get(container).items
-    others = [array_backing(m.see(item)) for name, item in held.items() if name != key]
-    _judge_snapshots(m, others, (), value)
-    if not any(_is_same(m, other, value) for other in others):
-        return
-    had = array_backing(m.see(held.get(key, NONE))) is value
-    m.state.set(m.state[PAIRED], value, (container, m.tick(), m.here()))
-    for event in since(m, value, max(m.stack.frames[-1].born, abs(m.state[STORED].get((container, value.storage), 0)))):
-        meant = not had and m.see(event.frames[-1].vars.get(event.name, NONE)) is container  # ``table["x"].mul_(2)``
-        if not meant and _changes(value, event):
-            m.refuse("read", event.site, guard=event.guard)
-
-
-@events.logged.listen
-def on_logged(m: Trace, event: Overwrite) -> None:
-    """Report a part that is overwritten by one of two keys that a dictionary has for a tensor: both show it.
-
-    So does a variable that was bound to the tensor later: ``ids = batch["ids"]``, ``ids[mask] = 0``. A write to the
-    whole tensor is reported if the other key was used to write other values.
-    """
-    inner = event.frames[-1]
-    container, pair = m.see(inner.vars.get(event.name, NONE)), m.state[PAIRED].get(event.tensor)
-    if pair is not None and event.name and inner.bound(event.name) > pair[1]:
-        container = pair[0]
-    part = event.written.index is not None or event.change is Change.MARKED
-    apart = _updated_apart(m, event) if isinstance(container, Dict) else []
-    blank = event.tensor.origin is Source.BLANK  # which may be there to be filled: both keys are to have what it gets
-    written = {each.site.expression for each in m.state[WRITES].get(event.tensor.storage, ())}
-    if (part or apart) and isinstance(container, Dict) and not (blank and written == {event.site.expression}):
-        values = [array_backing(m.see(value)) for value in m.state.get(container).items.values()]
-        if sum(value is event.tensor for value in values) > 1:
-            for site in dict.fromkeys((event.site, *(each.site for each in apart))):
-                m.refuse("keyed", site, other=pair[2] if pair is not None and pair[0] is container else None)
-
-
-def _updated_apart(m: Trace, event: Overwrite) -> list[Overwrite]:
-    """Return earlier updates of a tensor by another attribute or key: ``s["mean"] += x``, ``s["var"] += x * x``."""
-    others = [each for each in m.state[WRITES].get(event.tensor.storage, ()) if not writes_the_same(event, each)]
-    return [each for each in others if is_spelled_otherwise(event, each)]
-
-
-@events.load_key.listen
-def on_load_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
-    """Report the read of a tensor that was overwritten before the dictionary got it under another key too.
-
-    A hook that keeps the results of all layers keeps that of ``nn.ReLU(inplace=True)`` under two names.
-    """
-    tensor, time = array_backing(value), m.state[KEYED].get((container, key), 0)
-    if not isinstance(tensor, Tensor) or not time:
-        return
-    last = abs(m.state[STORED].get((container, tensor.storage), 0))
-    for event in since(m, tensor, time) if time < last else ():
-        if event.time < last:
-            _judge_element(m, container, tensor, event, time, True)
-    m.state.set(m.state[KEYED], (container, key), 0)
 
 
 @events.load.listen
@@ -349,12 +303,12 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
         stored = m.state[STORED].get((container, option.storage), 0)
         time = max(0, stored)
         for event in since(m, option, abs(stored) or container.time) if option is value else ():
-            _judge_element(m, container, option, event, time, known)
+            judge_element(m, container, option, event, time, known)
         if time and known:
             m.state.set(m.state[STORED], (container, option.storage), -time)
 
 
-def _judge_element(m: Trace, container: List | Dict, value: Tensor, event: Overwrite, time: int, known: bool) -> None:
+def judge_element(m: Trace, container: List | Dict, value: Tensor, event: Overwrite, time: int, known: bool) -> None:
     """Report a write to an element that was stored at ``time``, or at a time that is not known (0)."""
     inner = event.frames[-1]
     own = m.see(inner.vars.get(event.name, NONE)) is container
@@ -391,7 +345,7 @@ def _as_it_was(m: Trace, container: List | Dict, value: Tensor, event: Overwrite
     emptied = is_emptied(m, event, m.stack.frames[-1]) and not since(m, value, event.time)
     if value.origin in (Source.COMPUTED, Source.BLANK) and whole(value, event):
         return emptied or _unaware(m, event, time)
-    return emptied and bool(since(m, value, container.time, time)) and _changes(value, event)
+    return emptied and bool(since(m, value, container.time, time)) and changes(value, event)
 
 
 def _is_total_of_display(m: Trace, container: List, value: Tensor, event: Overwrite) -> bool:
@@ -427,50 +381,6 @@ def on_remove(m: Trace, container: List | Dict, value: Value) -> None:
     if isinstance(value, Tensor) and (container, value.storage) in m.state[STORED]:
         m.state.set(m.state[STORED], (container, value.storage), 0)
         m.state.set(m.state[APPENDED], (container, value.storage), 0)
-
-
-@events.exhaust.listen
-def on_exhaust(m: Trace, source: Value, begin: int) -> None:
-    """Date what a loop over a generator has stored since ``begin`` back to its ``yield``.
-
-    The generator was read to its end before the loop, but overwrites its values only after the loop has stored them.
-    """
-    log = m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ()
-    for one in log:
-        for tensor in direct_tensors(m, array_backing(m.see(one.value))):
-            if any(is_by_generator(log, event) for event in since(m, tensor, one.time)):
-                for key, moment in list(m.state[STORED].items()):
-                    if key[1] is tensor.storage and moment > begin and not isinstance(key[0], str):
-                        m.state.set(m.state[STORED], key, one.time)
-
-
-@events.yields.listen
-def on_yield(m: Trace, frame: Frame, values: List, items: Sequence[Value]) -> None:
-    """Log the values that a generator yields."""
-    now = tuple(Yielded(m.tick(), frame, item) for item in items)
-    m.state.set(m.state[YIELDS], values, (*m.state[YIELDS].get(values, ()), *now))
-
-
-@events.derive.listen
-def on_derive(m: Trace, values: List, source: Value) -> None:
-    """Copy the log of yielded values to a list that is derived from ``source``."""
-    if source in m.state[YIELDS]:
-        m.state.set(m.state[YIELDS], values, (*m.state[YIELDS].get(values, ()), *m.state[YIELDS][source]))
-
-
-@events.collect.listen
-def on_collect(m: Trace, source: Value, rows: Sequence[Value], last: int) -> None:
-    """Report values that a generator overwrites after yielding them, if all are collected before the first is used."""
-    log = found = m.state[YIELDS].get(source, ()) if m.state[YIELDS] and isinstance(source, List) else ()
-    if found and last < 0 and m.stack.frames and keeps_last(m.stack.frames[-1]):
-        last = len(rows := rows[-1:])
-    if last >= 0:  # those between them go to a list that may be meant for nobody
-        found = (*found[: len(rows) - last], *found[max(0, len(found) - last) :])
-    memory = {tensor.storage for row in rows for tensor in holdings.held(m, row, set())} if found else set()
-    for one, tensor in [(each, held) for each in found for held in holdings.held(m, each.value, set())]:
-        for event in since(m, tensor, one.time) if tensor.storage in memory else ():
-            if is_by_generator(log, event) and _changes(tensor, event):
-                m.refuse("read", event.site, guard=event.guard)
 
 
 def _unaware(m: Trace, event: Overwrite, time: int) -> bool:

@@ -19,6 +19,7 @@ from ..heap.values import (
     Origin,
     Source,
     Tensor,
+    Tuple,
     Value,
     View,
 )
@@ -43,6 +44,7 @@ from .data import without_factors
 from .intent import attribute_written, spelled_with
 from .overlap import untouched
 from .snapshots import Update, updates, updates_of
+from .taken_out import since_when
 
 if TYPE_CHECKING:
     from ..program.wording import Operand
@@ -85,14 +87,35 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
         return
     trained, made = _is_trained(m, one) or _is_trained(m, other), _made(m, one, other)
     apart = one is not other and one.origin not in UNCERTAIN and other.origin not in UNCERTAIN
-    for span in _spans(taken, trained, senseless or _is_gradient(m, one)):
+    spans = list(_spans(taken, trained, senseless or _is_gradient(m, one)))
+    if senseless and (both := _held_by_both(m, one, other, taken, site)):
+        spans.append((both, 0))
+    for span in spans:
         source = taken.times[1][0] if op == "copy_" else 0  # what it took has all writes before that
         begin, end = max(span[0], made, source), span[1]
-        every = [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin, end)]
+        every = [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin, end, senseless)]
         found = [each for each in every if not (op == "copy_" and _is_up_to_date(m, each, site, one, apart))]
         if places := _places_since(found, _kept(m, one)):
             m.refuse("read", places[0])
             return
+
+
+def _held_by_both(m: Trace, one: Tensor, other: Tensor, taken: _Taken, site: Site) -> int:
+    """Return since when two holders have a tensor that is related to itself, if one is no variable; 0 if not known.
+
+    Elements of loops and comprehensions don't count: who goes over pairs comes to the pairs of equals, too.
+    """
+    from ..program.wording import operands
+
+    frame, found = m.stack.frames[-1], operands(site.expression) or ()
+    if any(operand.name in frame.elements or operand.name not in frame.vars for operand in found):
+        return 0
+    picked = [operand.name for operand in found if operand.path is None]
+    containers = [time for tensor in dict.fromkeys((one, other)) for time in since_when(m, tensor)]
+    containers += [frame.bound(name) for name in picked if isinstance(m.see(frame.vars.get(name, NONE)), Tuple)]
+    attributes = [time for time, attribute in taken.times if attribute]
+    holders = len(containers) + len(found) - len(picked)
+    return max((*containers, *attributes), default=0) if holders > 1 else 0
 
 
 @events.copy.listen
@@ -277,7 +300,7 @@ def _behind(m: Trace, one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
             break
         new, old = (tensors[0] for tensors in inside)
         if new.storage.memory is old.storage.memory:
-            changed = [change for each in (new, old) for change in _changes(m, each, begin, end)]
+            changed = [change for each in (new, old) for change in _changes(m, each, begin, end, asked_for=True)]
             return (one, other) if changed else (new, old)
         left, right = _function_of(m, new), _function_of(m, old)
     return one, other
@@ -310,8 +333,11 @@ def _spans(taken: _Taken, trained: bool, senseless: bool) -> Iterator[tuple[int,
         yield kept[1], 0
 
 
-def _changes(m: Trace, tensor: Tensor, begin: int, end: int = 0) -> Iterator[Overwrite | Update]:
-    writes = [event for event in since(m, tensor, begin, end) if not _was_asked_for(m, event)]
+def _changes(
+    m: Trace, tensor: Tensor, begin: int, end: int = 0, asked_for: bool = False
+) -> Iterator[Overwrite | Update]:
+    """Yield what changed a tensor. ``asked_for``: also what a function was called to write."""
+    writes = [event for event in since(m, tensor, begin, end) if asked_for or not _was_asked_for(m, event)]
     yield from (event for event in writes if not _is_aside(m, tensor, event))
     if _is_parameter(m, tensor):
         yield from (update for update in updates_of(m, tensor.storage, begin) if update.time <= end or not end)

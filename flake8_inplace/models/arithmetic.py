@@ -128,7 +128,7 @@ def _of_containers(m: Trace, name: str, left: Value, right: Value) -> Value | No
             if len(m.state[WRITES]):
                 events.join(m, left, right)
             return Tuple((*left.items, *right.items))
-        noted = len(m.state[STORED]) or len(m.state[WRITES]) or any(type(item) is Tensor for item in b[0])
+        noted = len(m.state[STORED]) or len(m.state[WRITES]) or any(isinstance(item, (Tensor, Array)) for item in b[0])
         if noted and len(a[0]) + len(b[0]) <= LONGEST:
             return _joined(m, left, right, a, b)
         return bounded((*a[0], *b[0]), a[1] or b[1])

@@ -206,6 +206,7 @@ def set_item(m: Trace, value: Value, index: Value, new: Value) -> None:
         where = position(m, value, index)
         contents = m.state.get(value)
         if where is not None:
+            events.replace(m, value, where, new)
             events.store(m, value, new)
             changed, others = list(contents.items), frozenset(contents.picked.values())
             changed[where] = new

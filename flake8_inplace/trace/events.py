@@ -111,6 +111,8 @@ store: Event[[List | Dict, Value]] = Event()
 """A value is put into a container."""
 append: Event[[List, Value]] = Event()
 """A value is appended to a list."""
+replace: Event[[List, int, Value]] = Event()
+"""An element of a list is about to be replaced: list, position, new element. `store` is emitted for it after that."""
 store_key: Event[[Dict, Hashable, Value]] = Event()
 """A value is put into a dictionary under a key."""
 load: Event[[List | Dict, Value, bool]] = Event()

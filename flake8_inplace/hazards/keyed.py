@@ -1,0 +1,101 @@
+"""Stale reads through two keys: a dictionary has a tensor under another key too, and one of them shows the write."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from ..heap.state import Declared, latest, same_or_none
+from ..heap.values import NONE, Dict, Source, Tensor, Value
+from ..program.site import Site
+from ..trace import events
+from ..trace.log import STORED, WRITES, Change, Overwrite, array_backing, since
+from ..trace.trace import Trace
+from .contained import changes, entries, is_same, judge_element, judge_snapshots, on_store
+from .intent import is_spelled_otherwise
+from .known import writes_the_same
+
+KEYED: Declared[tuple[Dict, Hashable], int] = Declared(latest)
+"""When a dictionary got the tensor that it has under a key."""
+PAIRED: Declared[Tensor, tuple[Dict, int, Site | None] | None] = Declared(same_or_none)
+"""A dictionary that has two keys for a tensor, and when and where it got the second one."""
+
+
+@events.store_key.listen
+def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
+    """Report a tensor that gets a second key in a dictionary after it was overwritten: both keys show it.
+
+    So does a tensor in a record: ``table[epoch] = {"weight": weight}``.
+    """
+    if not m.stack.frames:
+        return
+    held = m.state.get(container).items
+    others = [array_backing(m.see(item)) for name, item in held.items() if name != key]
+    for place, item in entries(m, array_backing(m.see(value))).items():
+        part = array_backing(m.see(item))
+        if not isinstance(part, Tensor):
+            continue
+        beside = [array_backing(entries(m, other).get(place, NONE)) for other in others]
+        if not place:
+            m.state.set(m.state[KEYED], (container, key), m.tick())
+        judge_snapshots(m, beside, (), part)
+        stored = not place or (container, part.storage) in m.state[STORED]
+        if stored and any(is_same(m, other, part) for other in beside):
+            had = array_backing(m.see(held.get(key, NONE))) is part
+            if not place:
+                m.state.set(m.state[PAIRED], part, (container, m.tick(), m.here()))
+            _judge_second_key(m, container, part, had)
+        if place:
+            on_store(m, container, part)
+
+
+def _judge_second_key(m: Trace, container: Dict, value: Tensor, had: bool) -> None:
+    """Report the writes to a tensor since a dictionary got it under another key. ``had``: it had it under this key."""
+    had_since = abs(m.state[STORED].get((container, value.storage), 0)) or m.stack.frames[-1].born
+    for event in since(m, value, had_since):
+        meant = not had and m.see(event.frames[-1].vars.get(event.name, NONE)) is container  # ``table["x"].mul_(2)``
+        if not meant and changes(value, event):
+            m.refuse("read", event.site, guard=event.guard)
+
+
+@events.logged.listen
+def on_logged(m: Trace, event: Overwrite) -> None:
+    """Report a part that is overwritten by one of two keys that a dictionary has for a tensor: both show it.
+
+    So does a variable that was bound to the tensor later: ``ids = batch["ids"]``, ``ids[mask] = 0``. A write to the
+    whole tensor is reported if the other key was used to write other values.
+    """
+    inner = event.frames[-1]
+    container, pair = m.see(inner.vars.get(event.name, NONE)), m.state[PAIRED].get(event.tensor)
+    if pair is not None and event.name and inner.bound(event.name) > pair[1]:
+        container = pair[0]
+    part = event.written.index is not None or event.change is Change.MARKED
+    apart = _updated_apart(m, event) if isinstance(container, Dict) else []
+    blank = event.tensor.origin is Source.BLANK  # which may be there to be filled: both keys are to have what it gets
+    written = {each.site.expression for each in m.state[WRITES].get(event.tensor.storage, ())}
+    if (part or apart) and isinstance(container, Dict) and not (blank and written == {event.site.expression}):
+        values = [array_backing(m.see(value)) for value in m.state.get(container).items.values()]
+        if sum(value is event.tensor for value in values) > 1:
+            for site in dict.fromkeys((event.site, *(each.site for each in apart))):
+                m.refuse("keyed", site, other=pair[2] if pair is not None and pair[0] is container else None)
+
+
+def _updated_apart(m: Trace, event: Overwrite) -> list[Overwrite]:
+    """Return earlier updates of a tensor by another attribute or key: ``s["mean"] += x``, ``s["var"] += x * x``."""
+    others = [each for each in m.state[WRITES].get(event.tensor.storage, ()) if not writes_the_same(event, each)]
+    return [each for each in others if is_spelled_otherwise(event, each)]
+
+
+@events.load_key.listen
+def on_load_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
+    """Report the read of a tensor that was overwritten before the dictionary got it under another key too.
+
+    A hook that keeps the results of all layers keeps that of ``nn.ReLU(inplace=True)`` under two names.
+    """
+    tensor, time = array_backing(value), m.state[KEYED].get((container, key), 0)
+    if not isinstance(tensor, Tensor) or not time:
+        return
+    last = abs(m.state[STORED].get((container, tensor.storage), 0))
+    for event in since(m, tensor, time) if time < last else ():
+        if event.time < last:
+            judge_element(m, container, tensor, event, time, True)
+    m.state.set(m.state[KEYED], (container, key), 0)

@@ -1,0 +1,60 @@
+"""Which containers and records a statement has read a tensor out of, and since when these have it."""
+
+from __future__ import annotations
+
+from ..heap.state import Declared, latest, same_or_none
+from ..heap.values import Dict, List, Object, Storage, Tensor, Value
+from ..trace import events
+from ..trace.log import WRITES, array_backing, is_record
+from ..trace.trace import Trace
+
+Holder = List | Dict | Object
+PUT_IN: Declared[tuple[Holder, Storage], int] = Declared(latest)
+"""When a list or dictionary got a tensor."""
+TAKEN_OUT: Declared[Storage, tuple[object, frozenset[Holder]] | None] = Declared(same_or_none)
+"""The statement that read a tensor last which has been overwritten, and out of what."""
+
+
+@events.append.listen
+def on_append(m: Trace, container: List, value: Value) -> None:
+    on_store(m, container, value)
+
+
+@events.store.listen
+def on_store(m: Trace, container: List | Dict, value: Value) -> None:
+    """Note when a container got a tensor, whether or not it was written to before."""
+    tensor = array_backing(m.see(value))
+    if isinstance(tensor, Tensor):
+        m.state.set(m.state[PUT_IN], (container, tensor.storage), m.tick())
+
+
+@events.load.listen
+def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None:
+    _note(m, container, value)
+
+
+@events.read_attribute.listen
+def on_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
+    if is_record(instance):
+        _note(m, instance, value)
+
+
+def _note(m: Trace, holder: Holder, value: Value) -> None:
+    tensor = array_backing(m.see(value))
+    line = m.stack.frames[-1].line if m.stack.frames else None
+    if isinstance(tensor, Tensor) and tensor.storage in m.state[WRITES] and line is not None:
+        before = m.state[TAKEN_OUT].get(tensor.storage)
+        others = before[1] if before is not None and before[0] is line else frozenset()
+        m.state.set(m.state[TAKEN_OUT], tensor.storage, (line, others | {holder}))
+
+
+def since_when(m: Trace, tensor: Tensor) -> list[int]:
+    """Return since when each of them has a tensor that the running statement read out of them; 0 if not known."""
+    return [m.state[PUT_IN].get((holder, tensor.storage), 0) or holder.time for holder in taken_from(m, tensor)]
+
+
+def taken_from(m: Trace, tensor: Tensor) -> frozenset[Holder]:
+    """Return what the running statement has read a tensor out of, if it was overwritten before."""
+    found = m.state[TAKEN_OUT].get(tensor.storage)
+    running = m.stack.frames[-1].line if m.stack.frames else None
+    return found[1] if found is not None and found[0] is running else frozenset()
