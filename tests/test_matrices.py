@@ -42,6 +42,13 @@ REASONS = {
     "bool(Item(y))": "a length, a truth value or a test for membership overwrites nothing",
     "if Item(y)": "a length, a truth value or a test for membership overwrites nothing",
     "del s[0]": "what removes an element overwrites nothing",
+    '{source2}.to("cpu")': "a part that may have been converted may be a copy",
+    "{source2}.float()": "a part that may have been converted may be a copy",
+    "{source2}.detach().cpu()": "a part that may have been converted may be a copy",
+    'setattr(ns, f"x{t}"': "an attribute whose name is computed is unknown",
+    "old = same({source2})": "what a function returns may be meant as another name for its argument",
+    "=> lin.weight.data": "each `.data` is a tensor of its own, which no container is known to have",
+    "p.detach().numpy()": "a tensor over an array over a parameter is not known to be the parameter",
     "m.apply(lambda": "what `Module.apply` is given concerns the modules, and is read for what it does to them",
 }
 """Why programs with an alternative are missed. Not all of them are."""
