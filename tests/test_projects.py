@@ -310,7 +310,7 @@ class Trainer:
             log(total)
         return {"history": self.history}
 """
-RUN = """
+TUNING = """
 import torch
 from trainer import Trainer
 
@@ -328,7 +328,7 @@ def run(log):
 
 def test_an_unread_function_returns_the_number_it_is_annotated_with(tmp_path: Path) -> None:
     """A number has no graph. What is not annotated may be a tensor, whose backward raises."""
-    for name, text in (("metrics", METRICS), ("trainer", TRAINER), ("run", RUN)):
+    for name, text in (("metrics", METRICS), ("trainer", TRAINER), ("run", TUNING)):
         (tmp_path / f"{name}.py").write_text(text)
     ran = subprocess.run([sys.executable, "-c", "import run; run.run(print)"], cwd=tmp_path, check=False)
     assert ran.returncode == 0
