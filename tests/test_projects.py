@@ -275,6 +275,72 @@ def test_a_budget_for_other_files_loses_nothing_of_a_file(tmp_path: Path, name: 
     assert lint(tmp_path, paths=("model.py",)) == alone
 
 
+METRICS = f"""
+def slow():
+{LONG}
+
+
+def error(prediction, target) -> float:
+    return (prediction - target).abs().mean().item()
+"""
+TRAINER = """
+import torch
+from metrics import error, slow
+
+
+class Trainer:
+    def __init__(self, model):
+        self.model = model
+        self.optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        self.history = []
+
+    def epoch(self, batches):
+        total = {"error": 0.0}
+        for x, t in batches:
+            out = self.model(x)
+            self.optimizer.step()
+            total["error"] += error(out, t)
+        return total
+
+    def fit(self, batches, log):
+        slow()
+        for _ in range(2):
+            total = self.epoch(batches)
+            self.history.append(total)
+            log(total)
+        return {"history": self.history}
+"""
+TUNING = """
+import torch
+from trainer import Trainer
+
+
+def run(log):
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))
+    trainer = Trainer(model)
+    for group in trainer.optimizer.param_groups:
+        for p in group["params"]:
+            p.grad = torch.ones_like(p)
+    results = trainer.fit([(torch.ones(1, 2), torch.ones(1, 1))] * 2, log)
+    return results
+"""
+
+
+def test_an_unread_function_returns_the_number_it_is_annotated_with(tmp_path: Path) -> None:
+    """A number has no graph. What is not annotated may be a tensor, whose backward raises."""
+    for name, text in (("metrics", METRICS), ("trainer", TRAINER), ("run", TUNING)):
+        (tmp_path / f"{name}.py").write_text(text)
+    ran = subprocess.run([sys.executable, "-c", "import run; run.run(print)"], cwd=tmp_path, check=False)
+    assert ran.returncode == 0
+    assert lint(tmp_path) == []
+
+    (tmp_path / "metrics.py").write_text(METRICS.replace(" -> float", "").replace(".item()", ""))
+    log = "lambda total: total['error'].backward()"
+    ran = subprocess.run([sys.executable, "-c", f"import run; run.run({log})"], cwd=tmp_path, check=False)
+    assert ran.returncode == 1
+    assert [row.split()[1] for row in lint(tmp_path)] == ["TIP106"]
+
+
 HELPER = "def shrink(y):\n    y *= 0.5\n    return y\n"
 USER = """\
 import torch

@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..heap.regions import base_of
 from ..heap.state import Declared, latest, same_or_none
-from ..heap.values import NONE, List, Object, Source, Storage, Tensor, Tuple, Unknown, Value, is_number
+from ..heap.values import (
+    NONE,
+    Choice,
+    Dict,
+    List,
+    Object,
+    Source,
+    Storage,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    is_number,
+)
 from ..program.site import Site
 from ..rule import Rule
 from ..trace import events
 from ..trace.frames import Class, Frame, Function
-from ..trace.log import WRITES, Change, Overwrite, array_backing, direct_tensors, given_tensors, since
+from ..trace.log import (
+    WRITES,
+    Change,
+    Overwrite,
+    array_backing,
+    direct_tensors,
+    given_tensors,
+    proven,
+    since,
+)
 from ..trace.reports import Need
 from ..trace.trace import Trace
 from .intent import attribute_written
@@ -212,6 +234,7 @@ def on_dataset(m: Trace, getter: Function, instance: Value, collate: Value, site
         again = [event for event in writes if event.time > again_from and event.site.expression in first]
         again = [event for event in again if event.tensor.origin is not Source.MAYBE_CAST]  # which may have copied
         again = [event for event in again if event.written.op != "shuffle" or _has_old_order(m, event, [element])]
+        again = [event for event in again if _shows(m, event, element)]
         for event in again if any(map(_converts, again)) else ():
             m.refuse("dataset", event.site, guard=event.guard, through=(site,))
     m.state.rollback(mark)
@@ -221,6 +244,40 @@ def _visit(m: Trace, getter: Function, args: list[Value], collate: Value, site: 
     """Get an element of a dataset, or a batch with it, as an epoch does."""
     element = m.run(getter, args, {}, site)
     return m.call(collate, [List([element])], {}, site) if collate != NONE else element
+
+
+def _shows(m: Trace, event: Overwrite, element: Value) -> bool:
+    """Whether an element of a dataset may show a write: no element shows a count of visits, or a running total.
+
+    An unknown element may show a tensor that has a name in the function, but none that is written as an attribute.
+    """
+    memory, named = event.tensor.storage.memory, not attribute_written(event)
+    return any(
+        _is_in(source, memory) or (named and isinstance(source, Unknown) and not source.scalar)
+        for source in _sources(m, element)
+    )
+
+
+def _sources(m: Trace, element: Value) -> Iterator[Value]:
+    """Yield what an element of a dataset consists of, and all that it was computed from. An array is its tensor."""
+    todo, seen = [element], dict[int, Value]()
+    while todo:
+        value = array_backing(proven(m, m.see(todo.pop())))
+        if id(value) in seen:
+            continue
+        seen[id(value)] = value
+        yield value
+        if isinstance(value, Tensor):
+            made = base_of(value).made
+            todo += made.values if made is not None else ()
+        elif isinstance(value, Choice):
+            todo += [option for _, option in value.options]
+        elif isinstance(value, Tuple):
+            todo += value.items
+        elif isinstance(value, List):
+            todo += m.state.get(value).items
+        elif isinstance(value, (Dict, Object)):
+            todo += m.state.get(value).items.values()
 
 
 def _has_old_order(m: Trace, event: Overwrite, values: Iterable[Value], depth: int = ORIGINS) -> bool:

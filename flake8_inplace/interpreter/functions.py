@@ -23,6 +23,7 @@ from ..trace.frames import Frame, Function
 from ..trace.stack import DEPTH
 from ..trace.trace import Trace
 from . import uses
+from .annotations import annotation, names_of
 from .dispatch import evaluate, suite
 
 RECURSIONS = 3
@@ -63,7 +64,7 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
     if _too_deep(m, function):
         if own:
             _cut(m, function)
-        return tensors.unknown_call(m, *args, *kwargs.values(), grad=Grad.NO)
+        return _unread(m, function, [*args, *kwargs.values()])
     if own and (not m.budget.other_calls or m.stack.decorated is function.node):
         running = m.budget.enter_own_file()
         try:
@@ -73,11 +74,19 @@ def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value
     if not m.budget.enter_other_file():
         if own:
             _cut(m, function)
-        return tensors.unknown_call(m, *args, *kwargs.values())
+        return _unread(m, function, [*args, *kwargs.values()])
     try:
         return _call(m, function, args, kwargs, site)
     finally:
         m.budget.leave_other_file()
+
+
+def _unread(m: Trace, function: Function, args: list[Value]) -> Value:
+    """Return the result of a call that is not followed: a number, if the function is annotated to return one."""
+    result = tensors.unknown_call(m, *args)
+    returns = function.node.returns if isinstance(function.node, cst.FunctionDef) else None
+    said = annotation(returns, names_of(m, function.piece.path))
+    return Unknown(scalar=True) if said == "scalar" else result
 
 
 def _resumed(

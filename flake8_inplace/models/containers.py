@@ -91,7 +91,18 @@ def get_item(m: Trace, value: Value, index: Value) -> Value:
         if isinstance(index, Choice):
             return m.split([index], lambda keys: get_item(m, value, keys[0]))
         return _item_of_dict(m, value, index)
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return _part_of_text(value.value, index)
     return _item_of_unknown(m, value, index) if isinstance(value, Unknown) else Unknown()
+
+
+def _part_of_text(text: str, index: Value) -> Value:
+    """A character of a known string, or a slice of it. No part of a string is a tensor."""
+    fixed = key_of(index)
+    if isinstance(fixed, int) and -len(text) <= fixed < len(text):
+        return Const(text[fixed])
+    part = sliced(tuple(map(Const, text)), index) if isinstance(index, Slice) else None
+    return Const("".join(str(constant(each)) for each in part)) if part is not None else Unknown(scalar=True)
 
 
 def _item_of_tuple(value: Tuple, index: Value) -> Value:

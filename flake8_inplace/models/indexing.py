@@ -51,6 +51,8 @@ def is_advanced(m: Trace, index: Value) -> bool:
 
 def subscript(m: Trace, tensor: Tensor, index: Value, site: Site) -> Value:
     """``x[index]``: a view, or a copy where the index is a tensor or a list."""
+    if isinstance(key := constant(index), str):
+        return _entry(m, tensor, key)
     use(m, index)
     if not is_advanced(m, index):
         part = view(m, tensor)
@@ -62,6 +64,15 @@ def subscript(m: Trace, tensor: Tensor, index: Value, site: Site) -> Value:
         part.region = Region(tensor, (Const(...),) if reshaped else items, m.clock, reshaped)
         return part
     return _index_node(m, tensor, [], index, site)
+
+
+def _entry(m: Trace, table: Tensor, key: str) -> Value:
+    """Return the value under a key of a dictionary that was taken for a tensor."""
+    if (stored := m.state.store.get((table, "[]", key))) is not None:
+        return m.see(stored)
+    found = m.symbol("[]", table, key, grad=m.grad(table))
+    found.node = found.node or m.cell(table).node
+    return m.see(found)
 
 
 def _index_node(m: Trace, tensor: Tensor, values: list[Value], index: Value, site: Site) -> Tensor:
@@ -88,9 +99,10 @@ def _keep_indices(m: Trace, index: Value, grad: Grad, site: Site) -> tuple[Saved
 
 def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site: Site, form: str) -> None:
     """``x[index] = value``: the whole storage counts as overwritten."""
-    if isinstance(constant(index), str):
-        return  # a dictionary that was taken for a tensor
     value = m.see(value)
+    if isinstance(key := constant(index), str):
+        m.state.set(m.state.store, (tensor, "[]", key), value)  # a dictionary that was taken for a tensor
+        return
     use(m, index, value)
     copies = is_advanced(m, index)
     whole = copies or index == Const(...) or (isinstance(index, Slice) and index.lower == index.upper == NONE)

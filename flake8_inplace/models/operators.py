@@ -254,9 +254,11 @@ def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], ref
     """Record the operator in the autograd graph: its node is the history of what it returns and overwrites."""
     op = call.op
     saves += _save_results(m, call, results)
-    if call.written and not refused and lacks_derivative(m, op, call.bound):
+    asking = tuple(filter(m.grad, call.given))  # of what may not even be a tensor nothing is said
+    if call.written and asking and not refused and lacks_derivative(m, op, call.bound):
         storage, calls = call.written[0].storage, tuple(m.stack.calls)
-        saves.append(Saved(op.name, "result", storage, call.site, m.state.guard(), calls))
+        asking = () if call.grad is Grad.YES else asking
+        saves.append(Saved(op.name, "result", storage, call.site, m.state.guard(), calls, asking=asking))
         events.underivable(m, saves[-1], call.site)
     nodes = [*(m.cell(tensor).node for tensor in call.given), *(value.node for value in call.unknown)]
     parents = tuple(dict.fromkeys(node for node in nodes if node is not None))
