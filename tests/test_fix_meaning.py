@@ -15,7 +15,8 @@ from generated import fixes
 from generated.programs import make_program
 
 from flake8_inplace.analysis import analyze
-from flake8_inplace.fix import mend
+from flake8_inplace.fix import Repair, apply, mend
+from flake8_inplace.rules import RULES
 
 UNSEEN = "not found"
 PROGRAMS: dict[str, tuple[str, str | None]] = {}
@@ -1072,3 +1073,42 @@ def test_no_fix_hides_what_it_leaves(name: str) -> None:
     text = "import numpy as np\nimport torch\n" + NOBODY_KNOWS[name]
     assert analyze(text).findings
     assert not mend(text, fixes.every, unsafe=True).done
+
+
+EMPTIED = """import torch
+
+class Meter:
+    def __init__(self):
+        self.counts = torch.zeros(2)
+
+    def update(self, x):
+        self.counts += x
+
+    def compute(self):
+        return self.counts
+
+    def reset(self):
+        self.counts.zero_()
+
+def evaluate(meter, values):
+    with torch.inference_mode():
+        for x in values:
+            meter.update(x)
+    return meter.compute()
+
+def run():
+    meter, epochs = Meter(), []
+    for factor in (1.0, 2.0):
+        epochs.append(evaluate(meter, [torch.ones(2) * factor, torch.ones(2)]))
+        meter.reset()
+    return epochs
+"""
+
+
+def test_no_fix_makes_pytorch_refuse_another_write() -> None:
+    """A new tensor of inference mode must not be emptied outside of it."""
+    repair = Repair(EMPTIED)
+    assert len(repair.found) == 2
+    for finding in repair.found:
+        fix = repair.propose(finding)
+        assert fix is None or all(RULES[each.code].silent for each in analyze(apply(EMPTIED, fix.edits)).findings)

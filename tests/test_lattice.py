@@ -287,6 +287,7 @@ LAWS = {
     "LIES_IN": Law(agreed),
     "MERGED": Law(agreed),
     "SUMS": Law(agreed),
+    "PART": Law(agreed),
     "TIED": Law(agreed),
     "READER": Law(agreed),
     "CHOSEN": Law(agreed),

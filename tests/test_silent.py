@@ -76,6 +76,8 @@ NO_FORM = {
     "checkpoints: reentrant checkpoint writes its input",
     "samples_and_batches: labels of a collator are the ids that a method masks",
     "gradients_put_together: projected gradients of tasks that share a list",
+    "gradients_put_together: gradients of workers added up in those of the first, pair by pair",
+    "gradients_put_together: lists of statistics added up in the first, and compared with the mean",
     "gradients_put_together: checkpointed attention that adds to the bias it is given",
     "kept_elsewhere: share of the gradient that clipping keeps",
     "parameters: parameters that lie in a vector",

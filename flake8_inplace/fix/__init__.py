@@ -221,12 +221,14 @@ class Repair:
 
     def _holds(self, finding: Finding, fix: Fix) -> bool:
         """Whether the fix removes its finding, brings none, hides none, and leaves a program that can be read."""
-        others = {moved(other.place, fix.edits) for other in self.found if other != finding}
+        others = {moved(other.place, fix.edits): other for other in self.found if other != finding}
         after = self._after(fix.edits)
         if after is None:
             return False
-        left = {each.place for each in after}
-        return left <= others and self._hidden(finding, fix) <= left
+        left = {each.place: RULES[each.code].silent for each in after}
+        # where a silent one was, PyTorch may refuse the write now: a new tensor of inference mode, emptied outside
+        known = all(place in others and silent >= RULES[others[place].code].silent for place, silent in left.items())
+        return known and self._hidden(finding, fix) <= left.keys()
 
     def _hidden(self, finding: Finding, fix: Fix) -> set[Place]:
         """Other writes to the memory of a silent finding, which a fix does not come to: they must still be found."""

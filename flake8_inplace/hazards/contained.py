@@ -52,7 +52,7 @@ from .arguments import is_in_copy
 from .first_reads import is_emptied
 from .handed_out import goes_on
 from .intent import attribute_written
-from .known import is_of_call
+from .known import is_of_call, is_result
 from .overlap import written_region
 from .snapshots import Update, may_be_copy, updates_of
 from .stale import is_part, overlaps, read_part_of, takes_what_was_written, was_given
@@ -294,6 +294,8 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
     if isinstance(value, Tuple) and (len(m.state[STORED]) or len(m.state[WRITES])):
         for item in map(m.see, value.items):
             on_load(m, container, item, known)
+        return
+    if is_result(m, container):
         return
     read_part_of(m, value, container)
     options = [array_backing(option) for _, option in value.options] if isinstance(value, Choice) else [value]

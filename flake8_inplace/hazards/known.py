@@ -6,15 +6,18 @@ from collections.abc import Sequence
 
 from ..heap.autograd import compatible
 from ..heap.regions import base_of
-from ..heap.state import Declared, union
-from ..heap.values import List, Storage, Tensor, Value
+from ..heap.state import Declared, same_or_none, union
+from ..heap.values import NONE, Dict, List, Storage, Tensor, Value
 from ..trace import events
 from ..trace.frames import Frame
-from ..trace.log import WRITES, Overwrite, direct_tensors, since
+from ..trace.log import ENTRIES, WRITES, Overwrite, direct_tensors, given_tensors, since
 from ..trace.trace import Trace
+from .intent import spelled_with
 
 FOUND: Declared[Overwrite, frozenset[Storage]] = Declared(union)
 """The results of a function that it computed from an argument after a write to it, by the write."""
+PART: Declared[Value, tuple[int, List] | None] = Declared(same_or_none)
+"""When a function returned a list or dictionary in one that it was given, which it had overwritten an element of."""
 DEPTH = 6
 """How many operators lie between what was overwritten and what is computed from it: ``x.topk(k)[1] + 1``."""
 _FILLING = frozenset({"setitem", "fill_", "zero_", "copy_"})
@@ -31,6 +34,36 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
         found = frozenset(each.storage for each in results if _is_computed(m, each, event, given, DEPTH))
         if found:
             m.state.set(m.state[FOUND], event, m.state[FOUND].get(event, frozenset()) | found)
+
+
+@events.returns.listen
+def on_part(m: Trace, args: Sequence[Value], result: Value, born: int, used: bool) -> None:
+    """Note a list or dictionary that a function was given in another one, changed and returned."""
+    outcome = m.see(result) if used and m.state[WRITES] else None
+    if not isinstance(outcome, (List, Dict)):
+        return
+    for around in [each for each in map(m.see, args) if isinstance(each, List)]:
+        inside = any(m.see(item) is outcome for item in m.state.get(around).items[:ENTRIES])
+        if inside and any(since(m, tensor, born) for tensor in given_tensors(m, outcome, NONE, 1)):
+            m.state.set(m.state[PART], outcome, (m.tick(), around))
+
+
+def is_result(m: Trace, container: Value) -> bool:
+    """Whether a list or dictionary is read by the name that the caller gave to the result of the call that changed it.
+
+    In ``mean = added(grads)`` it may be ``grads[0]``; who reads ``mean``, and not ``grads``, wants the sums.
+    """
+    returned = m.state[PART].get(container)
+    frame = m.stack.frames[-1] if returned is not None and m.stack.frames else None
+    if returned is None or frame is None:
+        return False
+    time, around = returned
+    held = [name for name, value in frame.vars.items() if m.see(value) is container]
+    names, here = sorted((name for name in held if frame.bound(name) > time), key=frame.bound), m.here()
+    if here is None:  # a loop takes the next element
+        return len(names) == 1
+    others = [name for name, value in frame.vars.items() if m.see(value) is around or name in held]
+    return spelled_with(here, names[:1]) and not spelled_with(here, [name for name in others if name not in names[:1]])
 
 
 def _is_computed(m: Trace, tensor: Tensor, event: Overwrite, given: frozenset[Storage], depth: int) -> bool:

@@ -7,22 +7,24 @@ first module has the sum. What is loaded into it afterwards puts that right. ``t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
+from ..heap.regions import base_of
 from ..heap.state import Declared, same_or_none
 from ..heap.values import NONE, Dict, Grad, List, Object, Source, Storage, Tensor, Value
 from ..program.site import Site
 from ..torchfacts.kinds import ADDING, SCALING
 from ..trace import events, holdings
-from ..trace.log import ENTRIES, WRITES, Overwrite, array_backing, direct_tensors, since
+from ..trace.log import ENTRIES, WRITES, Overwrite, array_backing, direct_tensors, given_tensors, since
 from ..trace.trace import Trace
+from .known import is_result
 from .snapshots import SNAPSHOTS
 
 MERGED: Declared[Storage, Overwrite | None] = Declared(same_or_none)
 """Where parameters of other modules were added to a parameter, by its state."""
 
 SUMS: Declared[tuple[Value, Tensor], Overwrite | None] = Declared(same_or_none)
-"""Where the other elements of a list were added to one of them, by the list and that element."""
+"""Where other elements, also of other such containers, were added to one in a list or dictionary, by both."""
 
 
 @events.returns.listen
@@ -61,16 +63,42 @@ def _of_another(m: Trace, tensor: Tensor, event: Overwrite) -> bool:
 
 @events.returns.listen
 def on_sum(m: Trace, args: Sequence[Value], result: Value, born: int, used: bool) -> None:
-    """Note an element of a list to which a function added others of that list, by a variable, for its result."""
+    """Note an element of a list to which a function added others of that list, by a variable, for its result.
+
+    Of lists or dictionaries in a list, such as the gradients of several workers, it may add up those in the first.
+    """
     if not used or not m.state[WRITES]:
         return
     for given in [each for each in map(m.see, args) if isinstance(each, List) and each is not m.see(result)]:
-        items = [array_backing(m.see(item)) for item in m.state.get(given).items[:ENTRIES]]
-        for tensor in [item for item in items if isinstance(item, Tensor)]:
-            others = [item for item in items if item is not tensor]
-            for event in since(m, tensor, born):
-                if _adds_up(m, event, tensor, others):
-                    m.state.set(m.state[SUMS], (given, tensor), event)
+        _note_sums(m, given, _tensors(m, given), born)
+        rows = [each for each in map(m.see, m.state.get(given).items[:ENTRIES]) if isinstance(each, (List, Dict))]
+        wanted = _made_of(m, result) if len(rows) > 1 else set()
+        for row in rows if wanted else ():
+            others = [tensor for other in rows if other is not row for tensor in _tensors(m, other)]
+            _note_sums(m, row, others, born, wanted)
+
+
+def _tensors(m: Trace, container: List | Dict) -> list[Tensor]:
+    held = m.state.get(container).items if isinstance(container, List) else m.state.get(container).items.values()
+    items = [array_backing(m.see(item)) for item in list(held)[:ENTRIES]]
+    return [item for item in items if isinstance(item, Tensor)]
+
+
+def _made_of(m: Trace, result: Value) -> set[Value]:
+    """Return the tensors that a result has or holds, and those that they were computed from."""
+    held = list(given_tensors(m, m.see(result), NONE, 1))
+    origins = [base_of(tensor).made for tensor in held]
+    return {*held, *(array_backing(m.see(value)) for made in origins if made is not None for value in made.values)}
+
+
+def _note_sums(
+    m: Trace, container: List | Dict, every: Sequence[Tensor], born: int, wanted: Collection[Value] | None = None
+) -> None:
+    """Note the elements of a container to which others were added; of those that are ``wanted``, if it is given."""
+    for tensor in _tensors(m, container):
+        for event in since(m, tensor, born) if wanted is None or tensor in wanted else ():
+            if _adds_up(m, event, tensor, [each for each in every if each is not tensor]):
+                m.state.set(m.state[SUMS], (container, tensor), event)
 
 
 def _adds_up(m: Trace, event: Overwrite, tensor: Tensor, others: Sequence[Value]) -> bool:
@@ -88,7 +116,7 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
     """Report the read of an element that a function has added the others to."""
     tensor = array_backing(m.see(value)) if m.state[SUMS] else NONE
     event = m.state[SUMS].get((container, tensor)) if isinstance(tensor, Tensor) else None
-    if event is not None and known and m.stack.frames[-1] is not event.frames[-1]:
+    if event is not None and known and m.stack.frames[-1] is not event.frames[-1] and not is_result(m, container):
         m.refuse("argument", event.site, guard=event.guard)
     if known and m.stack.frames and not m.unread:
         _judge_sum(m, container, array_backing(m.see(value)))
@@ -105,8 +133,7 @@ def _judge_sum(m: Trace, container: List | Dict, loss: Value) -> None:
     state = m.cell(loss)
     if loss.origin is not Source.COMPUTED or state.grad is not Grad.YES or state.leaf:
         return
-    held = m.state.get(container).items if isinstance(container, List) else m.state.get(container).items.values()
-    items = [array_backing(m.see(item)) for item in list(held)[:ENTRIES]]
+    items = _tensors(m, container)
     if items.count(loss) == 1:
         others = [item for item in items if item is not loss]
         for event in since(m, loss, container.time):

@@ -78,7 +78,7 @@ def _rows(columns: list[Column]) -> list[tuple[Value, ...]]:
 
 def _rounds(call: Call, rows: list[Value], columns: list[Column]) -> List:
     """The list of these rows or elements, which yields what the arguments yield."""
-    rounds = List(rows, not all(done for _, done in columns))
+    rounds = List(rows, not all(done for _, done in columns), call.m.tick())
     for source in map(call.m.see, call.args) if columns else ():
         events.derive(call.m, rounds, source)
     return rounds
