@@ -26,26 +26,24 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
 
     So does a tensor in a record: ``table[epoch] = {"weight": weight}``.
     """
-    if not m.stack.frames:
+    found = [(place, array_backing(m.see(item))) for place, item in entries(m, array_backing(m.see(value))).items()]
+    parts = [(place, part) for place, part in found if isinstance(part, Tensor)]
+    if not parts or not m.stack.frames:
         return
     held = m.state.get(container).items
-    others = [array_backing(m.see(item)) for name, item in held.items() if name != key]
-    for place, item in entries(m, array_backing(m.see(value))).items():
-        part = array_backing(m.see(item))
-        if not isinstance(part, Tensor):
-            continue
-        beside = [array_backing(entries(m, other).get(place, NONE)) for other in others]
-        if not place:
-            m.state.set(m.state[KEYED], (container, key), m.tick())
+    others = [entries(m, array_backing(m.see(item))) for name, item in held.items() if name != key]
+    for place, part in parts:
+        beside = [array_backing(other.get(place, NONE)) for other in others]
         judge_snapshots(m, beside, (), part)
-        stored = not place or (container, part.storage) in m.state[STORED]
-        if stored and any(is_same(m, other, part) for other in beside):
-            had = array_backing(m.see(held.get(key, NONE))) is part
-            if not place:
-                m.state.set(m.state[PAIRED], part, (container, m.tick(), m.here()))
-            _judge_second_key(m, container, part, had)
         if place:
+            if (container, part.storage) in m.state[STORED] and any(is_same(m, other, part) for other in beside):
+                _judge_second_key(m, container, part, False)
             on_store(m, container, part)
+            continue
+        m.state.set(m.state[KEYED], (container, key), m.tick())
+        if any(is_same(m, other, part) for other in beside):
+            m.state.set(m.state[PAIRED], part, (container, m.tick(), m.here()))
+            _judge_second_key(m, container, part, array_backing(m.see(held.get(key, NONE))) is part)
 
 
 def _judge_second_key(m: Trace, container: Dict, value: Tensor, had: bool) -> None:
