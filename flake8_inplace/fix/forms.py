@@ -344,6 +344,8 @@ class Form:
         if fact is None:
             return True
         lost = fact.cuts and (fact.ways or fact.shared or not fact.discarded)  # or else nobody reads it
+        if self.form == "read" and fact.ordered and isinstance(root, cst.Name):
+            return False  # who called for the write, by a statement, has the tensor by another name
         if lost or (fact.part_of_leaf and not self.computes_with(root)):
             return False
         silent = RULES[self.finding.code].silent and not (self.form == "read" and self.strict)
@@ -369,7 +371,8 @@ class Form:
                 ways.add(f".{last_name(node)}")
         function = next((node for node in module.of(cst.FunctionDef) if module.spans(node, self.finding.place)), None)
         outside = function is not None and not all(module.spans(function, place) for place in places)
-        return ways | {ELSEWHERE} if outside else ways
+        ordered = self.fact is not None and self.fact.ordered
+        return ways | {ELSEWHERE} if outside and not ordered else ways
 
     def initialises(self, target: cst.BaseExpression) -> bool:
         """Whether a leaf is given numbers and then not computed with here, or its own gradient is asked for."""

@@ -84,6 +84,7 @@ def deep_copies(module: Module) -> Iterator[Fix]:
 def _choices(module: Module, finding: Finding) -> Iterator[Sequence[cst.BaseExpression]]:
     """The places to copy: those under a name that is read where the stale value is, and then any.
 
+    What is written by a name was mostly not kept by it: ``self.x = x`` in the constructor of what updates ``self.x``.
     Of an array over a saved tensor it is where the array gets the name under which it is written to.
     """
     read = {related.place.line for related in finding.related}
@@ -93,7 +94,9 @@ def _choices(module: Module, finding: Finding) -> Iterator[Sequence[cst.BaseExpr
     if RULES[finding.code].kind == "numpy":
         yield [node for node in places if written & _targets(module, node)]
         return
-    yield [node for node in places if names & _targets(module, node)]
+    by_name = [node for node in places if names & _targets(module, node)]
+    yield [node for node in by_name if not written & _targets(module, node)]
+    yield by_name
     yield [node for node in places if not written & _targets(module, node)]
 
 

@@ -173,6 +173,7 @@ def note_array_write(m: Trace, array: Array, form: str, site: Site, written: Wri
     if facts is not None and m.stack.frames:
         fact = facts.writes.setdefault(site.piece.tree.place(site.node), Fact("numpy", computed=False, shared=True))
         fact.names |= holders.names_of(m, array.tensor, m.stack.frames[-1])
+        fact.ordered = fact.ordered or _is_ordered(m, array.tensor)
         _note_kinds(m, m.stack.frames[-1], fact)
 
 
