@@ -48,6 +48,7 @@ class Fact:
     - ``feeds``: that is the gradient of more than the leaf which is written: under `no_grad` it would be lost.
     - ``discarded``: its result was thrown away.
     - ``ordered``: a caller that has the tensor threw the result of its call away: it wants what is done to it.
+    - ``given``: a call was given the tensor whose result was thrown away: it was called for the write.
     - ``ways``: the names by which the old tensor is read afterwards, `ELSEWHERE` for all but the one that was written.
     - ``kinds``: what the variables of its function held.
     - ``views``: those that held a view.
@@ -70,6 +71,7 @@ class Fact:
     feeds: bool = False
     discarded: bool = False
     ordered: bool = False
+    given: bool = False
     ways: set[str] = field(default_factory=set)
     kinds: dict[str, set[str]] = field(default_factory=dict)
     views: set[str] = field(default_factory=set)

@@ -344,7 +344,7 @@ class Form:
         if fact is None:
             return True
         lost = fact.cuts and (fact.ways or fact.shared or not fact.discarded)  # or else nobody reads it
-        if self.form == "read" and fact.ordered and isinstance(root, cst.Name):
+        if self.form == "read" and fact.given and isinstance(root, cst.Name) and self.read_outside():
             return False  # who called for the write, by a statement, has the tensor by another name
         if lost or (fact.part_of_leaf and not self.computes_with(root)):
             return False
@@ -369,10 +369,13 @@ class Form:
         for node in module.of(cst.Attribute):
             if node in operands or not places.isdisjoint((module.start(node), module.start(node.attr))):
                 ways.add(f".{last_name(node)}")
+        return ways | {ELSEWHERE} if self.read_outside() else ways
+
+    def read_outside(self) -> bool:
+        """Whether the stale value is read outside of the function that overwrites it."""
+        module, places = self.module, [related.place for related in self.finding.related]
         function = next((node for node in module.of(cst.FunctionDef) if module.spans(node, self.finding.place)), None)
-        outside = function is not None and not all(module.spans(function, place) for place in places)
-        ordered = self.fact is not None and self.fact.ordered
-        return ways | {ELSEWHERE} if outside and not ordered else ways
+        return function is not None and not all(module.spans(function, place) for place in places)
 
     def initialises(self, target: cst.BaseExpression) -> bool:
         """Whether a leaf is given numbers and then not computed with here, or its own gradient is asked for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -30,7 +31,7 @@ from ..program.site import Site
 from ..trace import events, holdings
 from ..trace.frames import Class, Frame, Function
 from ..trace.holdings import tensors_in
-from ..trace.log import EVENTS, REFUSED, Refused, Written, array_backing, is_record
+from ..trace.log import EVENTS, REFUSED, Refused, Written, array_backing, given_tensors, is_record
 from ..trace.trace import Trace
 from . import holders, ways
 from .facts import FROZEN, LEAF, NAMED_TUPLE, RECORD, SEQUENCE, Fact, Facts, collected, current, facts_at, options
@@ -87,6 +88,7 @@ def note_write(
         m.state.set(m.state[REFUSED], tensor.storage, (*before[1 - EVENTS :], event))
     fact.discarded = fact.discarded or frame.discarded is site.expression
     fact.ordered = fact.ordered or _is_ordered(m, tensor)
+    fact.given = fact.given or _is_given(m, tensor)
     _note_tuples(m, facts, tensor, fact)
     ways.note_writer(m, frame, site)
     _note_holders(m, facts, tensor, fact)
@@ -151,6 +153,17 @@ def _is_ordered(m: Trace, tensor: Tensor) -> bool:
     return any(holders.names_of(m, tensor, frame) for frame in callers)
 
 
+def _is_given(m: Trace, tensor: Tensor) -> bool:
+    """Whether a call that led here, and whose result was thrown away, was given the tensor."""
+    calls = [call.expression for call in m.stack.calls]
+    for caller, called in itertools.pairwise(m.stack.frames):
+        if any(caller.discarded is call for call in calls):
+            given = [held for value in called.given for held in given_tensors(m, value, NONE)]
+            if any(held.storage is tensor.storage for held in given):
+                return True
+    return False
+
+
 @events.detach.listen
 def note_detached(m: Trace, tensor: Tensor, site: Site) -> None:
     """Note who leads to a tensor that leaves the graph."""
@@ -173,7 +186,7 @@ def note_array_write(m: Trace, array: Array, form: str, site: Site, written: Wri
     if facts is not None and m.stack.frames:
         fact = facts.writes.setdefault(site.piece.tree.place(site.node), Fact("numpy", computed=False, shared=True))
         fact.names |= holders.names_of(m, array.tensor, m.stack.frames[-1])
-        fact.ordered = fact.ordered or _is_ordered(m, array.tensor)
+        fact.given = fact.given or _is_given(m, array.tensor)
         _note_kinds(m, m.stack.frames[-1], fact)
 
 
