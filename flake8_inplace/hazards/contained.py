@@ -100,7 +100,7 @@ def on_replace(m: Trace, container: List, where: int, value: Value) -> None:
     What moves within the list, ``rows[0], rows[1] = rows[1], rows[0]``, is there twice for a moment only.
     """
     items, tensor = m.state.get(container).items, array_backing(m.see(value))
-    if not isinstance(tensor, Tensor) or container not in taken_from(m, tensor):
+    if not isinstance(tensor, Tensor) or container not in taken_from(m, tensor.storage):
         _judge_added(m, container, value, (*items[:where], *items[where + 1 :]))
 
 

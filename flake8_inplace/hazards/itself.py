@@ -111,7 +111,7 @@ def _held_by_both(m: Trace, one: Tensor, other: Tensor, taken: _Taken, site: Sit
     if any(operand.name in frame.elements or operand.name not in frame.vars for operand in found):
         return 0
     picked = [operand.name for operand in found if operand.path is None]
-    containers = [time for tensor in dict.fromkeys((one, other)) for time in since_when(m, tensor)]
+    containers = [time for storage in {one.storage, other.storage} for time in since_when(m, storage)]
     containers += [frame.bound(name) for name in picked if isinstance(m.see(frame.vars.get(name, NONE)), Tuple)]
     attributes = [time for time, attribute in taken.times if attribute]
     holders = len(containers) + len(found) - len(picked)

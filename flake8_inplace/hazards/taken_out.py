@@ -48,13 +48,13 @@ def _note(m: Trace, holder: Holder, value: Value) -> None:
         m.state.set(m.state[TAKEN_OUT], tensor.storage, (line, others | {holder}))
 
 
-def since_when(m: Trace, tensor: Tensor) -> list[int]:
+def since_when(m: Trace, storage: Storage) -> list[int]:
     """Return since when each of them has a tensor that the running statement read out of them; 0 if not known."""
-    return [m.state[PUT_IN].get((holder, tensor.storage), 0) or holder.time for holder in taken_from(m, tensor)]
+    return [m.state[PUT_IN].get((holder, storage), 0) or holder.time for holder in taken_from(m, storage)]
 
 
-def taken_from(m: Trace, tensor: Tensor) -> frozenset[Holder]:
+def taken_from(m: Trace, storage: Storage) -> frozenset[Holder]:
     """Return what the running statement has read a tensor out of, if it was overwritten before."""
-    found = m.state[TAKEN_OUT].get(tensor.storage)
+    found = m.state[TAKEN_OUT].get(storage)
     running = m.stack.frames[-1].line if m.stack.frames else None
     return found[1] if found is not None and found[0] is running else frozenset()
