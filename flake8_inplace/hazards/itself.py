@@ -44,7 +44,7 @@ from .data import without_factors
 from .intent import attribute_written, spelled_with
 from .overlap import untouched
 from .snapshots import Update, updates, updates_of
-from .taken_out import since_when
+from .taken_out import since_when, taken_from
 
 if TYPE_CHECKING:
     from ..program.wording import Operand
@@ -87,10 +87,9 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
         return
     trained, made = _is_trained(m, one) or _is_trained(m, other), _made(m, one, other)
     apart = one is not other and one.origin not in UNCERTAIN and other.origin not in UNCERTAIN
-    spans = list(_spans(taken, trained, senseless or _is_gradient(m, one)))
-    if senseless and (both := _held_by_both(m, one, other, taken, site)):
-        spans.append((both, 0))
-    for span in spans:
+    if senseless and _judge_holders(m, one, other, taken, site):
+        return
+    for span in _spans(taken, trained, senseless or _is_gradient(m, one)):
         source = taken.times[1][0] if op == "copy_" else 0  # what it took has all writes before that
         begin, end = max(span[0], made, source), span[1]
         every = [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin, end, senseless)]
@@ -100,22 +99,36 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
             return
 
 
-def _held_by_both(m: Trace, one: Tensor, other: Tensor, taken: _Taken, site: Site) -> int:
-    """Return since when two holders have a tensor that is related to itself, if one is no variable; 0 if not known.
+def _judge_holders(m: Trace, one: Tensor, other: Tensor, taken: _Taken, site: Site) -> bool:
+    """Report a tensor that is related to itself if two have it, one of them no variable, and were to have two values.
 
-    Elements of loops and comprehensions don't count: who goes over pairs comes to the pairs of equals, too.
+    Elements of loops and comprehensions don't count: who goes over pairs comes to the pairs of equals, too. Nor does
+    what the only holder beside a variable has written itself: the variable may have got the new value.
     """
     from ..program.wording import operands
 
     frame, found = m.stack.frames[-1], operands(site.expression) or ()
     if any(operand.name in frame.elements or operand.name not in frame.vars for operand in found):
-        return 0
+        return False
     picked = [operand.name for operand in found if operand.path is None]
-    containers = [time for storage in {one.storage, other.storage} for time in since_when(m, storage)]
-    containers += [frame.bound(name) for name in picked if isinstance(m.see(frame.vars.get(name, NONE)), Tuple)]
-    attributes = [time for time, attribute in taken.times if attribute]
-    holders = len(containers) + len(found) - len(picked)
-    return max((*containers, *attributes), default=0) if holders > 1 else 0
+    storages = {one.storage, other.storage}
+    times = [time for storage in storages for time in since_when(m, storage)]
+    times += [frame.bound(name) for name in picked if isinstance(m.see(frame.vars.get(name, NONE)), Tuple)]
+    times += [time for time, attribute in taken.times if attribute]
+    alone = len(times) < 2
+    if not any(times) or (alone and len(picked) == len(found)):
+        return False
+    containers = frozenset[Value]().union(*(taken_from(m, storage) for storage in storages))
+    attributes = [operand.path[-1] for operand in found if operand.path]
+    for change in [each for tensor in dict.fromkeys((one, other)) for each in _changes(m, tensor, max(times), 0, True)]:
+        own = isinstance(change, Overwrite) and (
+            attribute_written(change) in attributes
+            or m.see(change.frames[-1].vars.get(change.name, NONE)) in containers
+        )
+        if change.site is not None and not (alone and own):
+            m.refuse("read", change.site)
+            return True
+    return False
 
 
 @events.copy.listen
