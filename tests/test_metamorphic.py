@@ -519,7 +519,6 @@ REASONS: dict[str, list[str]] = {
         "name_parts: programs/refusals: derivative: mvlgamma_",
         "name_parts: programs/array_arguments: images that a transform normalises in memory",
         "name_parts: flow/stale: A caller who asks for it",
-        "name_parts: programs/structures: the elements of a copied list are added to, by their index",
     ],
     "what proves that an argument is a tensor stands in the function itself, on the way of every run": [
         "wrap: flow/evidence: Its use further down",
