@@ -263,6 +263,7 @@ LAWS = {
     "TABLED": Law(times),
     "PUT_IN": Law(times),
     "TAKEN_OUT": Law(agreed),
+    "MOVABLE": Law(st.frozensets(st.sampled_from(EVENTS))),
     "HANDED_BACK": Law(times),
     "PASSED_ON": Law(times),
     "USED": Law(times),

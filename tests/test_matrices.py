@@ -48,6 +48,8 @@ REASONS = {
     'setattr(ns, f"x{t}"': "an attribute whose name is computed is unknown",
     "old = same({source2})": "what a function returns may be meant as another name for its argument",
     "=> lin.weight.data": "each `.data` is a tensor of its own, which no container is known to have",
+    "old2 = {keep2}": "a variable does not say since when the container had what it took out",
+    "s = slice(0, 1)": "whether an element lies in a view is not known",
     "p.detach().numpy()": "a tensor over an array over a parameter is not known to be the parameter",
     "m.apply(lambda": "what `Module.apply` is given concerns the modules, and is read for what it does to them",
 }

@@ -56,7 +56,7 @@ from .known import is_of_call, is_result
 from .overlap import written_region
 from .snapshots import Update, may_be_copy, updates_of
 from .stale import is_part, overlaps, read_part_of, takes_what_was_written, was_given
-from .taken_out import taken_from
+from .taken_out import MOVABLE
 
 APPENDED: Declared[tuple[object, Storage], int] = Declared(latest)
 """When a list first got a tensor that it may still have, by the list and the memory."""
@@ -99,9 +99,14 @@ def on_replace(m: Trace, container: List, where: int, value: Value) -> None:
 
     What moves within the list, ``rows[0], rows[1] = rows[1], rows[0]``, is there twice for a moment only.
     """
-    items, tensor = m.state.get(container).items, array_backing(m.see(value))
-    if not isinstance(tensor, Tensor) or container not in taken_from(m, tensor.storage):
-        _judge_added(m, container, value, (*items[:where], *items[where + 1 :]))
+    items, value = m.state.get(container).items, array_backing(m.see(value))
+    others = (*items[:where], *items[where + 1 :])
+    if isinstance(value, Tensor):
+        moves = container in m.state[MOVABLE].get(value.storage, frozenset())
+    else:
+        moves = any(m.see(other) is value for other in others)
+    if not moves:
+        _judge_added(m, container, value, others)
 
 
 def _judge_added(m: Trace, container: List, value: Value, others: Sequence[Value]) -> None:

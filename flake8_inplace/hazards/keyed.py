@@ -13,6 +13,7 @@ from ..trace.trace import Trace
 from .contained import changes, entries, is_same, judge_element, judge_snapshots, on_store
 from .intent import is_spelled_otherwise
 from .known import writes_the_same
+from .taken_out import MOVABLE
 
 KEYED: Declared[tuple[Dict, Hashable], int] = Declared(latest)
 """When a dictionary got the tensor that it has under a key."""
@@ -26,12 +27,16 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
 
     So does a tensor in a record: ``table[epoch] = {"weight": weight}``.
     """
-    found = [(place, array_backing(m.see(item))) for place, item in entries(m, array_backing(m.see(value))).items()]
+    value = array_backing(m.see(value))
+    found = [(place, array_backing(m.see(item))) for place, item in entries(m, value).items()]
     parts = [(place, part) for place, part in found if isinstance(part, Tensor)]
     if not parts or not m.stack.frames:
         return
     held = m.state.get(container).items
-    others = [entries(m, array_backing(m.see(item))) for name, item in held.items() if name != key]
+    neighbours = [array_backing(m.see(item)) for name, item in held.items() if name != key]
+    if not isinstance(value, Tensor) and any(item is value for item in neighbours):
+        return  # a record that changes its key
+    others = [entries(m, item) for item in neighbours]
     for place, part in parts:
         beside = [array_backing(other.get(place, NONE)) for other in others]
         judge_snapshots(m, beside, (), part)
@@ -47,7 +52,12 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
 
 
 def _judge_second_key(m: Trace, container: Dict, value: Tensor, had: bool) -> None:
-    """Report the writes to a tensor since a dictionary got it under another key. ``had``: it had it under this key."""
+    """Report the writes to a tensor since a dictionary got it under another key. ``had``: it had it under this key.
+
+    What was read out of the dictionary after a write may change its key: ``d["a"], d["b"] = d["b"], d["a"]``.
+    """
+    if container in m.state[MOVABLE].get(value.storage, frozenset()):
+        return
     had_since = abs(m.state[STORED].get((container, value.storage), 0)) or m.stack.frames[-1].born
     for event in since(m, value, had_since):
         meant = not had and m.see(event.frames[-1].vars.get(event.name, NONE)) is container  # ``table["x"].mul_(2)``

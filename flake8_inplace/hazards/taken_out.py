@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..heap.state import Declared, latest, same_or_none
+from ..heap.state import Declared, latest, same_or_none, union
 from ..heap.values import Dict, List, Object, Storage, Tensor, Value
 from ..trace import events
 from ..trace.log import WRITES, array_backing, is_record
@@ -13,6 +13,8 @@ PUT_IN: Declared[tuple[Holder, Storage], int] = Declared(latest)
 """When a list or dictionary got a tensor."""
 TAKEN_OUT: Declared[Storage, tuple[object, frozenset[Holder]] | None] = Declared(same_or_none)
 """The statement that read a tensor last which has been overwritten, and out of what."""
+MOVABLE: Declared[Storage, frozenset[Holder]] = Declared(union)
+"""Out of what a tensor was read after it was overwritten: who has it by a name may put it into another place."""
 
 
 @events.append.listen
@@ -46,6 +48,7 @@ def _note(m: Trace, holder: Holder, value: Value) -> None:
         before = m.state[TAKEN_OUT].get(tensor.storage)
         others = before[1] if before is not None and before[0] is line else frozenset()
         m.state.set(m.state[TAKEN_OUT], tensor.storage, (line, others | {holder}))
+        m.state.set(m.state[MOVABLE], tensor.storage, m.state[MOVABLE].get(tensor.storage, frozenset()) | {holder})
 
 
 def since_when(m: Trace, storage: Storage) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..heap.values import Object, Ref, Value
 from ..torchfacts import modules
-from ..trace.frames import Class, Function
+from ..trace.frames import Class
 from ..trace.trace import Trace
 
 MODULE = "torch.nn.Module"
@@ -60,12 +60,8 @@ def inherits(cls: Value, name: str) -> bool:
 
 
 def is_dataset(cls: Value) -> bool:
-    """Whether a class says that it is a dataset, or has a number of elements that it makes when they are asked for.
-
-    A loader takes what has ``__getitem__`` for one, too. What has ``__setitem__`` is a container.
-    """
-    makes = all(isinstance(member(cls, name), Function) for name in ("__getitem__", "__len__"))
-    return any(inherits(cls, name) for name in DATASETS) or (makes and member(cls, "__setitem__") is None)
+    """Whether a class says that it is a dataset. A loader takes what has ``__getitem__`` for one, too."""
+    return any(inherits(cls, name) for name in DATASETS)
 
 
 def is_module(cls: Value) -> bool:

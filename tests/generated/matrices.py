@@ -97,12 +97,19 @@ def matrices(names: list[str] | None = None) -> list[Matrix]:
 
 
 def _read(page: str) -> Iterator[Matrix]:
-    """`# name`, the program, and below `## gap` one alternative a line."""
-    for section in re.split(r"^# ", page, flags=re.MULTILINE)[1:]:
+    """`# name`, the program, and below `## gap` one alternative a line.
+
+    What stands above the first name begins all programs of the page. A gap without alternatives has those of the matrix
+    before.
+    """
+    prelude, *sections = re.split(r"^# ", page, flags=re.MULTILINE)
+    before: dict[str, list[str]] = {}
+    for section in sections:
         head, *gaps = re.split(r"^## ", section, flags=re.MULTILINE)
         name, _, template = head.partition("\n")
-        tables = (gap.strip().splitlines() for gap in gaps)
-        yield Matrix(name.strip(), template.strip("\n"), {table[0]: table[1:] for table in tables})
+        tables = [gap.strip().splitlines() for gap in gaps]
+        before = {table[0]: table[1:] or before[table[0]] for table in tables}
+        yield Matrix(name.strip(), prelude + template.strip("\n"), before)
 
 
 def outcome(source: str) -> str | None:
