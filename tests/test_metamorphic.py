@@ -480,6 +480,7 @@ REASONS: dict[str, list[str]] = {
         "split: flow/generators: Collected before anybody reads",
         "split: programs/refusals: views: made in inference mode, base written after",
         "split: flow/generators: The body of a loop runs where the generator yields",
+        "split: flow/stale: A caller who asks for it",
         "split: flow/stale: What a function was handed is not memory of its own",
         "split: programs/training: the data of a weight before it is filled",
         "split: programs/training: the weights before they are pruned",
