@@ -75,13 +75,7 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
     saved = hazard.saved
     origin = files.related(saved.place, f"saved by {saved.op} here", site)
     call = hazard.callee() if rule.kind == "callee" else None
-    calling: Words = ()
-    if call is not None and site is write:
-        if isinstance(call.expression, cst.FunctionDef):  # autograd calls it
-            name = call.expression.name.value
-            calling = (f" in {name} (", files.related(call, f"{name} is defined here", site), ")")
-        else:
-            calling = (", called on ", files.related(call, "called here", site), ",")
+    calling = _calling(call, site, files) if call is not None and site is write else ()
     happens = rule.message.format(op=saved.op) if rule.message else f"{_verb(hazard)} {_operand(hazard, call is None)}"
     effect = rule.effect or form.effect or _RAISES
     device = f", on {saved.device.upper()}" if saved.device else ""
@@ -91,6 +85,23 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
         return (*_subject(write, site, files, room), *calling, f" {happens} (", origin, end)
 
     at = place_of(saved.place) if not origin.path else None
+    remedy = _remedy_of(hazard, rule, form, write, call is not None)
+    if form.kind == "inplace" and remedy and hazard.write.module is not None:
+        remedy = _dropping(remedy, hazard.write.module, write, site, files)
+    needed = conditions_of(hazard.needs, site, files)
+    return Finding(rule.code, place_of(site), _fitting(headline), at, remedy, needed)
+
+
+def _calling(call: Site, site: Site, files: Files) -> Words:
+    """Where a callee was called, or is defined if autograd calls it."""
+    if isinstance(call.expression, cst.FunctionDef):
+        name = call.expression.name.value
+        return (f" in {name} (", files.related(call, f"{name} is defined here", site), ")")
+    return (", called on ", files.related(call, "called here", site), ",")
+
+
+def _remedy_of(hazard: Hazard, rule: Rule, form: Rule, write: Site, called: bool) -> Words:
+    """What to do about a stale save. ``called``: the write is in a function that was given the tensor."""
     advice = AGAIN if _of_next(hazard) else _advice(hazard, rule, form)
     of_module = hazard.saved.leaf or hazard.saved.slot.startswith("self.")
     if of_module and form.kind in _WRITING:
@@ -100,12 +111,9 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
     remedy = (RENORM,) if hazard.write.form == "renorm" else _remedy(advice, form.part, write)
     if remedy == (TO_A_CLONE,) and _saved_by_value(hazard):
         remedy = (VALUE_FIRST,)
-    if call is not None and form.kind in _WRITING[:3] and not (of_module or _hands_back(write)):
+    if called and form.kind in _WRITING[:3] and not (of_module or _hands_back(write)):
         remedy = (f"{said(remedy).removesuffix(_ASSIGNED)} and return it",) if remedy else ()
-    if form.kind == "inplace" and remedy and hazard.write.module is not None:
-        remedy = _dropping(remedy, hazard.write.module, write, site, files)
-    needed = conditions_of(hazard.needs, site, files)
-    return Finding(rule.code, place_of(site), _fitting(headline), at, remedy, needed)
+    return remedy
 
 
 def _advice(hazard: Hazard, rule: Rule, form: Rule) -> str:

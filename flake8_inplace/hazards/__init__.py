@@ -30,8 +30,11 @@ from . import (
     replay,
     restored,
     saved,
+    sharers,
     snapshots,
     stale,
+    stale_attributes,
+    stale_parts,
     style,
     superseded,
     tables,
@@ -44,7 +47,7 @@ from . import (
 
 # Imported for their listeners: reads, and the log of writes.
 _ = [contained, copies, first_reads, gradients, handed_out, keyed, merged, moved_on, origins, restored, superseded]
-_ += [tables, taken_out, targets, tied, vectors, yielded]
+_ += [sharers, stale_attributes, stale_parts, tables, taken_out, targets, tied, vectors, yielded]
 CHECKERS = (
     saved,
     freed,

@@ -55,7 +55,8 @@ from .intent import attribute_written
 from .known import is_of_call, is_result
 from .overlap import written_region
 from .snapshots import Update, may_be_copy, updates_of
-from .stale import is_part, overlaps, read_part_of, takes_what_was_written, was_given
+from .stale import is_part, overlaps, takes_what_was_written, was_given
+from .stale_parts import read_part_of
 from .taken_out import MOVABLE
 
 APPENDED: Declared[tuple[object, Storage], int] = Declared(latest)

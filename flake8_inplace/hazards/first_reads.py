@@ -47,21 +47,27 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
         writes = _since(m, tensor, taken)
         written = any(event.name == name and event.frames[-1] is frame for event in writes)
         for event in writes:
-            here = event.frames[-1] is frame
-            emptied = is_emptied(m, event, frame)
-            known = here or emptied or _in_call(m, event, frame)
             # The value that is read was written by the same variable: a short name for an attribute, ``h = self.h``.
-            own = here and (event.name == name or (written and event.tensor is tensor))
-            if not compatible(event.guard, guard) or event.form == "out" or not known or own:
+            own = event.frames[-1] is frame and (event.name == name or (written and event.tensor is tensor))
+            if own or event.form == "out" or not compatible(event.guard, guard):
                 continue
-            if writes_through(frame.line, name):
+            if not _judge(m, name, tensor, frame, event, taken):
                 return
-            wanted = (here and reads_what_it_wrote(frame.line, event)) or _is_made_of(event, tensor)
-            if frame.reads.get(name, 0) >= taken and not wanted:
-                continue
-            loses = (emptied and whole(tensor, event)) or _loses(m, tensor, event)
-            if loses and _has_content(m, tensor, event, taken):
-                m.refuse("read" if here or emptied else "argument", event.site, guard=event.guard)
+
+
+def _judge(m: Trace, name: str, tensor: Tensor, frame: Frame, event: Overwrite, taken: int) -> bool:
+    """Report a write that loses what a variable was bound to. False if the variable is written through by this line."""
+    here, emptied = event.frames[-1] is frame, is_emptied(m, event, frame)
+    if not (here or emptied or _in_call(m, event, frame)):
+        return True
+    if writes_through(frame.line, name):
+        return False
+    wanted = (here and reads_what_it_wrote(frame.line, event)) or _is_made_of(event, tensor)
+    if frame.reads.get(name, 0) < taken or wanted:
+        loses = (emptied and whole(tensor, event)) or _loses(m, tensor, event)
+        if loses and _has_content(m, tensor, event, taken):
+            m.refuse("read" if here or emptied else "argument", event.site, guard=event.guard)
+    return True
 
 
 def _since(m: Trace, tensor: Tensor, taken: int) -> list[Overwrite]:

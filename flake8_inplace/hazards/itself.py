@@ -75,7 +75,7 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
     """
     if op in ADDING:
         _judge_terms(m, op, one, other, site)
-    if op in EQUATING and one is other and m.stack.frames and _is_parameter(m, one):
+    if op in EQUATING and one is other:
         _judge_equal(m, one, site)
     plain = without_factors(m, op, one, other)
     senseless = op in _SENSELESS and plain[0] is one and plain[1] is other  # `x - x * mask` says something
@@ -121,14 +121,20 @@ def _judge_holders(m: Trace, one: Tensor, other: Tensor, taken: _Taken, site: Si
     containers = frozenset[Value]().union(*(taken_from(m, storage) for storage in storages))
     attributes = [operand.path[-1] for operand in found if operand.path]
     for change in [each for tensor in dict.fromkeys((one, other)) for each in _changes(m, tensor, max(times), 0, True)]:
-        own = isinstance(change, Overwrite) and (
-            attribute_written(change) in attributes
-            or m.see(change.frames[-1].vars.get(change.name, NONE)) in containers
-        )
-        if change.site is not None and not (alone and own):
+        if change.site is not None and not (alone and _is_by_holder(m, change, containers, attributes)):
             m.refuse("read", change.site)
             return True
     return False
+
+
+def _is_by_holder(
+    m: Trace, change: Overwrite | Update, containers: frozenset[Value], attributes: Sequence[str]
+) -> bool:
+    """Whether a change was written by one of the containers, or by an attribute of one of the names."""
+    if not isinstance(change, Overwrite):
+        return False
+    written_by = m.see(change.frames[-1].vars.get(change.name, NONE))
+    return attribute_written(change) in attributes or written_by in containers
 
 
 @events.copy.listen
@@ -174,6 +180,8 @@ def _judge_equal(m: Trace, parameter: Tensor, site: Site) -> None:
 
     Who asks whether two modules have one parameter doesn't keep it in a container.
     """
+    if not m.stack.frames or not _is_parameter(m, parameter):
+        return
     frame = m.stack.frames[-1]
     changes = [change for change in _changes(m, parameter, 0) if change.site is not None]
     if not changes:

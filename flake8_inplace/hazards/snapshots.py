@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from ..heap.state import Declared, in_order, latest, same_or_none, union
+from ..heap.state import Declared, in_order, latest, same_or_none
 from ..heap.values import (
     UNCERTAIN,
     Array,
@@ -29,6 +29,7 @@ from ..trace.frames import Frame
 from ..trace.log import EVENTS, Overwrite, Written, fills, since
 from ..trace.reports import Need
 from ..trace.trace import MODULES, Trace
+from .sharers import judge_sharer, note_sharers
 
 RULES = (
     Rule(
@@ -78,8 +79,6 @@ SNAPSHOTS: Declared[Tensor, Snapshot | None] = Declared(same_or_none)
 """The snapshots, by the tensors in the state dict: it may be copied, or its values put into another dictionary."""
 LOADED: Declared[Value, Snapshot | None] = Declared(same_or_none)
 """When a module was last given a state that is not its own, and where."""
-SHARERS: Declared[Value, frozenset[Value]] = Declared(union)
-"""The optimizers that one shares its state with."""
 SHALLOW: Declared[Value, int] = Declared(latest)
 """When an instance was made as a shallow copy of another one."""
 TWINS: Declared[Object, Object | None] = Declared(same_or_none)
@@ -88,10 +87,6 @@ CALLED: Declared[Value, int] = Declared(latest)
 """When an instance was called last, as long as there are shallow copies."""
 CALLED_WITHOUT_GRAD: Declared[Value, int] = Declared(latest)
 """When an instance was called last with gradients disabled, as long as there are shallow copies."""
-STEPPED: Declared[Value, bool | None] = Declared(same_or_none)
-"""The optimizers that have made a step."""
-STEPPED_ON: Declared[Value, Site | None] = Declared(same_or_none)
-"""Where a step of another optimizer overwrote the state that it shares with this one."""
 STALE_SNAPSHOTS: Declared[tuple[Frame | Object, str], Site | None] = Declared(same_or_none)
 """Variables and attributes that should be a snapshot of a module and are the module: the update since then."""
 
@@ -122,7 +117,7 @@ def _inside(update: Update, memory: Storage) -> Update:
 @events.state_dict.listen
 def on_state_dict(m: Trace, module: Value, states: Sequence[Tensor], site: Site) -> None:
     """Note ``module.state_dict()``, which returns the parameters themselves, not copies."""
-    _judge_sharer(m, module)
+    judge_sharer(m, module)
     taken = Snapshot(module, site, m.tick())
     for tensor in states:
         m.state.set(m.state[SNAPSHOTS], tensor, taken)
@@ -317,7 +312,7 @@ def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
 def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     """Judge the read of an attribute."""
     if name == "state":
-        _judge_sharer(m, instance)
+        judge_sharer(m, instance)
     if not m.unread:
         _judge_read(m, instance, name)
         _judge_choice(m, value)
@@ -346,6 +341,20 @@ def on_load_state_dict(m: Trace, module: Value, states: Value, parameters: Seque
     taken = {tensor: _snapshot_of(m, tensor) for tensor in holdings.held(m, states, set())}
     known = [(tensor, snapshot) for tensor, snapshot in taken.items() if snapshot is not None]
     own = [(tensor, each) for tensor, each in known if each.module is module or tensor.storage in memory]
+    all_own = own == known and len(known) == len(taken)
+    if _judge_own(m, own, memory) or (all_own and _judge_shallow(m, module, known)) or _judge_loaded(m, module, known):
+        return
+    for _, snapshot in known:
+        note_sharers(m, module, snapshot.module)
+    if not own and (parameters or not isinstance(module, Object)):  # what an optimizer had is not overwritten
+        m.state.set(m.state[LOADED], module, Snapshot(module, site, m.tick()))
+
+
+_Known = Sequence[tuple[Tensor, Snapshot]]
+
+
+def _judge_own(m: Trace, own: _Known, memory: set[Storage]) -> bool:
+    """Report the first change of a module since its own state was taken, which is all that is loaded."""
     for tensor, snapshot in own:
         stands_for_all = tensor.storage not in memory
         every = updates(m) if stands_for_all else updates_of(m, tensor.storage, snapshot.time)
@@ -354,24 +363,28 @@ def on_load_state_dict(m: Trace, module: Value, states: Value, parameters: Seque
         if since_then or written:
             sites = [update.site for update in since_then if update.site is not None][:1]
             m.refuse("snapshot", (sites or written or [snapshot.site])[0], needs=_needs(m, tensor))
-            return
+            return True
+    return False
+
+
+def _judge_shallow(m: Trace, module: Value, known: _Known) -> bool:
+    """Report the last change of a module that is given the state of a shallow copy, or the other way round."""
     shared = max((m.state[SHALLOW].get(one, 0) for _, each in known for one in (module, each.module)), default=0)
-    if shared and own == known and len(known) == len(taken):  # one module is a shallow copy of the other one
-        changes = [one.site for tensor, _ in known for one in _changes(m, tensor.storage, shared)]
-        for site in [site for site in changes if site is not None][-1:]:
-            m.refuse("snapshot", site)
-            return
+    changes = [one.site for tensor, _ in known for one in _changes(m, tensor.storage, shared)] if shared else []
+    sites = [site for site in changes if site is not None]
+    if sites:
+        m.refuse("snapshot", sites[-1])
+    return bool(sites)
+
+
+def _judge_loaded(m: Trace, module: Value, known: _Known) -> bool:
+    """Report that another module was given a state of its own after its state was taken, which ``module`` gets now."""
     for _, snapshot in known:
         before = m.state[LOADED].get(snapshot.module)
         if before is not None and before.time > snapshot.time and snapshot.module is not module:
             m.refuse("snapshot", before.site)
-            return
-    for _, snapshot in known:
-        if snapshot.module in m.state[STEPPED] and snapshot.module is not module:
-            for one, other in ((module, snapshot.module), (snapshot.module, module)):
-                m.state.set(m.state[SHARERS], one, m.state[SHARERS].get(one, frozenset()) | {other})
-    if not own and (parameters or not isinstance(module, Object)):  # what an optimizer had is not overwritten
-        m.state.set(m.state[LOADED], module, Snapshot(module, site, m.tick()))
+            return True
+    return False
 
 
 def _snapshot_of(m: Trace, tensor: Tensor) -> Snapshot | None:
@@ -387,23 +400,3 @@ def _snapshot_of(m: Trace, tensor: Tensor) -> Snapshot | None:
 def _changes(m: Trace, memory: Storage, time: int) -> list[Update | Overwrite]:
     """Return the updates of a parameter after ``time``, and the writes to it."""
     return [*updates_of(m, memory, time), *since(m, Tensor(memory), time)]
-
-
-@events.step.listen
-def on_step(m: Trace, optimizer: Object, site: Site) -> None:
-    """Note the step of an optimizer: an optimizer that shares its state sees that.
-
-    Loading a state makes no copy of the averages that another optimizer keeps of its gradients. Before its first step
-    it keeps none.
-    """
-    _judge_sharer(m, optimizer)
-    m.state.set(m.state[STEPPED], optimizer, True)
-    for sharer in m.state[SHARERS].get(optimizer, frozenset()):
-        m.state.set(m.state[STEPPED_ON], sharer, site)
-
-
-def _judge_sharer(m: Trace, optimizer: Value) -> None:
-    """Report the step of another optimizer that overwrote the state of this one, which goes on with it."""
-    site = m.state[STEPPED_ON].get(optimizer) if m.state[STEPPED_ON] else None
-    if site is not None:
-        m.refuse("snapshot", site)

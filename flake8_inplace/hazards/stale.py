@@ -6,25 +6,21 @@ is overwritten later, and then read through the holder, the read is stale.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..heap.autograd import compatible
 from ..heap.regions import is_base, plain, same_tensor, share, unshaped
-from ..heap.state import Declared, latest
 from ..heap.values import (
     ALWAYS,
     NONE,
     UNCERTAIN,
     Array,
     Choice,
-    Dict,
-    Grad,
     Guard,
-    List,
-    Object,
     Source,
     Tensor,
     Value,
     View,
-    is_number,
 )
 from ..program.units import Triggers
 from ..rule import Rule
@@ -32,31 +28,21 @@ from ..torchfacts import arrays
 from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import (
-    ATTRIBUTE_WRITERS,
     RETURNED,
-    STORED,
     USED,
     WRITES,
-    YIELDS,
-    Change,
     Overwrite,
     again,
     array_backing,
     direct_tensors,
-    fills,
-    is_record,
-    lies_in,
     since,
     whole,
 )
 from ..trace.reports import Need
 from ..trace.trace import Trace
-from .arguments import judge_handed_back
-from .intent import assigned_from, attribute_written, is_for_base, is_meant, is_window
-from .known import gets_the_same, is_looked_up, is_of_call, writes_the_same
-from .moved_on import note_bound_again
+from .intent import assigned_from, is_for_base, is_meant, is_window
+from .known import gets_the_same, is_looked_up
 from .overlap import untouched, written_region
-from .snapshots import UPDATES
 
 _CODE, _NAME, _SUMMARY = "TIP303", "stale-read", "a value is read after it was overwritten under another name"
 _ALSO = (
@@ -125,8 +111,6 @@ RULES = (
     ),
 )
 TRIGGERS = Triggers(names=arrays.READING)
-LAST_READ: Declared[tuple[Object, str], int] = Declared(latest)
-"""When an attribute with a tensor was last read, by instance and name."""
 
 
 @events.read_variable.listen
@@ -156,25 +140,52 @@ def _read_name(
             m.state.set(m.state[USED], event, m.tick())
         if own:
             continue
+        read = _Read(name, reader, value, frame, index, bound)
         if here:
-            if _is_filled_through(reader, value, event) or is_window(reader, event, name, frame):
-                continue
-            if index and untouched(m, value, index, event):
-                continue
-            wrote = whole(value, event) or (event.name != name and is_part(m, value, event, frame))
-            wrote = wrote or (_is_of_part(value) and takes_what_was_written(m, value, event))
-            needs = () if wrote else _to_be_same(value, event)
-            meant = is_meant(m, event, name, frame) or gets_the_same(m, value, event, name, frame)
-            if (wrote or needs) and not meant and not is_for_base(m, reader, event, name, frame):
-                m.refuse("read", event.site, guard=event.guard, needs=needs)
+            _judge_in_function(m, read, event)
         elif frame in event.frames and frame in m.stack.frames[-1:] and not is_looked_up(m, index, event):
-            if was_given(m, value, event) or (not index and _has_part(m, value, event)):
-                m.refuse("argument", event.site, guard=event.guard, needs=_to_be_given(value, event))
-            elif event.counter is value.storage and (
-                _is_detached(m, value, event, frame)
-                or (name in frame.times and overlaps(value, event) and again(m, event, bound))
-            ):
-                m.refuse("read", event.site, guard=event.guard)
+            _judge_after_call(m, read, event)
+
+
+class _Read(NamedTuple):
+    """The read of a variable: of ``value``, which ``reader`` is or is backed by, at an index or as a whole.
+
+    ``bound`` is when ``frame`` bound the variable.
+    """
+
+    name: str
+    reader: Value
+    value: Tensor
+    frame: Frame
+    indices: tuple[Value, ...]
+    bound: int
+
+
+def _judge_in_function(m: Trace, read: _Read, event: Overwrite) -> None:
+    """Report a read if the function that reads has overwritten the value by another name."""
+    value, name, frame = read.value, read.name, read.frame
+    if _is_filled_through(read.reader, value, event) or is_window(read.reader, event, name, frame):
+        return
+    if read.indices and untouched(m, value, read.indices, event):
+        return
+    wrote = whole(value, event) or (event.name != name and is_part(m, value, event, frame))
+    wrote = wrote or (_is_of_part(value) and takes_what_was_written(m, value, event))
+    needs = () if wrote else _to_be_same(value, event)
+    meant = is_meant(m, event, name, frame) or gets_the_same(m, value, event, name, frame)
+    if (wrote or needs) and not meant and not is_for_base(m, read.reader, event, name, frame):
+        m.refuse("read", event.site, guard=event.guard, needs=needs)
+
+
+def _judge_after_call(m: Trace, read: _Read, event: Overwrite) -> None:
+    """Report a read if a function that was called overwrote the value, as an argument or by a name of its own."""
+    value, frame = read.value, read.frame
+    if was_given(m, value, event) or (not read.indices and has_part(m, value, event)):
+        m.refuse("argument", event.site, guard=event.guard, needs=_to_be_given(value, event))
+    elif event.counter is value.storage and (
+        _is_detached(m, value, event, frame)
+        or (read.name in frame.times and overlaps(value, event) and again(m, event, read.bound))
+    ):
+        m.refuse("read", event.site, guard=event.guard)
 
 
 def _is_filled_through(reader: Value, value: Tensor, event: Overwrite) -> bool:
@@ -248,158 +259,7 @@ def _is_detached(m: Trace, value: Tensor, event: Overwrite, frame: Frame) -> boo
     return bool(apart) and value.origin not in UNCERTAIN and all(each.storage is not value.storage for each in given)
 
 
-@events.read_part.listen
-def read_part(m: Trace, value: Value) -> None:
-    """Judge the read of an attribute or element of an unknown value."""
-    read_part_of(m, value, None)
-
-
-def read_part_of(m: Trace, value: Value, holder: Value | None, bound: int = 0) -> None:
-    """Report the read of an element that other code can reach, after a function converted or marked it.
-
-    For example ``batch["labels"]``. A write that takes in other tensors may be intended, such as blending a tile with
-    the one before. So may marks in an element that has a name of its own, or is in a list. ``bound`` is when the
-    attribute of a record was bound to it.
-    """
-    value = array_backing(value)
-    if m.state[WRITES] and isinstance(value, Tensor) and m.stack.frames and not m.unread:
-        frame = m.stack.frames[-1]
-        held = abs(m.state[STORED].get((holder, value.storage), 0))
-        made = holder.time if isinstance(holder, (List, Dict, Object)) else 0
-        for event in since(m, value, max(held, made, bound, _yielded(m, value, holder))):
-            if holder is not None:
-                judge_handed_back(m, value, holder, event)
-            converted = event.change is Change.CONVERTED and (was_given(m, value, event) or _has_part(m, value, event))
-            changed = value is m.state[RETURNED].get((event.change, event)) and not _is_meant_for(holder, event, frame)
-            if isinstance(holder, Dict):  # a state, if the call has added other tensors to it
-                converted = converted and m.state[RETURNED].get((Change.CONVERTED, event)) is not None
-            here = _goes_on(m, holder, event, bound) and not is_of_call(m, holder, event)
-            if ((converted or changed) and here) or (converted and _had(frame, holder, event)):
-                m.refuse("argument", event.site, guard=event.guard)
-
-
-def _is_meant_for(holder: Value | None, event: Overwrite, frame: Frame) -> bool:
-    """Whether a write that marks an element, or takes in other tensors, may be meant for who reads the container."""
-    if event.change is Change.OTHER:
-        state = isinstance(holder, Dict) and not all(map(is_number, event.written.values))
-        return state or frame.function is event.frames[-1].function
-    return event.change is Change.MARKED and isinstance(holder, List)
-
-
-def _yielded(m: Trace, value: Tensor, holder: Value | None) -> int:
-    """Return when a generator last yielded a value, if ``holder`` is the list of its values; else 0."""
-    if not m.state[YIELDS] or not isinstance(holder, List):
-        return 0
-    found = m.state[YIELDS].get(holder, ())
-    return max((one.time for one in found if value in direct_tensors(m, one.value)), default=0)
-
-
-def _had(frame: Frame, holder: Value | None, event: Overwrite) -> bool:
-    """Whether a function got a record or dictionary as an argument that it overwrote a value of in an earlier call."""
-    earlier = [other for other in event.frames[:-1] if other.function is frame.function and other is not frame]
-    both = (frame, *earlier[-1:])
-    return bool(earlier) and all(holder in each.given and holder is not each.receiver for each in both)
-
-
-def _goes_on(m: Trace, holder: Value | None, event: Overwrite, bound: int) -> bool:
-    """Whether a caller of the function that overwrote a value reads it: itself, or what it gives the holder to.
-
-    A function that binds an attribute to what it has written hands it on to the next call.
-    """
-    for frame in reversed(m.stack.frames):
-        if frame in event.frames:
-            return frame is not event.frames[-1] and not _is_newer(m, frame, holder, event)
-        if holder is None or bound > event.time or all(m.see(value) is not holder for value in frame.given):
-            return False
-    return False
-
-
-def _is_newer(m: Trace, frame: Frame, holder: Value | None, event: Overwrite) -> bool:
-    """Whether a record was bound after a write: ``batch = batch.scaled()`` holds what the call has made."""
-    if not isinstance(holder, Object):
-        return False
-    times = [frame.bound(name) for name, value in frame.vars.items() if m.see(value) is holder]
-    return bool(times) and min(times) > event.time
-
-
-@events.read_attribute.listen
-def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
-    """Report the read of an attribute whose tensor was overwritten since it was bound.
-
-    After ``self.features = x``, a following ``x = relu_(x)`` is hardly meant to change the attribute. But the method
-    that bound it may fill parts of it, and code that has read it has a name for it and may change it on purpose.
-    The method that bound ``self.returns = self.advantages`` doesn't mean the first by ``self.advantages -= values``.
-    Nor does a program that updates either of two attributes, as if they were two tensors.
-    """
-    value, bound = array_backing(value), abs(m.state[STORED].get((instance, name), 0))
-    if is_record(instance) or (m.state[WRITES] and isinstance(value, Tensor) and _is_named_apart(m, value, bound)):
-        read_part_of(m, value, instance, bound)
-    if isinstance(value, Tensor) and m.state[WRITES] and not m.unread:
-        m.state.set(m.state[LAST_READ], (instance, name), m.tick())
-    if m.unread or not isinstance(value, Tensor) or not m.state[STORED]:
-        return
-    time, writer = max(0, m.state[STORED].get((instance, name), 0)), m.state[ATTRIBUTE_WRITERS].get((instance, name))
-    state = m.cell(value)
-    if not (time or writer):
-        return
-    leaf = state.grad is Grad.YES and state.leaf  # a parameter, which is given its values where it is
-    for event in since(m, value, time or (writer[1] if writer else 0)) if not leaf else ():
-        here, other = writer is not None and event.frames[-1] is writer[0], attribute_written(event)
-        apart = value.time and not fills(event.tensor, event.written)  # ``self.last = h.detach()``
-        elsewhere = not here or apart or event.form in ("inplace", "augmented")
-        by_name = time and elsewhere and event.name and not other and value.origin is not Source.BLANK
-        by_attribute = here and event.form == "augmented" and other not in ("", name)
-        by_twin = other not in ("", name) and _is_updated_apart(m, instance, value, event, name)
-        if (by_name or by_attribute or by_twin) and whole(value, event):
-            m.refuse("read", event.site, guard=event.guard)
-        elif (
-            m.stack.frames
-            and m.stack.frames[-1] not in event.frames
-            and (
-                _was_given_no_state(m, value, event, name) or (_has_part(m, value, event) and not _ran_before(m, event))
-            )
-        ):
-            m.refuse("argument", event.site, guard=event.guard)
-    if time:
-        m.state.set(m.state[STORED], (instance, name), -time)
-
-
-def _is_named_apart(m: Trace, value: Tensor, time: int) -> bool:
-    """Whether a function gave back what it has overwritten, and its caller has a name for that."""
-    last = max((event.time for event in since(m, value, time)), default=0)
-    if not last or not m.stack.frames:
-        return False
-    frame = m.stack.frames[-1]
-    newer = [bound for name, bound in frame.vars.items() if frame.bound(name) > last]
-    return any(tensor.storage is value.storage for bound in newer for tensor in direct_tensors(m, bound))
-
-
-def _is_updated_apart(m: Trace, instance: Object, value: Tensor, event: Overwrite, name: str) -> bool:
-    """Whether two attributes are one tensor, and the program updates it by both: ``self.mean = self.var = zeros``."""
-    other = m.state.get(instance).items.get(attribute_written(event), NONE)
-    writes = [each for each in m.state[WRITES].get(value.storage, ()) if attribute_written(each) == name]
-    return m.see(other) is value and any(not writes_the_same(event, each) for each in writes)
-
-
-def _was_given_no_state(m: Trace, value: Tensor, event: Overwrite, name: str) -> bool:
-    """Whether a function was given an attribute and overwrote it: not a state that it scales or marks.
-
-    ``self.state += x`` tells a state. A function that does not scale it has returned it, and its caller takes that.
-    """
-    if not was_given(m, value, event):
-        return False
-    writes = m.state[WRITES].get(value.storage, ())
-    state = any(attribute_written(each) == name and not each.filled for each in writes)
-    return not state or m.state[RETURNED].get((event.change, event)) is None
-
-
-def _ran_before(m: Trace, event: Overwrite) -> bool:
-    """Whether a write is one of an earlier call of the function that is running: TIP308 judges what runs twice."""
-    function = m.stack.frames[-1].function
-    return any(frame.function is function for frame in event.frames)
-
-
-def _has_part(m: Trace, value: Tensor, event: Overwrite) -> bool:
+def has_part(m: Trace, value: Tensor, event: Overwrite) -> bool:
     """Return whether a function got a view of a tensor, and all later writes to its memory are in such calls.
 
     ``x[i] = f(x[i])`` is meant to change ``x``.
@@ -453,40 +313,10 @@ def _is_within(value: Tensor, event: Overwrite) -> bool:
 def on_bind(m: Trace, frame: Frame, name: str, value: Value) -> None:
     """Judge a variable that is bound to the tensor it is already bound to, not by ``x = f_(x)``."""
     if m.state[WRITES] and frame.vars.get(name) is value and name not in assigned_from(frame):
-        _judge_rebinding(m, value, frame.bound(name))
+        judge_rebinding(m, value, frame.bound(name))
 
 
-@events.set_attribute.listen
-def on_set_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
-    """Note when an attribute is bound and by which frame. Judge one that is bound to the same tensor again."""
-    note_bound_again(m, instance, name, value)
-    if m.state[WRITES] and m.state.get(instance).items.get(name) is value:
-        _judge_rebinding(m, value, abs(m.state[STORED].get((instance, name), 0)))
-        _judge_renewal(m, instance, name, array_backing(value))
-    if len(m.state[WRITES]) or len(m.state[UPDATES]) or isinstance(value, (Tensor, Array)):
-        now = m.tick()
-        m.state.set(m.state[STORED], (instance, name), now)
-        if m.stack.frames:
-            m.state.set(m.state[ATTRIBUTE_WRITERS], (instance, name), (m.stack.frames[-1], now))
-
-
-def _judge_renewal(m: Trace, instance: Object, name: str, value: Value) -> None:
-    """Report what another object wrote to an attribute's memory before it was read, if the attribute is bound anew.
-
-    ``self.last = state`` at each step says that the attribute has the state of that step, but the environment has one
-    array for all.
-    """
-    writer, read = m.state[ATTRIBUTE_WRITERS].get((instance, name)), m.state[LAST_READ].get((instance, name), 0)
-    if writer is None or not isinstance(value, Tensor):
-        return
-    for event in since(m, value, writer[1]):
-        owner = event.frames[-1].receiver
-        other = isinstance(owner, Object) and owner is not instance and bool(attribute_written(event))
-        if event.time < read and other and (whole(value, event) or lies_in(value, event)):
-            m.refuse("read", event.site, guard=event.guard)
-
-
-def _judge_rebinding(m: Trace, value: Value, time: int) -> None:
+def judge_rebinding(m: Trace, value: Value, time: int) -> None:
     """Report a variable that is rebound, on one branch, to the tensor that it has held since ``time``.
 
     In ``y = f_(x)``, ``if better: x = y``, a function overwrote ``x`` and returned it, so the other branch has no old

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import libcst as cst
 
@@ -15,6 +16,7 @@ from ..heap.values import NONE, Choice, Dict, Grad, Object, Tensor, Tuple, Unkno
 from ..models import amp, calls, lazy, lineage, tensors
 from ..program import wording
 from ..program.nodes import parts
+from ..program.pieces import Piece
 from ..program.site import Site
 from ..trace import events
 from ..trace.budget import ENTRY_STATEMENTS
@@ -127,53 +129,33 @@ def _memoized(m: Trace, function: Function, args: list[Value], kwargs: dict[str,
 
 
 def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
-    state, (body, piece) = m.state, m.text.body(function)
+    body, piece = m.text.body(function)
     if isinstance(function.autocast, Autocast) and function.autocast.casts:
         args = amp.cast_inputs(m, args)
     frame = Frame(variables(), piece, function.frame, function.owner, args[0] if function.owner and args else None)
     frame.function, frame.given, frame.born = function, [*args, *kwargs.values()], m.tick()
     complete = parameters(m, function, args, kwargs, frame, entry=site.node is function.node)
-    before, stepping = function.node in m.work.reached, m.stack.stepping
+    before, stepping, modes = function.node in m.work.reached, m.stack.stepping, dict(m.state.modes)
     if stepping is None and site.node is not function.node and lineage.optimizes(function.owner):
         m.stack.stepping = site
-    if not m.budget.other_calls:
-        m.work.cut.discard(function.node)
-    own = m.stack.stepping is not None and lineage.optimizes(function.owner)
-    if (complete or function.name != "forward") and not own:  # within a step, the writes of an optimizer are not judged
-        m.work.reached.add(function.node)
-        m.work.mentioned |= piece.mentions if function.text is not None else frozenset()
+    _note_reached(m, function, piece, complete)
     unused = m.stack.is_statement(site) or m.stack.thrown is function.node
     m.stack.functions.append(function)
     m.stack.calls.append(site)
     m.stack.frames.append(frame)
-    modes = dict(state.modes)
-    if function.grad is not None:
-        state.set(state.modes, "grad", function.grad)
-        state.set(state.modes, "inference", function.inference or modes.get("inference"))
-    if function.autocast is not None:
-        amp.switch(m, function.autocast)
+    _set_modes(m, function, modes)
     try:
         if not isinstance(body, cst.BaseSuite):
             return evaluate(m, body, frame)
         value = _run_body(m, body, frame)
         if value is None:
             return Unknown()
-        forget(state, frame)
-        called = wording.called_name(site.expression) or function.name  # what the caller sees of it
-        if intent.says_in_place(called) or constant(kwargs.get("inplace", NONE)) is True:
-            events.announce(m, frame.given, frame.born)
-        else:
-            makes = function.name == "__init__" and bool(frame.given)  # its caller gets the instance
-            result, taken = (frame.given[0], frame.given[1:]) if makes else (value, frame.given)
-            events.returns(m, taken, result, frame.born, not unused)
+        forget(m.state, frame)
+        in_place = constant(kwargs.get("inplace", NONE)) is True
+        _announce(m, frame, value, wording.called_name(site.expression) or function.name, in_place, unused)
         return value
     finally:
-        switches = function.name in ("__enter__", "__exit__")  # it for the caller, where no decorator puts it back
-        if not switches or function.grad is not None:
-            state.set(state.modes, "grad", modes.get("grad", True))
-            state.set(state.modes, "inference", modes.get("inference"))
-            if state.modes.get("autocast") is not modes.get("autocast"):
-                state.set(state.modes, "autocast", modes.get("autocast"))
+        _restore_modes(m, function, modes)
         m.stack.stepping = stepping
         if not before and function.node in m.work.cut:
             m.work.reached.discard(function.node)
@@ -181,6 +163,49 @@ def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Val
         m.stack.functions.pop()
         m.stack.calls.pop()
         m.stack.frames.pop()
+
+
+def _note_reached(m: Trace, function: Function, piece: Piece, complete: bool) -> None:
+    """Note that a function has been read, if it was read as its caller calls it: it is no entry point any more.
+
+    Within a step the writes of an optimizer are not judged.
+    """
+    if not m.budget.other_calls:
+        m.work.cut.discard(function.node)
+    own = m.stack.stepping is not None and lineage.optimizes(function.owner)
+    if (complete or function.name != "forward") and not own:
+        m.work.reached.add(function.node)
+        m.work.mentioned |= piece.mentions if function.text is not None else frozenset()
+
+
+def _set_modes(m: Trace, function: Function, modes: dict[str, Any]) -> None:
+    """Switch to the modes that a function runs in by its decorators."""
+    if function.grad is not None:
+        m.state.set(m.state.modes, "grad", function.grad)
+        m.state.set(m.state.modes, "inference", function.inference or modes.get("inference"))
+    if function.autocast is not None:
+        amp.switch(m, function.autocast)
+
+
+def _restore_modes(m: Trace, function: Function, modes: dict[str, Any]) -> None:
+    """Return to the modes of the caller. ``__enter__`` and ``__exit__`` switch for it, unless a decorator does."""
+    if function.name in ("__enter__", "__exit__") and function.grad is None:
+        return
+    state = m.state
+    state.set(state.modes, "grad", modes.get("grad", True))
+    state.set(state.modes, "inference", modes.get("inference"))
+    if state.modes.get("autocast") is not modes.get("autocast"):
+        state.set(state.modes, "autocast", modes.get("autocast"))
+
+
+def _announce(m: Trace, frame: Frame, value: Value, called: str, in_place: bool, unused: bool) -> None:
+    """Tell the checkers that a call returns. ``called`` is the name that its caller uses: ``scale_`` says in-place."""
+    if in_place or intent.says_in_place(called):
+        events.announce(m, frame.given, frame.born)
+        return
+    makes = frame.function is not None and frame.function.name == "__init__" and bool(frame.given)
+    result, taken = (frame.given[0], frame.given[1:]) if makes else (value, frame.given)  # its caller gets the instance
+    events.returns(m, taken, result, frame.born, not unused)
 
 
 def _run_body(m: Trace, body: cst.BaseSuite, frame: Frame) -> Value | None:

@@ -147,12 +147,17 @@ def loop(
         state.assume(known)
     if alive and orelse is not None:
         alive = suite(m, orelse.body, frame)
+    return _leave(m, this, alive, endless)
+
+
+def _leave(m: Trace, this: Loop, alive: bool, endless: bool) -> bool:
+    """Join the states of all ways out of a loop. Returns whether there is one; ``alive``: its end is reached."""
     ends = list(this.breaks)
     if not ends:
         return alive
     if alive and not endless:
-        ends.append(Exit(state.guard(), state.changes(this.mark)))
-    state.merge(this.mark, ends)
+        ends.append(Exit(m.state.guard(), m.state.changes(this.mark)))
+    m.state.merge(this.mark, ends)
     return True
 
 

@@ -129,13 +129,7 @@ def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
             for tensor in operands[param.name]:
                 events.load(m, value, tensor, True)
         unknown.extend(unknowns(m, value))
-    if op.name in ("eq", "ne") and _whole_number(bound.get("other", NONE)):
-        for tensor in operands.get("self", ()):
-            hold_whole_numbers(m, tensor)
-    bitwise = op.name.strip("_").removeprefix("bitwise_") in _BITWISE
-    for name in operands if bitwise else kinds.SELECTING.intersection(operands):
-        for tensor in operands[name]:
-            hold_whole_numbers(m, tensor)
+    _note_whole_numbers(m, op, bound, operands)
     grads = {name: max(map(m.grad, tensors), default=Grad.NO) for name, tensors in operands.items()}
     if m.backward.used is not None:
         use(m, *(tensor for name, found in operands.items() if name not in op.writes for tensor in found))
@@ -144,6 +138,17 @@ def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
         grads[_ANY] = max(grads.get(_ANY, Grad.NO), m.grad(value))
     grad = max(grads.values(), default=Grad.NO) if recording else Grad.NO
     return _Call(op, bound, site, operands, unknown, {name for name, which in grads.items() if which}, grad)
+
+
+def _note_whole_numbers(m: Trace, op: facts.Op, bound: Bindings, operands: dict[str, list[Tensor]]) -> None:
+    """Note which operands surely are integers or truth values, since the operator takes no others there."""
+    if op.name in ("eq", "ne") and _whole_number(bound.get("other", NONE)):
+        for tensor in operands.get("self", ()):
+            hold_whole_numbers(m, tensor)
+    bitwise = op.name.strip("_").removeprefix("bitwise_") in _BITWISE
+    for name in operands if bitwise else kinds.SELECTING.intersection(operands):
+        for tensor in operands[name]:
+            hold_whole_numbers(m, tensor)
 
 
 _ANY = "*unknown"

@@ -271,19 +271,11 @@ def execute(
 
     many: a tuple that is returned is one list of tensors, not several outputs.
     """
-    copies: dict[int, torch.Tensor] = {}
-    held: dict[str, list[torch.Tensor]] = {}
-    owner: dict[int | None, str] = {}
-    for name, value in bound.items():
-        for t in tensors_in(value):
-            if id(t) in copies or storage(t) is None:
-                return None
-            copy = t.detach().clone()
-            if name == requires and is_float(t):
-                copy = copy.requires_grad_().clone()  # not a leaf: it may be overwritten
-            copies[id(t)] = copy
-            owner[storage(copy)] = name
-            held.setdefault(name, []).append(copy)
+    copied = _copies(bound, requires)
+    if copied is None:
+        return None
+    copies, held = copied
+    owner = {storage(copy): name for name, tensors in held.items() for copy in tensors}
 
     def swap(value: Any) -> Any:
         return tree_map(lambda leaf: copies[id(leaf)] if isinstance(leaf, torch.Tensor) else leaf, value)
@@ -323,6 +315,27 @@ def execute(
         kept_shape(outputs, list(copies.values())),
         len(outputs) == 1 and isinstance(outputs[0], torch.Tensor) and not outputs[0].dim(),
     )
+
+
+def _copies(
+    bound: dict[str, Any], requires: str | None
+) -> tuple[dict[int, torch.Tensor], dict[str, list[torch.Tensor]]] | None:
+    """Copies of the tensors in the arguments, by identity and by argument; None if one is given twice or has no memory.
+
+    Those of `requires` require grad, and are no leaves: they may be overwritten.
+    """
+    copies: dict[int, torch.Tensor] = {}
+    held: dict[str, list[torch.Tensor]] = {}
+    for name, value in bound.items():
+        for t in tensors_in(value):
+            if id(t) in copies or storage(t) is None:
+                return None
+            copy = t.detach().clone()
+            if name == requires and is_float(t):
+                copy = copy.requires_grad_().clone()
+            copies[id(t)] = copy
+            held.setdefault(name, []).append(copy)
+    return copies, held
 
 
 def kept_shape(outputs: Sequence[Any], given: Sequence[torch.Tensor]) -> tuple[int, ...] | None:
