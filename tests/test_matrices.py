@@ -51,6 +51,15 @@ REASONS = {
     "old2 = {keep2}": "a variable does not say since when the container had what it took out",
     "s = slice(0, 1)": "whether an element lies in a view is not known",
     "p.detach().numpy()": "a tensor over an array over a parameter is not known to be the parameter",
+    'delta(**{"new"': "what is given by two stars is not told apart",
+    "list(map(delta": "the pairs that a function is mapped over may have equal ones among them",
+    "of_lists([x]": "who goes over pairs comes to the pairs of equals, too",
+    "max(delta(a, b)": "who goes over pairs comes to the pairs of equals, too",
+    "other = fresh(state)": "a state by itself may be meant as the present one, which an actor gets from a learner",
+    "other.load_state_dict(state)": "a state by itself may be meant as the present one, which an actor gets from a learner",
+    "named(model": "a copy that is made when the values are put back is not followed back to what was kept",
+    'model.weight.data = state["weight"].clone()': "a copy made when the values are put back is not followed back",
+    "old = ⟨copy.copy|copy.deepcopy⟩(model)": "a shallow copy of a module may be a second form of it, with the same weights",
     "m.apply(lambda": "what `Module.apply` is given concerns the modules, and is read for what it does to them",
 }
 """Why programs with an alternative are missed. Not all of them are."""

@@ -22,6 +22,7 @@ from . import (
     integers,
     itself,
     keyed,
+    loaded,
     merged,
     moved_on,
     origins,
@@ -47,7 +48,7 @@ from . import (
 
 # Imported for their listeners: reads, and the log of writes.
 _ = [contained, copies, first_reads, gradients, handed_out, keyed, merged, moved_on, origins, restored, superseded]
-_ += [sharers, stale_attributes, stale_parts, tables, taken_out, targets, tied, vectors, yielded]
+_ += [loaded, sharers, stale_attributes, stale_parts, tables, taken_out, targets, tied, vectors, yielded]
 CHECKERS = (
     saved,
     freed,

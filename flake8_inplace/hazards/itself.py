@@ -19,7 +19,6 @@ from ..heap.values import (
     Origin,
     Source,
     Tensor,
-    Tuple,
     Value,
     View,
 )
@@ -31,7 +30,6 @@ from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import (
     ATTRIBUTE_WRITERS,
-    RETURNED,
     STORED,
     WRITES,
     Overwrite,
@@ -40,11 +38,11 @@ from ..trace.log import (
     since,
 )
 from ..trace.trace import Trace
+from .changes import changes, is_parameter
 from .data import without_factors
 from .intent import attribute_written, spelled_with
-from .overlap import untouched
-from .snapshots import Update, updates, updates_of
-from .taken_out import since_when, taken_from
+from .snapshots import Update, updates
+from .two_holders import goes_over, judge_callers, judge_holders
 
 if TYPE_CHECKING:
     from ..program.wording import Operand
@@ -87,54 +85,20 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
         return
     trained, made = _is_trained(m, one) or _is_trained(m, other), _made(m, one, other)
     apart = one is not other and one.origin not in UNCERTAIN and other.origin not in UNCERTAIN
-    if senseless and _judge_holders(m, one, other, taken, site):
+    taken_by = [time for time, attribute in taken.times if attribute]
+    paired = goes_over(m, site)
+    if senseless and not paired and (judge_holders(m, one, other, taken_by, site) or judge_callers(m, one, other)):
+        return
+    if paired and not trained:
         return
     for span in _spans(taken, trained, senseless or _is_gradient(m, one)):
         source = taken.times[1][0] if op == "copy_" else 0  # what it took has all writes before that
         begin, end = max(span[0], made, source), span[1]
-        every = [change for each in dict.fromkeys((one, other)) for change in _changes(m, each, begin, end, senseless)]
+        every = [change for each in dict.fromkeys((one, other)) for change in changes(m, each, begin, end, senseless)]
         found = [each for each in every if not (op == "copy_" and _is_up_to_date(m, each, site, one, apart))]
         if places := _places_since(found, _kept(m, one)):
             m.refuse("read", places[0])
             return
-
-
-def _judge_holders(m: Trace, one: Tensor, other: Tensor, taken: _Taken, site: Site) -> bool:
-    """Report a tensor that is related to itself if two have it, one of them no variable, and were to have two values.
-
-    Elements of loops and comprehensions don't count: who goes over pairs comes to the pairs of equals, too. Nor does
-    what the only holder beside a variable has written itself: the variable may have got the new value.
-    """
-    from ..program.wording import operands
-
-    frame, found = m.stack.frames[-1], operands(site.expression) or ()
-    if any(operand.name in frame.elements or operand.name not in frame.vars for operand in found):
-        return False
-    picked = [operand.name for operand in found if operand.path is None]
-    storages = {one.storage, other.storage}
-    times = [time for storage in storages for time in since_when(m, storage)]
-    times += [frame.bound(name) for name in picked if isinstance(m.see(frame.vars.get(name, NONE)), Tuple)]
-    times += [time for time, attribute in taken.times if attribute]
-    alone = len(times) < 2
-    if not any(times) or (alone and len(picked) == len(found)):
-        return False
-    containers = frozenset[Value]().union(*(taken_from(m, storage) for storage in storages))
-    attributes = [operand.path[-1] for operand in found if operand.path]
-    for change in [each for tensor in dict.fromkeys((one, other)) for each in _changes(m, tensor, max(times), 0, True)]:
-        if change.site is not None and not (alone and _is_by_holder(m, change, containers, attributes)):
-            m.refuse("read", change.site)
-            return True
-    return False
-
-
-def _is_by_holder(
-    m: Trace, change: Overwrite | Update, containers: frozenset[Value], attributes: Sequence[str]
-) -> bool:
-    """Whether a change was written by one of the containers, or by an attribute of one of the names."""
-    if not isinstance(change, Overwrite):
-        return False
-    written_by = m.see(change.frames[-1].vars.get(change.name, NONE))
-    return attribute_written(change) in attributes or written_by in containers
 
 
 @events.copy.listen
@@ -180,13 +144,13 @@ def _judge_equal(m: Trace, parameter: Tensor, site: Site) -> None:
 
     Who asks whether two modules have one parameter doesn't keep it in a container.
     """
-    if not m.stack.frames or not _is_parameter(m, parameter):
+    if not m.stack.frames or not is_parameter(m, parameter):
         return
     frame = m.stack.frames[-1]
-    changes = [change for change in _changes(m, parameter, 0) if change.site is not None]
-    if not changes:
+    found = [change for change in changes(m, parameter, 0) if change.site is not None]
+    if not found:
         return
-    last = max(changes, key=lambda change: change.time)
+    last = max(found, key=lambda change: change.time)
     had = (
         0 < _had(m, holder, parameter, bound) < last.time <= until for holder, bound, until in _asked(m, frame, site)
     )
@@ -279,8 +243,8 @@ def _judge_terms(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> N
         same = new.storage.memory is old.storage.memory and _alike(new, old, (False, False))
         bound = [time for tensor in (new, old) for time in _bound(m, tensor, site)] if same else []
         begin = max(bound, default=0)
-        if bound and (_is_gradient(m, new) or (begin and _is_parameter(m, new))):
-            for change in _changes(m, new, begin):
+        if bound and (_is_gradient(m, new) or (begin and is_parameter(m, new))):
+            for change in changes(m, new, begin):
                 if change.site is not None:
                     m.refuse("read", change.site)
                     return
@@ -321,7 +285,7 @@ def _behind(m: Trace, one: Tensor, other: Tensor) -> tuple[Tensor, Tensor]:
             break
         new, old = (tensors[0] for tensors in inside)
         if new.storage.memory is old.storage.memory:
-            changed = [change for each in (new, old) for change in _changes(m, each, begin, end, asked_for=True)]
+            changed = [change for each in (new, old) for change in changes(m, each, begin, end, asked_for=True)]
             return (one, other) if changed else (new, old)
         left, right = _function_of(m, new), _function_of(m, old)
     return one, other
@@ -354,30 +318,6 @@ def _spans(taken: _Taken, trained: bool, senseless: bool) -> Iterator[tuple[int,
         yield kept[1], 0
 
 
-def _changes(
-    m: Trace, tensor: Tensor, begin: int, end: int = 0, asked_for: bool = False
-) -> Iterator[Overwrite | Update]:
-    """Yield what changed a tensor. ``asked_for``: also what a function was called to write."""
-    writes = [event for event in since(m, tensor, begin, end) if asked_for or not _was_asked_for(m, event)]
-    yield from (event for event in writes if not _is_aside(m, tensor, event))
-    if _is_parameter(m, tensor):
-        yield from (update for update in updates_of(m, tensor.storage, begin) if update.time <= end or not end)
-
-
-def _is_aside(m: Trace, tensor: Tensor, event: Overwrite) -> bool:
-    """Whether a write went to another part of what a view was taken of: to ``x[1]``, where the view is ``x[0]``."""
-    region = unshaped(tensor).region
-    return region is not None and untouched(m, region.base, region.index, event)
-
-
-def _was_asked_for(m: Trace, event: Overwrite) -> bool:
-    """Whether a function overwrote its argument, and nothing says that its caller doesn't know."""
-    inner = event.frames[-1]
-    given = [tensor.storage for value in inner.given for tensor in direct_tensors(m, value)]
-    called = inner is not m.stack.frames[-1] and event.tensor.storage in given
-    return called and m.state[RETURNED].get(event) is None
-
-
 def _alike(one: Tensor, other: Tensor, made_here: Sequence[bool]) -> bool:
     """Whether two tensors surely have the same values. What may be a copy counts only if it was made here."""
     if any(each.origin in UNCERTAIN and not here for each, here in zip((one, other), made_here, strict=True)):
@@ -389,13 +329,7 @@ def _alike(one: Tensor, other: Tensor, made_here: Sequence[bool]) -> bool:
 def _is_trained(m: Trace, tensor: Tensor) -> bool:
     """Whether a tensor is a parameter, the gradient of one, or a running statistic."""
     by_training = any(event.written.op == "batch_norm" for event in since(m, tensor, 0))
-    return by_training or _is_gradient(m, tensor) or _is_parameter(m, tensor)
-
-
-def _is_parameter(m: Trace, tensor: Tensor) -> bool:
-    """Whether a tensor is a parameter, or a name without history for one that an optimizer has updated."""
-    state = m.cell(tensor)
-    return (state.grad is Grad.YES and state.leaf) or any(tensor.storage.memory in each.memory for each in updates(m))
+    return by_training or _is_gradient(m, tensor) or is_parameter(m, tensor)
 
 
 def _is_gradient(m: Trace, tensor: Tensor) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 
 from ..heap.state import Declared, in_order, latest, same_or_none
 from ..heap.values import (
+    NONE,
     UNCERTAIN,
     Array,
     Attributes,
@@ -29,7 +30,7 @@ from ..trace.frames import Frame
 from ..trace.log import EVENTS, Overwrite, Written, fills, since
 from ..trace.reports import Need
 from ..trace.trace import MODULES, Trace
-from .sharers import judge_sharer, note_sharers
+from .sharers import judge_sharer
 
 RULES = (
     Rule(
@@ -62,11 +63,12 @@ class Update:
 
 @sealed(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """A ``state_dict()``, which aliases the parameters: of which module, where and when it was taken."""
+    """A ``state_dict()``, which aliases the parameters: of which module, where and when it was taken, the result."""
 
     module: Value
     site: Site
     time: int
+    result: Value = NONE
 
 
 UPDATES: Declared[str, tuple[Update, ...]] = Declared(in_order)
@@ -77,8 +79,6 @@ DEVICES = frozenset({"cuda", "device", "to", "mps", "xpu", "map_location"})
 TRIGGERS = Triggers(names=frozenset({"load_state_dict"}))
 SNAPSHOTS: Declared[Tensor, Snapshot | None] = Declared(same_or_none)
 """The snapshots, by the tensors in the state dict: it may be copied, or its values put into another dictionary."""
-LOADED: Declared[Value, Snapshot | None] = Declared(same_or_none)
-"""When a module was last given a state that is not its own, and where."""
 SHALLOW: Declared[Value, int] = Declared(latest)
 """When an instance was made as a shallow copy of another one."""
 TWINS: Declared[Object, Object | None] = Declared(same_or_none)
@@ -115,11 +115,11 @@ def _inside(update: Update, memory: Storage) -> Update:
 
 
 @events.state_dict.listen
-def on_state_dict(m: Trace, module: Value, states: Sequence[Tensor], site: Site) -> None:
+def on_state_dict(m: Trace, module: Value, states: Dict, site: Site) -> None:
     """Note ``module.state_dict()``, which returns the parameters themselves, not copies."""
     judge_sharer(m, module)
-    taken = Snapshot(module, site, m.tick())
-    for tensor in states:
+    taken = Snapshot(module, site, m.tick(), states)
+    for tensor in holdings.held(m, states, set()):
         m.state.set(m.state[SNAPSHOTS], tensor, taken)
 
 
@@ -185,7 +185,7 @@ def _judge_choice(m: Trace, value: Value) -> None:
         begin, end = sorted((taken.setdefault(memory, time), time))
         for update in updates_of(m, memory, begin):
             if update.site is not None and update.time < end:
-                m.refuse("snapshot", update.site, needs=_needs(m, tensor))
+                m.refuse("snapshot", update.site, needs=needs(m, tensor))
                 return
 
 
@@ -227,7 +227,7 @@ def on_call_instance(m: Trace, instance: Object, site: Site) -> None:
             continue
         if instance is source and "training" in m.state.get(copy).items:
             continue
-        changes = [each for tensor in holdings.parameters(m, copy) for each in _changes(m, tensor.storage, begun)]
+        changes = [each for tensor in holdings.parameters(m, copy) for each in changes_of(m, tensor.storage, begun)]
         shown = [each for each in changes if each.site is not None]  # what unknown code may do is none here
         last = max(shown, key=lambda change: change.time, default=None)
         other = source if instance is copy else copy
@@ -249,7 +249,7 @@ def on_method(m: Trace, instance: Object, had: Attributes, begin: int) -> None:
             continue
         if min(m.state[CALLED_WITHOUT_GRAD].get(copy, 0), m.state[CALLED].get(source, 0)) < begin:
             continue
-        changes = [each for tensor in holdings.parameters(m, copy) for each in _changes(m, tensor.storage, begin)]
+        changes = [each for tensor in holdings.parameters(m, copy) for each in changes_of(m, tensor.storage, begin)]
         if site := next((change.site for change in changes if change.site is not None), None):
             m.refuse("snapshot", site)
 
@@ -282,7 +282,7 @@ def _module_of(m: Trace, tensor: Tensor) -> Value | None:
     return next(taken, None)
 
 
-def _needs(m: Trace, tensor: Tensor) -> tuple[Need, ...]:
+def needs(m: Trace, tensor: Tensor) -> tuple[Need, ...]:
     """Return what must hold for a tensor to be what it was taken of: ``cpu()`` makes no copy on some machines."""
     module = _module_of(m, tensor) if _may_be_same(tensor) else None
     if module is None:
@@ -331,72 +331,20 @@ def _judge_read(m: Trace, owner: Frame | Object, name: str) -> None:
         m.refuse("snapshot", update)
 
 
-@events.load_state_dict.listen
-def on_load_state_dict(m: Trace, module: Value, states: Value, parameters: Sequence[Tensor], site: Site) -> None:
-    """Report ``module.load_state_dict(states)`` if the states alias the parameters: nothing is restored.
+def snapshot_of(m: Trace, tensor: Tensor) -> Snapshot | None:
+    """Return the snapshot that a tensor is of, itself or as an alias: ``{k: v.detach() for k, v in items}``.
 
-    Neither does it give the module what another one had before that was given a state of its own.
+    That is of the time when the alias was taken.
     """
-    memory = {tensor.storage for tensor in parameters}
-    taken = {tensor: _snapshot_of(m, tensor) for tensor in holdings.held(m, states, set())}
-    known = [(tensor, snapshot) for tensor, snapshot in taken.items() if snapshot is not None]
-    own = [(tensor, each) for tensor, each in known if each.module is module or tensor.storage in memory]
-    all_own = own == known and len(known) == len(taken)
-    if _judge_own(m, own, memory) or (all_own and _judge_shallow(m, module, known)) or _judge_loaded(m, module, known):
-        return
-    for _, snapshot in known:
-        note_sharers(m, module, snapshot.module)
-    if not own and (parameters or not isinstance(module, Object)):  # what an optimizer had is not overwritten
-        m.state.set(m.state[LOADED], module, Snapshot(module, site, m.tick()))
-
-
-_Known = Sequence[tuple[Tensor, Snapshot]]
-
-
-def _judge_own(m: Trace, own: _Known, memory: set[Storage]) -> bool:
-    """Report the first change of a module since its own state was taken, which is all that is loaded."""
-    for tensor, snapshot in own:
-        stands_for_all = tensor.storage not in memory
-        every = updates(m) if stands_for_all else updates_of(m, tensor.storage, snapshot.time)
-        since_then = [update for update in every if update.time > snapshot.time]
-        written = [event.site for event in since(m, tensor, snapshot.time) if event.tensor is not tensor]
-        if since_then or written:
-            sites = [update.site for update in since_then if update.site is not None][:1]
-            m.refuse("snapshot", (sites or written or [snapshot.site])[0], needs=_needs(m, tensor))
-            return True
-    return False
-
-
-def _judge_shallow(m: Trace, module: Value, known: _Known) -> bool:
-    """Report the last change of a module that is given the state of a shallow copy, or the other way round."""
-    shared = max((m.state[SHALLOW].get(one, 0) for _, each in known for one in (module, each.module)), default=0)
-    changes = [one.site for tensor, _ in known for one in _changes(m, tensor.storage, shared)] if shared else []
-    sites = [site for site in changes if site is not None]
-    if sites:
-        m.refuse("snapshot", sites[-1])
-    return bool(sites)
-
-
-def _judge_loaded(m: Trace, module: Value, known: _Known) -> bool:
-    """Report that another module was given a state of its own after its state was taken, which ``module`` gets now."""
-    for _, snapshot in known:
-        before = m.state[LOADED].get(snapshot.module)
-        if before is not None and before.time > snapshot.time and snapshot.module is not module:
-            m.refuse("snapshot", before.site)
-            return True
-    return False
-
-
-def _snapshot_of(m: Trace, tensor: Tensor) -> Snapshot | None:
-    """Return the snapshot that a tensor is of, itself or as an alias: ``{k: v.detach() for k, v in items}``."""
     found = m.state[SNAPSHOTS].get(tensor)
     if found is not None or not tensor.time or may_be_copy(m, tensor):
         return found
     every = [(of, each) for of, each in m.state[SNAPSHOTS].items() if each is not None]
     mine = [each for of, each in every if of.storage.memory is tensor.storage.memory and of.time <= tensor.time]
-    return max(mine, key=lambda each: each.time, default=None)
+    last = max(mine, key=lambda each: each.time, default=None)
+    return None if last is None else Snapshot(last.module, last.site, tensor.time, last.result)
 
 
-def _changes(m: Trace, memory: Storage, time: int) -> list[Update | Overwrite]:
+def changes_of(m: Trace, memory: Storage, time: int) -> list[Update | Overwrite]:
     """Return the updates of a parameter after ``time``, and the writes to it."""
     return [*updates_of(m, memory, time), *since(m, Tensor(memory), time)]

@@ -5,14 +5,15 @@ from __future__ import annotations
 from ..heap.state import Declared, latest, same_or_none, union
 from ..heap.values import Dict, List, Object, Storage, Tensor, Value
 from ..trace import events
+from ..trace.frames import Frame
 from ..trace.log import WRITES, array_backing, is_record
 from ..trace.trace import Trace
 
 Holder = List | Dict | Object
 PUT_IN: Declared[tuple[Holder, Storage], int] = Declared(latest)
 """When a list or dictionary got a tensor."""
-TAKEN_OUT: Declared[Storage, tuple[object, frozenset[Holder]] | None] = Declared(same_or_none)
-"""The statement that read a tensor last which has been overwritten, and out of what."""
+TAKEN_OUT: Declared[tuple[Frame, Storage], tuple[object, frozenset[Holder]] | None] = Declared(same_or_none)
+"""The statement of a frame that read a tensor last which has been overwritten, and out of what."""
 MOVABLE: Declared[Storage, frozenset[Holder]] = Declared(union)
 """Out of what a tensor was read after it was overwritten: who has it by a name may put it into another place."""
 
@@ -43,21 +44,24 @@ def on_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
 
 def _note(m: Trace, holder: Holder, value: Value) -> None:
     tensor = array_backing(m.see(value))
-    line = m.stack.frames[-1].line if m.stack.frames else None
-    if isinstance(tensor, Tensor) and tensor.storage in m.state[WRITES] and line is not None:
-        before = m.state[TAKEN_OUT].get(tensor.storage)
-        others = before[1] if before is not None and before[0] is line else frozenset()
-        m.state.set(m.state[TAKEN_OUT], tensor.storage, (line, others | {holder}))
+    frame = m.stack.frames[-1] if m.stack.frames else None
+    if (
+        isinstance(tensor, Tensor)
+        and tensor.storage in m.state[WRITES]
+        and frame is not None
+        and frame.line is not None
+    ):
+        before = m.state[TAKEN_OUT].get((frame, tensor.storage))
+        others = before[1] if before is not None and before[0] is frame.line else frozenset()
+        m.state.set(m.state[TAKEN_OUT], (frame, tensor.storage), (frame.line, others | {holder}))
         m.state.set(m.state[MOVABLE], tensor.storage, m.state[MOVABLE].get(tensor.storage, frozenset()) | {holder})
 
 
-def since_when(m: Trace, storage: Storage) -> list[int]:
-    """Return since when each of them has a tensor that the running statement read out of them; 0 if not known."""
-    return [m.state[PUT_IN].get((holder, storage), 0) or holder.time for holder in taken_from(m, storage)]
+def taken_from(m: Trace, storage: Storage, frame: Frame) -> dict[Holder, int]:
+    """Return what the running statement of a frame has read a tensor out of, if that was overwritten before.
 
-
-def taken_from(m: Trace, storage: Storage) -> frozenset[Holder]:
-    """Return what the running statement has read a tensor out of, if it was overwritten before."""
-    found = m.state[TAKEN_OUT].get(storage)
-    running = m.stack.frames[-1].line if m.stack.frames else None
-    return found[1] if found is not None and found[0] is running else frozenset()
+    Each with the time since when it has the tensor, 0 if that is not known.
+    """
+    line, holders = m.state[TAKEN_OUT].get((frame, storage)) or (None, frozenset())
+    found = holders if line is frame.line else ()
+    return {holder: m.state[PUT_IN].get((holder, storage), 0) or holder.time for holder in found}

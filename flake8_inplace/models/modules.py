@@ -197,8 +197,9 @@ def _state_dict(call: Call, instance: Object) -> Value:
     made = {name: tensors.detached(call.m, tensor) for name, tensor in holdings.named(call.m, instance)}
     if not made:
         return state_of(call, instance)
-    events.state_dict(call.m, instance, list(made.values()), call.site)
-    return Dict(made, time=call.m.tick())
+    state = Dict(made, time=call.m.tick())
+    events.state_dict(call.m, instance, state, call.site)
+    return state
 
 
 @method(MODULE, "load_state_dict")

@@ -72,10 +72,10 @@ def _state_dict(call: Call, instance: Object) -> Value | None:
     """What an optimizer keeps of its gradients, by reference. One tensor stands for all of it."""
     if not lineage.optimizes(instance.cls):
         return None
-    kept = Tensor()
+    state = Dict({"state": Dict({0: Tensor()}, open=True)}, open=True)
     if instance.cls != _SGD or constant(call.m.state.get(instance).items.get("init.momentum", NONE)):
-        events.state_dict(call.m, instance, [kept], call.site)
-    return Dict({"state": Dict({0: kept}, open=True)}, open=True)
+        events.state_dict(call.m, instance, state, call.site)
+    return state
 
 
 @method(OPTIMIZER, "load_state_dict")

@@ -47,8 +47,9 @@ def state_of(call: Call, module: Value) -> Dict:
     else:
         held = [m.tensor_of(m.symbol("state", module, at)) for at in range(2)]
     made = [tensors.detached(m, tensor) for tensor in held if isinstance(tensor, Tensor)]
-    events.state_dict(m, module, made, call.site)
-    return Dict(dict(zip(("*", "**"), made, strict=False)), open=True, time=m.tick())
+    state = Dict(dict(zip(("*", "**"), made, strict=False)), open=True, time=m.tick())
+    events.state_dict(m, module, state, call.site)
+    return state
 
 
 def unknown_method(call: Call, receiver: Unknown) -> Value:

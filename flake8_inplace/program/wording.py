@@ -25,6 +25,32 @@ def mentioned(node: cst.CSTNode) -> Iterator[str]:
         yield from mentioned(child)
 
 
+def paths(node: cst.CSTNode) -> Iterator[tuple[str, ...]]:
+    """The variables in a piece of program text, each with the attributes that follow: ``("self", "old")``.
+
+    The names of arguments are none, and those in a lambda are its own.
+    """
+    path: tuple[str, ...] = ()
+    while isinstance(node, cst.Attribute):
+        path = (node.attr.value, *path)
+        node = node.value
+    if type(node) is cst.Name:
+        yield (node.value, *path)
+    elif type(node) is cst.Arg:
+        yield from paths(node.value)
+    elif type(node) is not cst.Lambda:
+        for child in parts(node):
+            yield from paths(child)
+
+
+def indices(node: cst.CSTNode) -> Iterator[str]:
+    """The names in the subscripts of a piece of program text: ``i`` of ``points[i]``."""
+    for part in node.slice if type(node) is cst.Subscript else ():
+        yield from mentioned(part)
+    for child in parts(node):
+        yield from indices(child)
+
+
 def targets(node: cst.CSTNode | None) -> frozenset[str]:
     """The variables that an assignment binds, or the target of one."""
     if type(node) is cst.Assign:
@@ -45,6 +71,10 @@ def binds(node: cst.CSTNode, name: str, other: str) -> bool:
         arms = (node.value.body, node.value.orelse) if isinstance(node.value, cst.IfExp) else (node.value,)
         return any(type(arm) is cst.Name and arm.value == other for arm in arms) and name in targets(node)
     return any(binds(part, name, other) for part in parts(node))
+
+
+def is_expression(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.BaseExpression)
 
 
 def is_statement(line: cst.CSTNode, node: cst.CSTNode) -> bool:

@@ -153,8 +153,8 @@ exhaust: Event[[Value, int]] = Event()
 collect: Event[[Value, Sequence[Value], int]] = Event()
 """All values of a generator are collected before the first one is used: what was iterated over, those that are kept,
 how many of these are the last ones; -1 if all are kept."""
-state_dict: Event[[Value, Sequence[Tensor], Site]] = Event()
-"""``module.state_dict()``, of a module or an optimizer: module, the tensors in the result."""
+state_dict: Event[[Value, Dict, Site]] = Event()
+"""``module.state_dict()``, of a module or an optimizer: module, result, place."""
 load_state_dict: Event[[Value, Value, Sequence[Tensor], Site]] = Event()
 """``module.load_state_dict(states)``, of a module or an optimizer: it, states, the parameters of a module, place."""
 step: Event[[Object, Site]] = Event()
