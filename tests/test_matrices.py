@@ -55,11 +55,11 @@ REASONS = {
     "list(map(delta": "the pairs that a function is mapped over may have equal ones among them",
     "of_lists([x]": "who goes over pairs comes to the pairs of equals, too",
     "max(delta(a, b)": "who goes over pairs comes to the pairs of equals, too",
-    "other = fresh(state)": "a state by itself may be meant as the present one, which an actor gets from a learner",
-    "other.load_state_dict(state)": "a state by itself may be meant as the present one, which an actor gets from a learner",
+    "other = fresh(state)": "a state by itself may be meant as the present one, as an actor gets it",
+    "other.load_state_dict(state)": "a state by itself may be meant as the present one, as an actor gets it",
     "named(model": "a copy that is made when the values are put back is not followed back to what was kept",
     'model.weight.data = state["weight"].clone()': "a copy made when the values are put back is not followed back",
-    "old = ⟨copy.copy|copy.deepcopy⟩(model)": "a shallow copy of a module may be a second form of it, with the same weights",
+    "old = ⟨copy.copy|copy.deepcopy⟩(model)": "a shallow copy of a module may be a second form of it",
     "m.apply(lambda": "what `Module.apply` is given concerns the modules, and is read for what it does to them",
 }
 """Why programs with an alternative are missed. Not all of them are."""
