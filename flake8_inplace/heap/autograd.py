@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ..program.sealed import sealed
 from ..program.site import Site
-from .values import Guard, Node, Unknown
+from .values import ALWAYS, Guard, Node, Unknown
 
 ROUTES = 4
 """The most paths to one graph node that are tracked separately, and the most extra assumptions of one path."""
@@ -53,7 +53,8 @@ def routes(sources: Iterable[tuple[Node, Guard]], start: Guard) -> Iterator[tupl
                 continue
             guard |= node.guard
         before = seen.setdefault(node, [])
-        guard = guard if len(before) < ROUTES else start  # too many paths: continue under the guard of the start
+        if len(before) >= ROUTES:  # too many paths: continue under what they have in common
+            guard = guard.intersection(*before)
         if not any(other <= guard for other in before):
             before.append(guard)
             yield node, guard
@@ -68,10 +69,10 @@ def phi(nodes: Iterable[Node | None]) -> Node | None:
     return Node("phi", (), tuple(unique), leaves=())
 
 
-def perhaps(nodes: Iterable[Node | None]) -> Node | None:
+def perhaps(nodes: Iterable[Node | None], guard: Guard = ALWAYS) -> Node | None:
     """Join the histories of a value that has none on some paths, or of which not all are surely its own."""
     found = tuple(dict.fromkeys(n for n in nodes if n is not None))
-    return Node("phi", (), found, leaves=()) if found else None
+    return Node("phi", (), found, guard, ()) if found else None
 
 
 def compatible(*guards: Guard) -> bool:
@@ -82,3 +83,9 @@ def compatible(*guards: Guard) -> bool:
             if seen.setdefault(symbol, truth) is not truth:
                 return False
     return True
+
+
+def otherwise(guard: Guard, here: Guard) -> Guard:
+    """Return what holds on the other paths from ``here`` than those of ``guard``, if one assumption says it."""
+    missing = guard - here
+    return frozenset({(symbol, not truth) for symbol, truth in missing}) if len(missing) == 1 else ALWAYS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, TypeVar
 
-from .autograd import compatible, perhaps, phi
+from .autograd import compatible, otherwise, perhaps, phi
 from .values import ALWAYS, Attributes, CellState, Choice, Const, Grad, Guard, Items, Unknown, Value
 
 V = TypeVar("V")
@@ -38,11 +38,17 @@ def join_state(options: Options[Any]) -> Any:
 
 def _join_cells(options: Options[CellState]) -> CellState:
     states = [value for _, value in options]
-    join = phi if all(s.node is not None for s in states) else perhaps
-    grad, node, leaf = max(s.grad for s in states), join(s.node for s in states), all(s.leaf for s in states)
+    grad, nodes, leaf = max(s.grad for s in states), [s.node for s in states], all(s.leaf for s in states)
     without = _at_most(options, Grad.NO) if grad else ()
     unsure = _at_most(options, Grad.MAYBE) if grad is Grad.YES else ()
+    node = phi(nodes) if None not in nodes else perhaps(nodes, _otherwise(options, without))
     return CellState(grad, node, leaf, without, unsure)
+
+
+def _otherwise(options: Options[CellState], without: tuple[Guard, ...]) -> Guard:
+    """Return what holds where a tensor has a history: it has none on the paths ``without`` a gradient."""
+    here = frozenset.intersection(*(guard for guard, _ in options))
+    return ALWAYS.union(*(otherwise(guard, here) for guard in without))
 
 
 def _at_most(options: Options[CellState], most: Grad) -> tuple[Guard, ...]:

@@ -18,6 +18,7 @@ from ..heap.values import (
     Dimension,
     DType,
     Grad,
+    Guard,
     List,
     Node,
     Saved,
@@ -178,7 +179,9 @@ def _keep(m: Trace, call: _Call, save: Save, slot: str, tensor: Tensor) -> Saved
     needs = frozenset(other.cell for other in call.given if m.grad(other)) if known else frozenset[Cell]()
     asking = () if call.grad is Grad.YES and _is_certain(m, call, save) else tuple(filter(m.grad, call.given))
     leaf = m.grad(tensor) is Grad.YES and m.cell(tensor).node is None
-    return keep(m, call.op.name, slot, tensor.storage, call.site, False, needs, save.device, asking, leaf)
+    made_for = {other.cell for name in save.needs for other in call.operands.get(name, ()) if m.grad(other)}
+    guard = m.requiring(made_for) if known else ALWAYS
+    return keep(m, call.op.name, slot, tensor.storage, call.site, False, needs, save.device, asking, leaf, guard)
 
 
 def _is_certain(m: Trace, call: _Call, save: Save) -> bool:
@@ -274,11 +277,14 @@ def _record(m: Trace, call: _Call, saves: list[Saved], results: list[Value], ref
             m.state.put(tensor.cell, CellState(max(m.cell(tensor).grad, call.grad), node, False))
             events.recorded(m, node, call.site)
     shared = {tensor.cell for tensor in call.given}
+    requiring = {tensor.cell for tensor in call.given if m.grad(tensor)}
+    without = () if _ANY in call.requiring else tuple(m.without(requiring))
     for out, result in zip(op.outs, results, strict=True):
         if out.differentiable and out.kind != "detached":
             for tensor in tensors_in(m, result):
                 if tensor.cell not in shared and tensor.dtype is not DType.INTEGRAL:
-                    tensor.cell.initial = CellState(call.grad, phi((tensor.cell.initial.node, node)), False)
+                    history = phi((tensor.cell.initial.node, node))
+                    tensor.cell.initial = CellState(call.grad, history, False, without)
 
 
 def leaves(m: Trace, operands: Iterable[Tensor]) -> tuple[Cell | None, ...]:
@@ -392,10 +398,11 @@ def keep(
     device: str = "",
     asking: tuple[Tensor, ...] = (),
     leaf: bool = False,
+    only: Guard = ALWAYS,
 ) -> Saved:
-    """Autograd keeps a tensor for the backward pass, where one of ``needs`` requires grad."""
+    """Autograd keeps a tensor for the backward pass, where one of ``needs`` requires grad and ``only`` holds."""
     packing = m.state.modes.get("packing")
-    guard, calls = m.state.guard(), tuple(m.stack.calls)
+    guard, calls = m.state.guard() | only, tuple(m.stack.calls)
     hooked = packing if packing in ("share", CHECKPOINT) else ""
     saved = Saved(op, slot, storage, site, guard, calls, hooked, possible, needs, device, asking, leaf)
     if packing == CHECKPOINT:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Set
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING
 
-from ..heap.join import choose
+from ..heap.autograd import otherwise
+from ..heap.join import GUARDS, choose
 from ..heap.state import Declared, Exit, State, resolve, union
 from ..heap.values import (
     ALWAYS,
@@ -259,6 +261,16 @@ class Trace(ABC):
         if state.unsure and any(guard <= self.state.guard() for guard in state.unsure):
             return CellState(Grad.MAYBE, state.node, state.leaf, state.without)
         return state
+
+    def without(self, cells: Set[Cell]) -> list[Guard]:
+        """Return paths on which none of these cells requires grad."""
+        known = product(*(self.state.get(cell).without for cell in cells)) if cells else ()
+        return [ALWAYS.union(*guards) for guards in known][:GUARDS]
+
+    def requiring(self, cells: Set[Cell]) -> Guard:
+        """Return the guard of the present path, on the runs in which one of these cells may require grad."""
+        here = self.state.guard()
+        return here.union(*(otherwise(guard, here) for guard in self.without(cells)))
 
     @property
     def grad_mode(self) -> bool:
