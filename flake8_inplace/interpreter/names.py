@@ -234,6 +234,8 @@ def _unknown_attribute(m: Trace, value: Unknown, name: str, site: Site) -> Value
         return m.see(m.state.store[value, name])
     if name in ("shape", "dtype", "device"):
         return m.symbol(value, name, scalar=True)
+    if name == "requires_grad":
+        return m.ask(m.tensor_of(value).cell)  # which it is only if its use proves it
     if name in ("state_dict", "load_state_dict") or name in READING:
         return Method(value, name, site.node)
     if name in ("parameters", "named_parameters", "train", "eval"):  # optimizers and schedulers have none of these
