@@ -264,7 +264,10 @@ def _unpack_open(m: Trace, value: List, count: int) -> list[Value]:
     items = list(m.state.get(value).items)
     while items and len(items) < count:
         last = m.see(items[-1])
-        items.append(_next_part(m, last) if isinstance(last, Tensor) else _part_of(last))
+        if isinstance(last, Tensor):
+            items.append(another(m, last) if last.view is View.NONE else _next_part(m, last))
+        else:
+            items.append(_part_of(last))
     return items[:count] if items else [Unknown() for _ in range(count)]
 
 
