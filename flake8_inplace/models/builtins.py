@@ -72,7 +72,7 @@ def _list(call: Call) -> Value:
 @builtin("tuple")
 def _tuple(call: Call) -> Value:
     items, exact = _collected(call)
-    return Tuple(tuple(items)) if exact else List(items, open=True)
+    return Tuple(tuple(items)) if exact else List(items, open=True, time=call.m.tick())
 
 
 @builtin("iter")
