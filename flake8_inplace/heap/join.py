@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Any, TypeVar
 
 from .autograd import compatible, otherwise, perhaps, phi
-from .values import ALWAYS, Attributes, CellState, Choice, Const, Grad, Guard, Items, Unknown, Value
+from .values import ALWAYS, Attributes, CellState, Choice, Const, Grad, Guard, Items, Ref, Unknown, Value
 
 V = TypeVar("V")
 Options = list[tuple[Guard, V]]
@@ -74,7 +74,7 @@ def _holds(path: Guard, state: CellState, guards: tuple[Guard, ...], guard: Guar
 def _same(options: Options[V]) -> bool:
     first = options[0][1]
     for _, value in options:  # noqa: SIM110 - a generator costs more than the comparison
-        if value is not first:
+        if value is not first and not (type(value) is Ref and value == first):
             return False
     return True
 
@@ -132,7 +132,9 @@ def _add_option(flat: list[tuple[Guard, Value]], guard: Guard, value: Value) -> 
 
 
 def _same_constant(left: Value, right: Value) -> bool:
-    """Whether two values are one constant: ``1`` and ``True`` are equal, and are two."""
+    """Whether two values are one constant, or one imported thing: ``1`` and ``True`` are equal, and are two."""
+    if type(left) is Ref:
+        return left == right
     if not isinstance(left, Const) or not isinstance(right, Const):
         return False
     return left == right and type(left.value) is type(right.value)
