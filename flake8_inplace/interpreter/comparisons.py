@@ -25,8 +25,9 @@ def _comparison(m: Trace, node: cst.Comparison, frame: Frame) -> Value:
     left = m.see(read(m, node.left, frame))
     result: Value = Unknown(scalar=True)
     for target in node.comparisons:
-        right = m.see(read(m, target.comparator, frame))
         operator = target.operator
+        named = type(operator) in (cst.In, cst.NotIn) and isinstance(left, Const) and isinstance(left.value, str)
+        right = m.see((quietly if named else read)(m, target.comparator, frame))  # keys, and no values of tensors
         if type(operator) in (cst.Is, cst.IsNot):
             result = _identity(m, left, right, isinstance(operator, cst.Is))
         elif type(operator) in _COMPARISON:

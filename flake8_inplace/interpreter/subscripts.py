@@ -39,7 +39,8 @@ def _subscript(m: Trace, node: cst.Subscript, frame: Frame) -> Value:
     part = bool(m.state[WRITES]) and type(node.value) is cst.Name
     value = (quietly if part else evaluate)(m, node.value, frame)
     index = index_of(m, node, value, frame)
-    if part and isinstance(node.value, cst.Name) and not m.unread:
+    keyed = isinstance(constant(index), str) and isinstance(m.see(value), Tensor)  # which has no keys: here it is none
+    if part and isinstance(node.value, cst.Name) and not m.unread and not keyed:
         read_variable(m, node.value.value, value, frame, items_of(index))
     return subscript(m, value, index, Site(frame.piece, node.lbracket, node))
 
