@@ -93,8 +93,16 @@ CALLS = {
     "exponential": "1.0, (3, 4)",
     "rayleigh": "1.0, (3, 4)",
     "poisson": "1.0, (3, 4)",
+    "standard_cauchy": "(3, 4)",
+    "standard_exponential": "(3, 4)",
+    "geometric": "0.5, (3, 4)",
+    "triangular": "0.0, 1.0, 2.0, (3, 4)",
+    "dirichlet": "[1.0, 2.0], (3, 4)",
+    "multivariate_normal": "[0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], (3, 4)",
+    "multinomial": "5, [0.5, 0.5], (3, 4)",
 }
-TWO = "normal laplace logistic gumbel lognormal uniform beta gamma"
+CALLS |= dict.fromkeys("standard_t chisquare pareto power weibull".split(), "1.0, (3, 4)")
+TWO = "normal laplace logistic gumbel lognormal uniform beta gamma vonmises wald"
 CALLS |= dict.fromkeys(TWO.split(), "1.0, 2.0, (3, 4)")
 
 

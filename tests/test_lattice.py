@@ -236,6 +236,7 @@ LAWS = {
     "READ": Law(times),
     "LOCAL": Law(agreed),
     "REQUIRING": Law(agreed),
+    "FROZEN": Law(times),
     "MARKED": Law(agreed),
     "MADE": Law(agreed),
     "RESTRIDED": Law(agreed),

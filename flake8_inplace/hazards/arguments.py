@@ -268,7 +268,7 @@ def _note_writes(
     changes = {event.change for event in writes}
     converted = Change.CONVERTED in changes <= {Change.CONVERTED, Change.SHIFTED}
     for event in writes:
-        if _is_packed(event):
+        if _is_packed(m, event):
             continue
         if ((back or converted) and not event.filled) or _is_aside(m, event, tensor, args, born):
             m.state.set(m.state[RETURNED], event, tensor)
@@ -363,10 +363,16 @@ def judge_handed_back(m: Trace, value: Tensor, holder: Value, event: Overwrite) 
         m.refuse("argument", event.site, guard=event.guard)
 
 
-def _is_packed(event: Overwrite) -> bool:
-    """Whether a write fills an output piece by piece: ``out[offset:offset + n] = piece``."""
+def _is_packed(m: Trace, event: Overwrite) -> bool:
+    """Whether a write fills an output piece by piece: ``out[offset:offset + n] = piece``.
+
+    A piece of what is overwritten, ``x[:, a:b] = x[order][:, a:b]``, is no output.
+    """
     bounds = [(each.lower, each.upper) for each in event.written.index or () if isinstance(each, Slice)]
-    return event.change is Change.OTHER and any(low != NONE and not isinstance(high, Const) for low, high in bounds)
+    spans = event.change is Change.OTHER and any(low != NONE and not isinstance(high, Const) for low, high in bounds)
+    pieces = [base_of(value) for value in event.written.values if isinstance(value, Tensor)] if spans else []
+    own = any(_is_of(value, event.tensor.storage) for value in _computed_from(m, pieces, event.time))
+    return spans and not own
 
 
 def is_in_copy(m: Trace, event: Overwrite, args: Sequence[Value]) -> bool:

@@ -256,7 +256,12 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
 
 
 def entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[tuple[Hashable, ...], Value]:
-    """Return the entries of a sequence, dictionary or dataclass by their position in it, or the value alone."""
+    """Return the entries of a sequence, dictionary or dataclass by their position in it, or the value alone.
+
+    What is there on one path only, ``if epoch >= start: history.append(...)``, counts as there.
+    """
+    if isinstance(value, Choice) and len(value.options) == 1:
+        value = m.see(value.options[0][1])
     inside = _inside(m, value)
     if inside is None:
         return {place: value}

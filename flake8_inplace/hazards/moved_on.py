@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..heap.autograd import compatible
 from ..heap.regions import same_tensor
 from ..heap.state import Declared, union
-from ..heap.values import ALWAYS, NONE, Choice, Grad, Object, Tensor, Value
+from ..heap.values import ALWAYS, NONE, Choice, Dict, Grad, Object, Tensor, Value
 from ..trace import events
 from ..trace.log import STORED, WRITES, Overwrite, array_backing, direct_tensors, is_record, lies_in, since, whole
 from ..trace.trace import Trace
@@ -89,9 +89,11 @@ def _is_undone(m: Trace, instance: Object, name: str, tensor: Tensor, event: Ove
 
 
 def _is_held_elsewhere(m: Trace, instance: Object, name: str, tensor: Tensor) -> bool:
-    """Whether another attribute of an instance, or a record in one, has a tensor."""
+    """Whether another attribute of an instance has a tensor, or a record in one, or a dictionary by the same name."""
     for other, value in m.state.get(instance).items.items():
         found = m.see(value)
+        if isinstance(found, Dict) and array_backing(m.see(m.state.get(found).items.get(name, NONE))) is tensor:
+            return True
         inside = m.state.get(found).items.values() if isinstance(found, Object) and is_record(found) else ()
         if other != name and any(array_backing(m.see(each)) is tensor for each in (found, *inside)):
             return True

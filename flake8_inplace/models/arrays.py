@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..heap.regions import items_of
+from ..heap.regions import base_of, items_of
 from ..heap.values import (
     NONE,
     Array,
@@ -33,6 +33,8 @@ from . import indexing, tensors
 _RELATING = kinds.ADDING | kinds.EQUATING | {"mul", "dot", "vdot"}
 """Functions that say nothing, or little, of an array and itself."""
 _EVERY = (Const(...),)
+_READ = frozenset({"load", "fromfile"})
+"""Functions that may return several arrays by their names."""
 
 
 def of_tensor(m: Trace, tensor: Tensor) -> Array:
@@ -140,14 +142,25 @@ def subscript(m: Trace, array: Array, index: Value, site: Site) -> Value:
     """Return ``array[index]``: a view, a copy where the index is a list or an array, or a number."""
     index = m.see(index)
     items = [m.see(item) for item in items_of(index)]
-    if type(constant(index)) is str:  # of a file with several arrays, or of a structured type
-        return Unknown(scalar=True)
+    if type(constant(index)) is str:
+        return _field(m, array, index)
     if indexing.is_advanced(m, index):
         sure = all(not isinstance(item, Unknown) or is_number(item) for item in items)
         return new(m, "index", (array, index)) if sure and not isinstance(index, Const) else Unknown(scalar=True)
     part = indexing.subscript(m, array.tensor, index, site)
     assert isinstance(part, Tensor)
     return _part(m, array.tensor, part, items)
+
+
+def _field(m: Trace, array: Array, name: Value) -> Value:
+    """Return a field of a structured array, or an array of a file with several.
+
+    Fields don't overlap: each has memory of its own here, apart from that of the rows.
+    """
+    made = base_of(array.tensor).made
+    if made is None or made.op in _READ:
+        return Unknown(scalar=True)
+    return over(m, m.symbol("field", array.tensor, name))
 
 
 def _part(m: Trace, whole: Tensor, part: Tensor, items: list[Value]) -> Value:

@@ -138,14 +138,18 @@ def _buffers(call: Call, instance: Object) -> Value:
 
 
 def _held(call: Call, instance: Object, wanted: bool) -> Value:
-    """The tensors of a module that require grad, or those that do not; with their names where these are asked for.
+    """The tensors of a module that require grad or were frozen, or the others; with names where these are asked for.
 
     A tensor that was computed is neither, as an attribute of a module: ``self.weight = make(x)``.
     """
     m = call.m
     every = [(key, tensor) for key, tensor in holdings.named(m, instance) if m.cell(tensor).node is None]
-    held = [(key, tensor) for key, tensor in every if bool(m.grad(tensor)) is wanted]
+    held = [(key, tensor) for key, tensor in every if _is_parameter(m, tensor) is wanted]
     return List([Tuple((Const(key), tensor)) if call.name.startswith("named") else tensor for key, tensor in held])
+
+
+def _is_parameter(m: Trace, tensor: Tensor) -> bool:
+    return bool(m.grad(tensor)) or tensor.cell in m.state[tensors.FROZEN]
 
 
 @method(MODULE, "modules", "named_modules", "children", "named_children")
@@ -260,9 +264,12 @@ def _move(call: Call, instance: Object) -> Value:
 
 @method(MODULE, "requires_grad_")
 def _requires_grad(call: Call, instance: Object) -> Value:
-    if call.args and constant(call.args[0]) is False:
-        for tensor in holdings.parameters(call.m, instance):
-            tensors.require_grad(call.m, tensor, False, call.site)
+    m, given = call.m, call.m.see(call.argument(0, "requires_grad"))
+    on = constant(given) is not False
+    known = given == NONE or constant(given) is not None
+    for tensor in holdings.held(m, instance, set()) if known else ():
+        if bool(m.grad(tensor)) is not on and _is_parameter(m, tensor):
+            tensors.require_grad(m, tensor, on, call.site)
     return instance
 
 

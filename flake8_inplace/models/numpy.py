@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from ..heap.regions import items_of, origins
@@ -207,6 +208,8 @@ def _array(call: Call) -> Value | None:
     if not call.args:
         return None
     m, given, copy = call.m, call.seen(0), call.kwargs.get("copy", NONE)
+    if _may_be_array(m, given):
+        return _of_each(call, _array)
     copies = constant(copy) is True or (call.name == "numpy.array" and constant(copy) is not False and copy == NONE)
     if len(call.args) > 1 or "dtype" in call.kwargs:
         copies = copies or isinstance(given, Tensor) or not _has_type(m, given, call.argument(1, "dtype"))
@@ -265,6 +268,8 @@ def _shared(call: Call) -> Value | None:
     if not call.args:
         return None
     m, given = call.m, call.seen(0)
+    if _may_be_array(m, given):
+        return _of_each(call, _shared)
     if isinstance(given, Tensor):
         return tensors.data(m, given)
     array = arrays.proven(m, given)
@@ -279,6 +284,8 @@ def _shared(call: Call) -> Value | None:
 def _as_tensor(call: Call) -> Value | None:
     """A tensor over the memory of an array, or a tensor itself, unless it has to be of another type."""
     given = call.seen(0) if call.args else NONE
+    if _may_be_array(call.m, given):
+        return _of_each(call, _as_tensor)
     if isinstance(given, Tensor) and len(call.args) == 1 and not call.kwargs:
         return given
     if not isinstance(given, Array) or len(call.args) > 2 or "device" in call.kwargs:
@@ -333,6 +340,16 @@ def _no_tensor(call: Call) -> Value:
     if made is None and any(isinstance(call.m.see(value), Array) for value in call.args):
         return _reduced(call, *call.args)
     return made if made is not None else Unknown(scalar=True)
+
+
+def _of_each(call: Call, model: Callable[[Call], Value | None]) -> Value:
+    """Run a model for each of the arrays that its argument may be."""
+
+    def one(values: list[Value]) -> Value:
+        made = model(replace(call, args=values))
+        return made if made is not None else tensors.unknown_call(call.m, *values)
+
+    return call.m.split(call.args, one)
 
 
 def _may_be_array(m: Trace, value: Value) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..heap.state import Declared, same_or_none
+from ..heap.state import Declared, latest, same_or_none
 from ..heap.values import (
     NONE,
     UNCERTAIN,
@@ -138,6 +138,8 @@ def require_grad(m: Trace, tensor: Tensor, on: bool, site: Site) -> None:
     """``tensor.requires_grad_(on)``. A view that comes to require grad is a leaf of its own, and its base is none."""
     events.requires_grad(m, tensor, on, site)
     state = m.cell(tensor)
+    if state.leaf and state.grad and not on:
+        m.state.set(m.state[FROZEN], tensor.cell, m.tick())
     if on and state.grad is not Grad.YES and tensor.region is not None and tensor.region.base.cell is tensor.cell:
         tensor.cell = Cell(state.grad, state.node, state.leaf)
     m.state.set(m.state[GRAD_TESTS], tensor.cell, frozenset())  # what was asked before says nothing of it now
@@ -146,6 +148,8 @@ def require_grad(m: Trace, tensor: Tensor, on: bool, site: Site) -> None:
         note_leaf(m, tensor)
 
 
+FROZEN: Declared[Cell, int] = Declared(latest)
+"""When a leaf that required grad was told not to: as a tensor of a module, it is a parameter still."""
 REQUIRING: Declared[Cell, Frame | None] = Declared(same_or_none)
 """The call that has made a new tensor require grad, by the cell of the tensor."""
 

@@ -446,8 +446,17 @@ def loops_around(
 
 
 def takes_attribute(node: cst.CSTNode | None) -> bool:
-    """Whether a statement assigns an attribute as it is: ``self.state = self.initial``."""
-    return type(node) is cst.Assign and type(node.value) is cst.Attribute
+    """Whether a statement assigns an attribute as it is: ``self.h = self.initial``, or ``self.h = self.initial["h"]``.
+
+    So does ``setattr(self, name, default)``.
+    """
+    value = node.value if type(node) is cst.Assign else None
+    call = node.value if type(node) is cst.Expr else None
+    sets = type(call) is cst.Call and type(call.func) is cst.Name and call.func.value == "setattr"
+    if type(call) is cst.Call and sets and call.args:
+        value = call.args[-1].value
+    taken = value.value if type(value) is cst.Subscript else value
+    return type(taken) is cst.Attribute or (sets and type(taken) is cst.Name)
 
 
 def places(node: cst.CSTNode, names: Collection[str]) -> frozenset[str]:

@@ -100,7 +100,15 @@ exponential rayleigh|scale size||sized
 poisson|lam size||sized
 binomial|n p size||sized
 choice|a size replace p||sized
-standard_normal|size||sized
+standard_normal standard_cauchy standard_exponential|size||sized
+standard_t chisquare|df size||sized
+pareto power weibull|a size||sized
+geometric|p size||sized
+vonmises wald|loc scale size||sized
+triangular|left mode right size||sized
+dirichlet|alpha size||fresh
+multivariate_normal|mean cov size||fresh
+multinomial|n pvals size||fresh
 ndarray
 transpose|a axes||view(a)
 swapaxes|a axis1 axis2||view(a)
