@@ -60,10 +60,11 @@ def _judge_own(m: Trace, own: _Known, memory: set[Storage]) -> bool:
 def _judge_aliases(m: Trace, tensors: Sequence[Tensor], parameters: Sequence[Tensor]) -> bool:
     """Report the first change of a parameter since ``p.data`` or ``p.detach()`` was kept of it, which is loaded."""
     for tensor in tensors:
-        if tensor.time and any(one.storage.memory is tensor.storage.memory for one in parameters if one is not tensor):
+        of_module = any(one.storage.memory is tensor.storage.memory for one in parameters if one is not tensor)
+        if tensor.time and of_module and not may_be_copy(m, tensor):
             since_then = updates_of(m, tensor.storage.memory, tensor.time)
             for place in _places(tensor, since_then, since_in_memory(m, tensor, tensor.time))[:1]:
-                m.refuse("snapshot", place)
+                m.refuse("snapshot", place, needs=needs(m, tensor))
                 return True
     return False
 
