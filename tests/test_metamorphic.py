@@ -473,17 +473,19 @@ REASONS: dict[str, list[str]] = {
     ],
     "whether a write converts its target is read off the expression that it assigns": [],
     "whether a write fills a part of an argument is read off its spelling": [],
-    "what a call overwrites of its argument, and returns in a new record, is TIP304, and TIP303 without the call": [
-        "split: programs/structures: a state advances in a copy that a dataclass makes",
-    ],
     "names that a caller bound before the call are not compared in the function that it calls": [
         "split: flow/generators: Collected before anybody reads",
         "split: programs/refusals: views: made in inference mode, base written after",
         "split: flow/generators: The body of a loop runs where the generator yields",
         "split: flow/stale: A caller who asks for it",
+        "split: flow/stale: Functions that may be given one tensor twice",
         "split: flow/stale: What a function was handed is not memory of its own",
         "split: programs/training: the data of a weight before it is filled",
         "split: programs/training: the weights before they are pruned",
+    ],
+    "who names a value, or hands it on, reads it, whatever is asked of it then": [
+        "name_parts: flow/stale: A record, or a tensor: what is asked for by a key is no tensor",
+        "split: flow/stale: A record, or a tensor: what is asked for by a key is no tensor",
     ],
     "what a function does that shows a write to be meant is not seen from where it is called": [
         "split: flow/stale: A read of elements that the write left alone, and of others",

@@ -85,11 +85,8 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
         return
     trained, made = _is_trained(m, one) or _is_trained(m, other), _made(m, one, other)
     apart = one is not other and one.origin not in UNCERTAIN and other.origin not in UNCERTAIN
-    taken_by = [time for time, attribute in taken.times if attribute]
     paired = goes_over(m, site)
-    if senseless and not paired and (judge_holders(m, one, other, taken_by, site) or judge_callers(m, one, other)):
-        return
-    if paired and not trained:
+    if (senseless and not paired and _judge_two(m, op, (one, other), taken, site)) or (paired and not trained):
         return
     for span in _spans(taken, trained, senseless or _is_gradient(m, one)):
         source = taken.times[1][0] if op == "copy_" else 0  # what it took has all writes before that
@@ -99,6 +96,12 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
         if places := _places_since(found, _kept(m, one)):
             m.refuse("read", places[0])
             return
+
+
+def _judge_two(m: Trace, op: str, both: tuple[Tensor, Tensor], taken: _Taken, site: Site) -> bool:
+    """Report a tensor that two have. What a function is given and copies back may have been made for that."""
+    attributes = [time for time, attribute in taken.times if attribute]
+    return judge_holders(m, *both, attributes, site) or (op != "copy_" and judge_callers(m, *both))
 
 
 @events.copy.listen
