@@ -7,7 +7,22 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from ..heap.values import NONE, Choice, Const, Dict, List, Object, Ref, Slice, Tensor, Tuple, Unknown, Value, constant
+from ..heap.values import (
+    NONE,
+    Array,
+    Choice,
+    Const,
+    Dict,
+    List,
+    Object,
+    Ref,
+    Slice,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+    constant,
+)
 from ..torchfacts import modules
 from ..trace import events
 from ..trace.frames import Class, Function
@@ -250,7 +265,25 @@ def instance_of(m: Trace, value: Value, cls: Value) -> Value:
             answers = [modules.is_a(value.cls.name, name) for name in names]
             if True in answers or None not in answers:
                 return Const(True in answers)
+    named = len(names) == len(options)
+    if named and isinstance(value, Array) and (_APART - {"numpy.ndarray"}).issuperset(names):
+        return Const(False)
+    if named and isinstance(value, Unknown) and _is_another(m, value, names):
+        return Const(False)
     return m.symbol("isinstance", value, cls, scalar=True)
+
+
+_APART = frozenset(
+    {*(f"builtins.{name}" for name in ("dict", "list", "tuple", "str")), "torch.Tensor", "numpy.ndarray"}
+)
+"""Types of which no value has two."""
+
+
+def _is_another(m: Trace, value: Unknown, names: list[str]) -> bool:
+    """Whether an earlier test, true on this path, says that a value has one of these types and none of ``names``."""
+    asked = {name: m.symbols.get(("isinstance", value, Ref(name))) for name in _APART}
+    found = [name for name, test in asked.items() if test is not None and m.state.path.get(test) is True]
+    return bool(found) and _APART.difference(found).issuperset(names)
 
 
 _TENSORS = frozenset({"torch.Tensor", "torch.nn.Parameter"})
