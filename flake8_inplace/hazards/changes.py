@@ -17,12 +17,12 @@ def changes(
 ) -> Iterator[Overwrite | Update]:
     """Yield what changed a tensor. ``asked_for``: also what a function was called to write."""
     writes = [event for event in since(m, tensor, begin, end) if asked_for or not _was_asked_for(m, event)]
-    yield from (event for event in writes if not _is_aside(m, tensor, event))
+    yield from (event for event in writes if not is_aside(m, tensor, event))
     if is_parameter(m, tensor):
         yield from (update for update in updates_of(m, tensor.storage, begin) if update.time <= end or not end)
 
 
-def _is_aside(m: Trace, tensor: Tensor, event: Overwrite) -> bool:
+def is_aside(m: Trace, tensor: Tensor, event: Overwrite) -> bool:
     """Whether a write went to another part of what a view was taken of: to ``x[1]``, where the view is ``x[0]``."""
     region = unshaped(tensor).region
     return region is not None and untouched(m, region.base, region.index, event)

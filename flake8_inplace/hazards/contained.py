@@ -49,11 +49,12 @@ from ..trace.log import (
 )
 from ..trace.trace import Trace
 from .arguments import is_in_copy
+from .changes import is_aside
 from .first_reads import is_emptied
 from .handed_out import goes_on
 from .intent import attribute_written
 from .known import is_of_call, is_result
-from .overlap import untouched, written_region
+from .overlap import written_region
 from .snapshots import Update, may_be_copy, updates_of
 from .stale import is_part, overlaps, takes_what_was_written, was_given
 from .stale_parts import read_part_of
@@ -321,18 +322,12 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
             m.state.set(m.state[STORED], (container, option.storage), -time)
 
 
-def _is_another_part(m: Trace, value: Tensor, event: Overwrite) -> bool:
-    """Whether an element is a part of a tensor of which a write changed another one: ``a, b = x.chunk(2)``."""
-    region = unshaped(value).region
-    return region is not None and untouched(m, region.base, region.index, event)
-
-
 def judge_element(m: Trace, container: List | Dict, value: Tensor, event: Overwrite, time: int, known: bool) -> None:
     """Report a write to an element that was stored at ``time``, or at a time that is not known (0)."""
     inner = event.frames[-1]
     own = m.see(inner.vars.get(event.name, NONE)) is container
     taken_out = m.state[RETURNED].get((Change.OTHER, event)) is not None and bool(time or container.time)
-    taken_out = taken_out and not is_of_call(m, container, event) and not _is_another_part(m, value, event)
+    taken_out = taken_out and not is_of_call(m, container, event) and not is_aside(m, value, event)
     if own and is_in_copy(m, event, inner.given):
         return
     if isinstance(container, List) and time:
