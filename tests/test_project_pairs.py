@@ -41,7 +41,6 @@ MISSED = {
     "shared_class_weights": "a constructor that overwrites its argument: what makes an instance is not read for that",
     "ema_of_parameters": "a dictionary of the parameters themselves is mostly there to show what becomes of them",
     "quadruped_target": "one parameter is given the memory of another: they may be tied",
-    "teacher_by_data": "one parameter is given the memory of another: they may be tied",
     "fast_weights": "the function returns what it stepped, and may be meant to step the parameters themselves",
     "score_masking": "a function that marks its argument, and returns what it finds in it, may be meant to",
     "shared_positions": "a table that takes in what a layer is given may be a state",

@@ -85,8 +85,7 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
         return
     trained, made = _is_trained(m, one) or _is_trained(m, other), _made(m, one, other)
     apart = one is not other and one.origin not in UNCERTAIN and other.origin not in UNCERTAIN
-    paired = goes_over(m, site)
-    if (senseless and not paired and _judge_two(m, op, (one, other), taken, site)) or (paired and not trained):
+    if senseless and not goes_over(m, site) and _judge_two(m, op, (one, other), taken, site):
         return
     for span in _spans(taken, trained, senseless or _is_gradient(m, one)):
         source = taken.times[1][0] if op == "copy_" else 0  # what it took has all writes before that

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -244,33 +244,39 @@ def instance_of(m: Trace, value: Value, cls: Value) -> Value:
     """``isinstance(value, cls)``: decided for tensors and for instances whose classes are known all the way up."""
     options = cls.items if isinstance(cls, Tuple) else (cls,)
     names = [option.name for option in options if isinstance(option, Ref)]
-    if isinstance(value, Tensor) and len(names) == len(options):
+    found = _is_of_classes(value, options) if isinstance(value, Object) else None
+    if found is None and len(names) == len(options):
+        found = _is_of_names(m, value, names)
+    return m.symbol("isinstance", value, cls, scalar=True) if found is None else Const(found)
+
+
+def _is_of_names(m: Trace, value: Value, names: list[str]) -> bool | None:
+    """Whether a value is of one of these types, which the program does not define; None if it may be."""
+    if isinstance(value, Tensor):
         computed = m.cell(value).node is not None  # which no parameter is
-        return Const("torch.Tensor" in names or ("torch.nn.Parameter" in names and not computed))
-    if isinstance(value, (Tuple, List, Dict)) and len(names) == len(options):
+        return "torch.Tensor" in names or ("torch.nn.Parameter" in names and not computed)
+    if isinstance(value, (Tuple, List, Dict)):
         plain = {Tuple: "tuple", List: "list", Dict: "dict"}[type(value)]
-        return Const(any(name.rpartition(".")[2].lower() == plain for name in names))
-    if isinstance(value, (Const, Class, Function)) and len(names) == len(options):
+        return any(name.rpartition(".")[2].lower() == plain for name in names)
+    if isinstance(value, Array):
+        return False if (_APART - {"numpy.ndarray"}).issuperset(names) else None
+    if isinstance(value, Unknown):
+        return False if _is_another(m, value, names) else None
+    told: list[bool | None] = [None]
+    if isinstance(value, (Const, Class, Function)):
         told = [is_builtin(value, name) for name in names]
-        if True in told or None not in told:
-            return Const(True in told)
-    if isinstance(value, Object):
-        known = lineage.lineage(value.cls)
-        if any(option in known for option in options):
-            return Const(True)
-        shown = all(isinstance(base, (Class, Ref)) for base in known)
-        if shown and all(_is_apart(option, known) for option in options):
-            return Const(False)
-        if isinstance(value.cls, Ref) and len(names) == len(options):
-            answers = [modules.is_a(value.cls.name, name) for name in names]
-            if True in answers or None not in answers:
-                return Const(True in answers)
-    named = len(names) == len(options)
-    if named and isinstance(value, Array) and (_APART - {"numpy.ndarray"}).issuperset(names):
-        return Const(False)
-    if named and isinstance(value, Unknown) and _is_another(m, value, names):
-        return Const(False)
-    return m.symbol("isinstance", value, cls, scalar=True)
+    elif isinstance(value, Object) and isinstance(value.cls, Ref):
+        told = [modules.is_a(value.cls.name, name) for name in names]
+    return True in told if True in told or None not in told else None
+
+
+def _is_of_classes(value: Object, classes: Sequence[Value]) -> bool | None:
+    """Whether an instance is of one of these classes; None if it may be."""
+    known = lineage.lineage(value.cls)
+    if any(cls in known for cls in classes):
+        return True
+    shown = all(isinstance(base, (Class, Ref)) for base in known)
+    return False if shown and all(_is_apart(cls, known) for cls in classes) else None
 
 
 _APART = frozenset(
