@@ -122,7 +122,7 @@ def _judge_added(m: Trace, container: List, value: Value, others: Sequence[Value
             same = any(is_same(m, other, part) for other in held)
             for event in writes:
                 refilled = (_is_refilled(m, container, other, event, time) for other in held)
-                if (same and changes(part, event)) or any(refilled):
+                if (same and surely_changes(part, event)) or any(refilled):
                     m.refuse("read", event.site, guard=event.guard)
         judge_snapshots(m, others, key, part)
         _judge_gradients(m, container, key, part)
@@ -147,7 +147,7 @@ def on_join(m: Trace, left: Tuple, right: Tuple) -> None:
     for part in [_copied(m, each) for item in right.items if bound for each in direct_tensors(m, item)]:
         if any(is_same(m, other, part) for other in left.items):
             for event in since(m, part, bound):
-                if changes(part, event):
+                if surely_changes(part, event):
                     m.refuse("read", event.site, guard=event.guard)
 
 
@@ -171,7 +171,7 @@ def on_method(m: Trace, instance: Object, had: Attributes, begin: int) -> None:
         items = [item for each in given for item in m.state.get(each).items]
         if any(is_same(m, entry, part) for item in items for entry in entries(m, m.see(item)).values()):
             for event in since(m, part, begin):
-                if changes(part, event):
+                if surely_changes(part, event):
                     m.refuse("read", event.site, guard=event.guard)
 
 
@@ -182,7 +182,7 @@ def _is_refilled(m: Trace, container: List, element: Value, event: Overwrite, ti
     return overlaps(element, event) and again(m, event, time)
 
 
-def changes(part: Tensor, event: Overwrite) -> bool:
+def surely_changes(part: Tensor, event: Overwrite) -> bool:
     """Whether a write surely changes a part: it went to all or elements of it, or to all of what it is a view of."""
     part_of, written = unshaped(part), unshaped(event.tensor)
     if whole(part_of, event) or same_tensor(part_of, written) or lies_in(part, event):
@@ -359,7 +359,7 @@ def _as_it_was(m: Trace, container: List | Dict, value: Tensor, event: Overwrite
     emptied = is_emptied(m, event, m.stack.frames[-1]) and not since(m, value, event.time)
     if value.origin in (Source.COMPUTED, Source.BLANK) and whole(value, event):
         return emptied or _unaware(m, event, time)
-    return emptied and bool(since(m, value, container.time, time)) and changes(value, event)
+    return emptied and bool(since(m, value, container.time, time)) and surely_changes(value, event)
 
 
 def _is_total_of_display(m: Trace, container: List, value: Tensor, event: Overwrite) -> bool:

@@ -98,9 +98,14 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
 
 
 def _judge_two(m: Trace, op: str, both: tuple[Tensor, Tensor], taken: _Taken, site: Site) -> bool:
-    """Report a tensor that two have. What a function is given and copies back may have been made for that."""
+    """Report a tensor that two have.
+
+    What a function is given and copies back may have been made for that. What it has bound to an argument, ``before =
+    x``, is to have the same value at first.
+    """
     attributes = [time for time, attribute in taken.times if attribute]
-    return judge_holders(m, *both, attributes, site) or (op != "copy_" and judge_callers(m, *both))
+    given = op != "copy_" and not taken.bound
+    return judge_holders(m, *both, attributes, site) or (given and judge_callers(m, *both, site))
 
 
 @events.copy.listen

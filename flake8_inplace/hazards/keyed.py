@@ -10,7 +10,7 @@ from ..program.site import Site
 from ..trace import events
 from ..trace.log import STORED, WRITES, Change, Overwrite, array_backing, since
 from ..trace.trace import Trace
-from .contained import changes, entries, is_same, judge_element, judge_snapshots, on_store
+from .contained import entries, is_same, judge_element, judge_snapshots, on_store, surely_changes
 from .intent import is_spelled_otherwise
 from .known import writes_the_same
 from .taken_out import MOVABLE
@@ -61,7 +61,7 @@ def _judge_second_key(m: Trace, container: Dict, value: Tensor, had: bool) -> No
     had_since = abs(m.state[STORED].get((container, value.storage), 0)) or m.stack.frames[-1].born
     for event in since(m, value, had_since):
         meant = not had and m.see(event.frames[-1].vars.get(event.name, NONE)) is container  # ``table["x"].mul_(2)``
-        if not meant and changes(value, event):
+        if not meant and surely_changes(value, event):
             m.refuse("read", event.site, guard=event.guard)
 
 

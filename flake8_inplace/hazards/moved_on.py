@@ -76,16 +76,10 @@ def _is_undone(m: Trace, instance: Object, name: str, tensor: Tensor, event: Ove
 
     A method that does both has a short name for the other attribute.
     """
-    from ..program.wording import takes_attribute
-
     frame, inner = m.stack.frames[-1], event.frames[-1]
     if attribute_written(event) != name or inner.receiver is not instance or inner.function is frame.function:
         return False
-    return (
-        takes_attribute(frame.line)
-        and (whole(tensor, event) or lies_in(tensor, event))
-        and _is_held_elsewhere(m, instance, name, tensor)
-    )
+    return (whole(tensor, event) or lies_in(tensor, event)) and _is_held_elsewhere(m, instance, name, tensor)
 
 
 def _is_held_elsewhere(m: Trace, instance: Object, name: str, tensor: Tensor) -> bool:

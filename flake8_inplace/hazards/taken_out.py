@@ -44,17 +44,13 @@ def on_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
 
 def _note(m: Trace, holder: Holder, value: Value) -> None:
     tensor = array_backing(m.see(value))
-    frame = m.stack.frames[-1] if m.stack.frames else None
-    if (
-        isinstance(tensor, Tensor)
-        and tensor.storage in m.state[WRITES]
-        and frame is not None
-        and frame.line is not None
-    ):
-        before = m.state[TAKEN_OUT].get((frame, tensor.storage))
-        others = before[1] if before is not None and before[0] is frame.line else frozenset()
+    if not isinstance(tensor, Tensor) or tensor.storage not in m.state[WRITES] or not m.stack.frames:
+        return
+    frame, movable = m.stack.frames[-1], m.state[MOVABLE].get(tensor.storage, frozenset())
+    if frame.line is not None:
+        others = frozenset(taken_from(m, tensor.storage, frame))
         m.state.set(m.state[TAKEN_OUT], (frame, tensor.storage), (frame.line, others | {holder}))
-        m.state.set(m.state[MOVABLE], tensor.storage, m.state[MOVABLE].get(tensor.storage, frozenset()) | {holder})
+        m.state.set(m.state[MOVABLE], tensor.storage, movable | {holder})
 
 
 def taken_from(m: Trace, storage: Storage, frame: Frame) -> dict[Holder, int]:

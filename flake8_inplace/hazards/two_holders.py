@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 from ..heap.values import NONE, Object, Storage, Tensor, Tuple, Value
@@ -49,30 +49,41 @@ def judge_holders(m: Trace, one: Tensor, other: Tensor, taken: Sequence[int], si
     alone = len(times) < 2
     if not any(times) or (alone and len(picked) == len(found)):
         return False
-    containers = frozenset[Value](taken_out)
     attributes = [operand.path[-1] for operand in found if operand.path]
-    for change in [each for tensor in dict.fromkeys((one, other)) for each in changes(m, tensor, max(times), 0, True)]:
-        if change.site is not None and not (alone and _is_by_holder(m, change, containers, attributes)):
-            m.refuse("read", change.site)
-            return True
+    return _judge_since(m, (one, other), max(times), frozenset(taken_out), attributes, alone)
+
+
+def _judge_since(
+    m: Trace, tensors: Sequence[Tensor], time: int, owners: Set[Value], attributes: Sequence[str], alone: bool
+) -> bool:
+    """Report the first change of a tensor after a time; none by the only holder beside a variable, ``alone``."""
+    for tensor in dict.fromkeys(tensors):
+        for change in changes(m, tensor, time, 0, True):
+            if change.site is not None and not (alone and _is_by_holder(m, change, owners, attributes)):
+                m.refuse("read", change.site)
+                return True
     return False
 
 
-def _is_by_holder(
-    m: Trace, change: Overwrite | Update, containers: frozenset[Value], attributes: Sequence[str]
-) -> bool:
+def _is_by_holder(m: Trace, change: Overwrite | Update, owners: Set[Value], attributes: Sequence[str]) -> bool:
     """Whether a change was written by one of the containers, or by an attribute of one of the names."""
     if not isinstance(change, Overwrite):
         return False
     written_by = m.see(change.frames[-1].vars.get(change.name, NONE))
-    return attribute_written(change) in attributes or written_by in containers
+    return attribute_written(change) in attributes or written_by in owners
 
 
-def judge_callers(m: Trace, one: Tensor, other: Tensor) -> bool:
+def judge_callers(m: Trace, one: Tensor, other: Tensor, site: Site) -> bool:
     """Report a tensor that a function relates to itself if it was given it twice, by two that have it: ``gap(x, old)``.
 
-    A function that only hands on what it was given says nothing of who has it: its caller does.
+    A function that only hands on what it was given says nothing of who has it: its caller does. Nor does one that has
+    made the second operand of the first: ``x - x.detach()``.
     """
+    from ..program.wording import operands
+
+    born = m.stack.frames[-1].born
+    if operands(site.expression) is None or (one.time > born) is not (other.time > born):
+        return False
     storages = {one.storage, other.storage}
     for caller, call in zip(m.stack.frames[-2::-1], reversed(m.stack.calls), strict=False):
         holders = _holders_in(m, caller, call, storages)
@@ -85,15 +96,8 @@ def _judge_between(m: Trace, holders: Sequence[_Holder], tensors: Sequence[Tenso
     """Report the first change of a tensor since the last of its holders got it, if it is known when they did."""
     times = [holder.time for holder in holders]
     beside = [holder for holder in holders if holder.owner is not NONE]
-    containers = frozenset(holder.owner for holder in beside)
-    attributes = [holder.attribute for holder in beside if holder.attribute]
-    for tensor in dict.fromkeys(tensors) if all(times) else ():
-        for change in changes(m, tensor, max(times), 0, True):
-            own = len(beside) < 2 and _is_by_holder(m, change, containers, attributes)
-            if change.site is not None and not own:
-                m.refuse("read", change.site)
-                return True
-    return False
+    owners, attributes = {holder.owner for holder in beside}, [each.attribute for each in beside if each.attribute]
+    return all(times) and _judge_since(m, tensors, max(times), owners, attributes, len(beside) < 2)
 
 
 class _Holder(NamedTuple):

@@ -9,7 +9,7 @@ from ..trace import events, holdings
 from ..trace.frames import Frame
 from ..trace.log import STORED, YIELDS, Yielded, array_backing, direct_tensors, is_by_generator, since
 from ..trace.trace import Trace
-from .contained import changes
+from .contained import surely_changes
 from .intent import keeps_last
 
 
@@ -53,5 +53,5 @@ def on_collect(m: Trace, source: Value, rows: Sequence[Value], last: int) -> Non
     memory = {tensor.storage for row in rows for tensor in holdings.held(m, row, set())} if found else set()
     for one, tensor in [(each, held) for each in found for held in holdings.held(m, each.value, set())]:
         for event in since(m, tensor, one.time) if tensor.storage in memory else ():
-            if is_by_generator(log, event) and changes(tensor, event):
+            if is_by_generator(log, event) and surely_changes(tensor, event):
                 m.refuse("read", event.site, guard=event.guard)

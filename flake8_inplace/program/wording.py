@@ -445,20 +445,6 @@ def loops_around(
         yield from loops_around(part, one, other, depth + loop)
 
 
-def takes_attribute(node: cst.CSTNode | None) -> bool:
-    """Whether a statement assigns an attribute as it is: ``self.h = self.initial``, or ``self.h = self.initial["h"]``.
-
-    So does ``setattr(self, name, default)``.
-    """
-    value = node.value if type(node) is cst.Assign else None
-    call = node.value if type(node) is cst.Expr else None
-    sets = type(call) is cst.Call and type(call.func) is cst.Name and call.func.value == "setattr"
-    if type(call) is cst.Call and sets and call.args:
-        value = call.args[-1].value
-    taken = value.value if type(value) is cst.Subscript else value
-    return type(taken) is cst.Attribute or (sets and type(taken) is cst.Name)
-
-
 def places(node: cst.CSTNode, names: Collection[str]) -> frozenset[str]:
     """The variables that a text takes elements of these by: ``i`` of ``rows[i]``."""
     found = [part for part in _in_order(node) if type(part) is cst.Subscript and type(part.value) is cst.Name]
