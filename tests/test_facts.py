@@ -24,6 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 import facts_oracle as oracle  # noqa: E402
 
 from flake8_inplace.torchfacts import (  # noqa: E402
+    contents,
     execution,
     handwritten,
     kinds,
@@ -819,3 +820,105 @@ def test_names_of_one_operator(samples: Any) -> None:
     names |= {"true_divide": "div", "truediv": "div"}  # Python's, with which PyTorch names nothing
     assert {alias: kinds.plain(alias) for alias in names} == names
     assert kinds.plain("multiply_") == "mul_" and kinds.plain("sigmoid_") == "sigmoid_"
+
+
+# -- what leaves the contents of a tensor unread
+
+OPERANDS: dict[str, Callable[[Any], tuple[Any, ...]]] = {
+    **dict.fromkeys(("is_same_size", "is_set_to", "result_type", "copy_"), lambda other: (other,)),
+    **dict.fromkeys(("new_zeros", "new_ones"), lambda other: ((2, 2),)),
+    "new_empty": lambda other: ((0, 2),),
+    "new_full": lambda other: ((2, 2), 3.0),
+    "new_tensor": lambda other: ([1.0],),
+    "full_like": lambda other: (2.0,),
+    "randint_like": lambda other: (5,),
+    "fill_": lambda other: (2.0,),
+    "geometric_": lambda other: (0.5,),
+}
+"""The arguments of what is not called without any; ``other`` is a tensor of the same shape."""
+
+
+def filled(seed: int, kind: Any = None) -> Any:
+    torch.manual_seed(seed)
+    return (torch.randn(4, 4) * 3 + seed).to(kind or torch.float32)
+
+
+def asked(owner: Any, name: str, *args: Any) -> Any:
+    torch.manual_seed(0)
+    value = getattr(owner, name)
+    return value(*args) if callable(value) and name != "__class__" else value
+
+
+def is_same(one: Any, other: Any) -> bool:
+    if not isinstance(one, torch.Tensor):
+        return type(one) is type(other) and bool(one == other)
+    return one.shape == other.shape and one.dtype == other.dtype and torch.equal(one, other)
+
+
+def overwrite(tensor: Any, source: Any) -> None:
+    """So that autograd doesn't see it, and the version counter stays."""
+    tensor.numpy()[...] = source.numpy()
+
+
+@pytest.mark.parametrize("kind", ["float32", "int64"])
+@pytest.mark.parametrize("name", sorted(contents.METADATA | contents.MAKING))
+def test_what_asks_for_no_element_of_a_tensor(name: str, kind: str) -> None:
+    tensor, other = filled(1, getattr(torch, kind)), filled(2, getattr(torch, kind))
+    args = OPERANDS.get(name, lambda other: ())(other)
+    before = asked(tensor, name, *args)
+    overwrite(tensor, other)
+    assert is_same(before, asked(tensor, name, *args))
+
+
+@pytest.mark.parametrize("name", sorted(contents.REPLACING))
+def test_what_replaces_all_elements(name: str) -> None:
+    one, other = filled(1), filled(2)
+    for tensor in (one, other):
+        asked(tensor, name, *OPERANDS.get(name, lambda other: ())(filled(3)))
+    assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("name", sorted(contents.LIKE))
+def test_functions_that_ask_for_no_element(name: str) -> None:
+    tensor, other = filled(1), filled(2)
+    args = OPERANDS.get(name, lambda other: ())(filled(3))
+    if name == "empty_like":
+        tensor, other = tensor[:0], other[:0]
+    before = asked(torch, name, tensor, *args)
+    tensor.copy_(other)
+    assert is_same(before, asked(torch, name, tensor, *args))
+
+
+@pytest.mark.parametrize("name", sorted(contents.AS))
+def test_methods_that_ask_for_no_element_of_their_argument(name: str) -> None:
+    tensor = filled(1)
+    assert is_same(asked(filled(3), name, tensor), asked(filled(3), name, filled(2)))
+
+
+@pytest.mark.parametrize("name", sorted(contents.OF_ARRAYS))
+def test_functions_of_numpy_that_ask_for_no_element(name: str) -> None:
+    import numpy
+
+    array, other = filled(1).numpy(), filled(2).numpy()
+    if name == "empty_like":
+        array, other = array[:0], other[:0]
+    args = (2.0,) if name == "full_like" else ()
+    before, after = (getattr(numpy, name)(one, *args) for one in (array, other))
+    assert numpy.array_equal(before, after)
+
+
+@pytest.mark.parametrize("name", sorted(name for name in dir(torch.nn.init) if name.endswith("_") and name[0] != "_"))
+def test_what_initializes_asks_for_no_element(name: str) -> None:
+    args = {"constant_": (2.0,), "sparse_": (0.5,)}.get(name, ())
+    shape = (4, 4, 3) if name == "dirac_" else (4, 4)
+    one, other = torch.full(shape, 1.0), torch.full(shape, 2.0)
+    for tensor in (one, other):
+        asked(torch.nn.init, name, tensor, *args)
+    assert torch.equal(one, other)
+
+
+def test_what_asks_for_all_elements_fails_these_tests() -> None:
+    tensor = filled(1)
+    before = asked(tensor, "sum")
+    overwrite(tensor, filled(2))
+    assert not is_same(before, asked(tensor, "sum"))

@@ -14,7 +14,6 @@ from ..trace.callables import Method
 from ..trace.frames import Class, Frame, Function
 from ..trace.trace import Trace
 from .conditions import condition
-from .dispatch import evaluate
 from .names import quietly
 from .subscripts import index_of
 
@@ -41,7 +40,7 @@ def bind(m: Trace, target: cst.BaseExpression, value: Value, frame: Frame) -> No
         for element, item in zip(target.elements, values, strict=False):
             bind(m, element.value, item, frame)
     elif isinstance(target, cst.Attribute):
-        owner = m.see(evaluate(m, target.value, frame))
+        owner = m.see(quietly(m, target.value, frame))
         set_attribute(m, owner, target.attr.value, value, Site(frame.piece, target.attr, target))
     elif isinstance(target, cst.Subscript):
         owner = quietly(m, target.value, frame)

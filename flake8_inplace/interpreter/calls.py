@@ -5,9 +5,10 @@ from __future__ import annotations
 import libcst as cst
 
 from ..heap.regions import items_of
-from ..heap.values import NONE, Dict, Object, Tensor, Unknown, Value, constant
+from ..heap.values import NONE, Dict, Object, Ref, Tensor, Unknown, Value, constant
 from ..models import calls, classes, iteration, methods, records
 from ..program.site import Site
+from ..torchfacts import contents
 from ..trace import events
 from ..trace.callables import Method, Namespace, Super
 from ..trace.frames import Class, Frame
@@ -19,8 +20,9 @@ from .dispatch import evaluate, evaluates, site_of
 from .literals import use_operand
 from .names import lookup, quietly, read_variable
 
-_QUIET = frozenset({"len", "isinstance", "type", "id", "hasattr", "print"})
-"""Builtins that don't read the contents of their arguments."""
+_QUIET = frozenset({f"builtins.{name}" for name in "len isinstance issubclass type id hasattr callable print".split()})
+_QUIET |= {f"torch.{name}" for name in contents.LIKE} | {f"numpy.{name}" for name in contents.OF_ARRAYS}
+"""Functions that don't read the contents of their arguments."""
 
 
 @evaluates(cst.Call)
@@ -35,7 +37,7 @@ def _call(m: Trace, node: cst.Call, frame: Frame) -> Value:
         if isinstance(func, cst.Attribute) and isinstance(func.value, (cst.Name, cst.Attribute, cst.Subscript)):
             events.discard(m, m.see(callee.receiver), callee.name, Site(frame.piece, func.attr, node))
     since = m.clock
-    args, kwargs = arguments(m, node, frame)
+    args, kwargs = arguments(m, node, callee, frame)
     if isinstance(callee, Method) and isinstance(node.func, cst.Attribute) and not callee.name.endswith("_"):
         use_operand(m, node.func.value, m.see(callee.receiver), since, frame)
     result = calls.call(m, callee, args, kwargs, site_of(node, frame))
@@ -65,13 +67,14 @@ def _take(
         read_variable(m, node.value, m.see(callee.receiver), frame, index)
 
 
-def arguments(m: Trace, node: cst.Call, frame: Frame) -> tuple[list[Value], dict[str, Value]]:
+def arguments(m: Trace, node: cst.Call, callee: Value, frame: Frame) -> tuple[list[Value], dict[str, Value]]:
     args: list[Value] = []
     kwargs: dict[str, Value] = {}
-    quiet = type(node.func) is cst.Name and node.func.value in _QUIET
+    quiet = _is_quiet(callee)
     read: list[tuple[cst.BaseExpression, Value, int]] = []
     for arg in node.args:
-        value = (quietly if quiet else evaluate)(m, arg.value, frame)
+        filled = arg.keyword is not None and arg.keyword.value == "out"
+        value = (quietly if quiet or filled else evaluate)(m, arg.value, frame)
         read.append((arg.value, value, m.clock))
         if arg.star == "*":
             args.extend(iteration.collected(m, value)[0])
@@ -88,6 +91,13 @@ def arguments(m: Trace, node: cst.Call, frame: Frame) -> tuple[list[Value], dict
     for expression, value, since in read if read and read[0][2] != m.clock else ():
         use_operand(m, expression, value, since, frame)
     return args, kwargs
+
+
+def _is_quiet(callee: Value) -> bool:
+    """Whether what is called leaves the contents of its arguments unread."""
+    if isinstance(callee, Ref):
+        return callee.name in _QUIET or callee.name.startswith("torch.nn.init.")
+    return isinstance(callee, Method) and callee.name in contents.AS
 
 
 def _special_call(m: Trace, node: cst.Call, name: str, frame: Frame) -> Value | None:

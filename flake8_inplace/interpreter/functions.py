@@ -136,6 +136,7 @@ def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Val
     frame.function, frame.given, frame.born = function, [*args, *kwargs.values()], m.tick()
     complete = parameters(m, function, args, kwargs, frame, entry=site.node is function.node)
     before, stepping, modes = function.node in m.work.reached, m.stack.stepping, dict(m.state.modes)
+    unread, m.unread = m.unread, False
     if stepping is None and site.node is not function.node and lineage.optimizes(function.owner):
         m.stack.stepping = site
     _note_reached(m, function, piece, complete)
@@ -156,7 +157,7 @@ def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Val
         return value
     finally:
         _restore_modes(m, function, modes)
-        m.stack.stepping = stepping
+        m.stack.stepping, m.unread = stepping, unread
         if not before and function.node in m.work.cut:
             m.work.reached.discard(function.node)
         frame.exits.clear()

@@ -117,14 +117,19 @@ def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
 
 
 def quietly(m: Trace, node: cst.BaseExpression, frame: Frame) -> Value:
-    """Evaluate an expression without reading the contents of its value."""
+    """Evaluate an expression without reading the contents of its value, nor of what that is a part or a view of."""
     if type(node) is cst.Name:
         return _variable(m, node, frame)
-    before, m.unread = m.unread, type(node) in (cst.Subscript, cst.Attribute)
+    before, m.unread = m.unread, type(node) in (cst.Subscript, cst.Attribute) or _is_view(node)
     try:
         return evaluate(m, node, frame)
     finally:  # after a RecursionError the analysis continues
         m.unread = before
+
+
+def _is_view(node: cst.BaseExpression) -> bool:
+    """Whether a method that returns a view is called."""
+    return isinstance(node, cst.Call) and type(node.func) is cst.Attribute and facts.is_view(node.func.attr.value)
 
 
 def _variable(m: Trace, node: cst.Name, frame: Frame) -> Value:
@@ -141,7 +146,8 @@ def _variable(m: Trace, node: cst.Name, frame: Frame) -> Value:
 @evaluates(cst.Attribute)
 def _attribute(m: Trace, node: cst.Attribute, frame: Frame) -> Value:
     taken = node.attr.value in methods.TAKING and type(node.value) is cst.Name  # read by the call
-    read = quietly if taken or node.attr.value in methods.METADATA else evaluate
+    only_view = m.unread and facts.is_view(node.attr.value)  # of `x.view(-1).shape`
+    read = quietly if taken or only_view or node.attr.value in methods.QUIET else evaluate
     if node.attr.value[0] == "_" and m.grad_mode:
         m.work.private.add(node.attr.value)
     return attribute(m, read(m, node.value, frame), node.attr.value, Site(frame.piece, node.attr, node))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..heap.values import NONE, Bindings, CellState, Const, DType, Grad, Tensor, Unknown, Value, View, constant
 from ..program.site import Site
 from ..torchfacts import ops as facts
+from ..torchfacts.contents import MAKING, METADATA, REPLACING
 from ..torchfacts.refusals import refuses_grad
 from ..trace import events
 from ..trace.callables import Method
@@ -17,12 +18,9 @@ from .tensors import SAME_METADATA, VIEWS, data, require_grad, unknown_call
 
 TENSOR = "torch.Tensor"
 
-METADATA = frozenset(
-    "shape size dim ndim dtype device layout numel nelement stride is_contiguous is_floating_point requires_grad grad "
-    "grad_fn is_leaf new_zeros new_ones new_empty new_full new_tensor data_ptr type element_size is_cuda names "
-    "append extend insert clear requires_grad_ register_hook retain_grad data detach_ zero_ fill_ copy_ resize_ "
-    "normal_ uniform_ bernoulli_ backward _version".split()
-)
+QUIET = METADATA | REPLACING | MAKING
+QUIET |= {*"append extend insert clear".split()}
+QUIET |= {*"requires_grad_ register_hook retain_grad data detach_ resize_ backward names".split()}
 """Attributes and methods that don't read the contents of a tensor or list, or that replace all of them."""
 INDEXING = frozenset({"gather", "index_select"})
 """Methods that read the elements of a tensor that a tensor of integers selects."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from ..torchfacts import arrays
+from ..torchfacts import ops as facts
 from .nodes import parts
 
 _IDENTIFYING = frozenset({"_version", "data_ptr", "untyped_storage", "is_set_to"})
@@ -158,15 +159,29 @@ def _given_to(node: cst.CSTNode, name: str) -> Iterator[str]:
 def written_by(line: cst.CSTNode | None) -> frozenset[str]:
     """The variables that a statement may be a write to: ``x`` of ``x += 1``, of ``x[0] = y`` and of ``x.add_(y)``.
 
-    A function that is called as a statement may write to any argument.
+    A function that is called as a statement may write to any argument, and to what that is a view of.
     """
     if type(line) is cst.AugAssign:
         return frozenset({root(line.target)})
     if type(line) is cst.Assign:
         return frozenset(root(target.target) for target in line.targets if type(target.target) is cst.Subscript)
     if type(line) is cst.Expr and type(line.value) is cst.Call:
-        return frozenset(map(root, (line.value.func, *(arg.value for arg in line.value.args))))
+        given = (arg.value for arg in line.value.args if not _is_computed(arg.value))
+        return frozenset(map(root, (line.value.func, *given)))
     return frozenset()
+
+
+def _is_computed(node: cst.CSTNode) -> bool:
+    """Whether an expression ends with methods of which one returns memory of its own: ``x.abs()[0]``."""
+    while isinstance(node, (cst.Call, cst.Attribute, cst.Subscript)):
+        if isinstance(node, cst.Call):
+            method = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
+            if method and not facts.is_view(method):
+                return not method.endswith("_")
+            node = node.func
+        else:
+            node = node.value
+    return False
 
 
 def parts_filled(node: cst.CSTNode, line: cst.CSTNode | None) -> frozenset[str]:

@@ -18,22 +18,18 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from ..torchfacts.contents import AS, LIKE, MAKING, METADATA, REPLACING
 from ..torchfacts.kinds import DIFFERENCES, plain
 from .frames import Stack, here, is_ours
 from .ledger import Ledger, Track
 from .names import Names
 from .tensors import Fingerprint, detached, fingerprint_of, storage_of
 
-_OVERWRITING = frozenset(
-    "__setitem__ __set__ copy_ fill_ zero_ set_ resize_ normal_ uniform_ random_ bernoulli_ exponential_".split()
-)
+_OVERWRITING = REPLACING | {"__setitem__", "__set__", "set_", "resize_"}
 """What replaces the contents of its first operand, and does not read them."""
-_NOT_READING = frozenset(
-    "size dim numel nelement stride data_ptr element_size storage_offset storage untyped_storage get_device type "
-    "is_contiguous is_floating_point is_complex is_set_to is_same_size is_pinned is_shared requires_grad_ retain_grad "
-    "register_hook register_post_accumulate_grad_hook backward detach __len__ __hash__ __get__ new_zeros new_ones "
-    "new_empty new_full zeros_like ones_like empty_like full_like rand_like randn_like".split()
-)
+_NOT_READING = METADATA | MAKING | LIKE
+_NOT_READING |= {*"storage untyped_storage requires_grad_ retain_grad register_hook backward detach".split()}
+_NOT_READING |= {"register_post_accumulate_grad_hook", "__hash__", "__get__"}
 """What asks for no element. `detach` and ``.data`` are taken to write as often as to read."""
 _TAKING = frozenset({"as_tensor", "asarray", "frombuffer", "from_dlpack", "from_numpy"})
 """What makes a tensor of memory that is somebody else's."""
@@ -79,7 +75,8 @@ class StaleReads(TorchFunctionMode):  # type: ignore[misc]  # torch is not read 
         else:
             if name in _OVERWRITING and operands and operands[0] not in self.taken:
                 self.take(operands[0])
-            for tensor in operands[1:] if name in _OVERWRITING else operands:
+            read = operands[1:] if name in _OVERWRITING else operands[:1] if name in AS else operands
+            for tensor in read:
                 self.read(tensor, name, caller)
             if plain(name.strip("_")) in DIFFERENCES:
                 self.related(operands, name, caller)

@@ -241,5 +241,12 @@ def reduces(op: str) -> bool:
 
 
 @cache
+def is_view(method: str) -> bool:
+    """Whether a method of tensors returns the memory of the tensor itself, or may do so."""
+    outs = [out for op in lookup(f"Tensor.{method}") for out in op.outs]
+    return bool(outs) and all(out.kind not in ("fresh", "same") for out in outs)
+
+
+@cache
 def _words(key: str) -> frozenset[str]:
     return frozenset(str(table()[key]).split())
