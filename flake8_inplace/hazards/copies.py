@@ -62,9 +62,8 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
 @events.read_attribute.listen
 def on_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     """Judge an attribute that is read in an instance, or in a copy of it."""
-    if not m.unread:
-        _judge(m, instance, value)
-        _judge_original(m, instance, value)
+    _judge(m, instance, value)
+    _judge_original(m, instance, value)
 
 
 def _judge(m: Trace, copy: Value, value: Value) -> None:

@@ -118,7 +118,7 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
     event = m.state[SUMS].get((container, tensor)) if isinstance(tensor, Tensor) else None
     if event is not None and known and m.stack.frames[-1] is not event.frames[-1] and not is_result(m, container):
         m.refuse("argument", event.site, guard=event.guard)
-    if known and m.stack.frames and not m.unread:
+    if known and m.stack.frames:
         _judge_sum(m, container, array_backing(m.see(value)))
 
 

@@ -24,7 +24,7 @@ _UPDATES = ("augmented", "inplace", "op_")
 @events.read_attribute.listen
 def on_read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     """Report the read of an attribute that was bound between two runs of an update of another one."""
-    if not m.state[WRITES] or m.unread or not m.stack.frames:
+    if not m.state[WRITES] or not m.stack.frames:
         return
     time = abs(m.state[STORED].get((instance, name), 0))
     pending = m.state[BOUND_AGAIN].get((instance, name), frozenset())

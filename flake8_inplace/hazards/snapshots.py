@@ -313,9 +313,8 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     """Judge the read of an attribute."""
     if name == "state":
         judge_sharer(m, instance)
-    if not m.unread:
-        _judge_read(m, instance, name)
-        _judge_choice(m, value)
+    _judge_read(m, instance, name)
+    _judge_choice(m, value)
 
 
 @events.load_key.listen

@@ -43,9 +43,9 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     value, bound = array_backing(value), abs(m.state[STORED].get((instance, name), 0))
     if is_record(instance) or (m.state[WRITES] and isinstance(value, Tensor) and _is_named_apart(m, value, bound)):
         read_part_of(m, value, instance, bound)
-    if isinstance(value, Tensor) and m.state[WRITES] and not m.unread:
+    if isinstance(value, Tensor) and m.state[WRITES]:
         m.state.set(m.state[LAST_READ], (instance, name), m.tick())
-    if m.unread or not isinstance(value, Tensor) or not m.state[STORED]:
+    if not isinstance(value, Tensor) or not m.state[STORED]:
         return
     time, writer = max(0, m.state[STORED].get((instance, name), 0)), m.state[ATTRIBUTE_WRITERS].get((instance, name))
     if not (time or writer):

@@ -26,7 +26,7 @@ def read_part_of(m: Trace, value: Value, holder: Value | None, bound: int = 0) -
     attribute of a record was bound to it.
     """
     value = array_backing(value)
-    if m.state[WRITES] and isinstance(value, Tensor) and m.stack.frames and not m.unread:
+    if m.state[WRITES] and isinstance(value, Tensor) and m.stack.frames:
         frame = m.stack.frames[-1]
         held = abs(m.state[STORED].get((holder, value.storage), 0))
         made = holder.time if isinstance(holder, (List, Dict, Object)) else 0

@@ -71,7 +71,7 @@ def on_read_attribute(m: Trace, instance: Object, name: str, value: Value) -> No
 
 
 def _judge(m: Trace, old: Value, value: Value) -> None:
-    if not m.state[SUPERSEDED] or not m.stack.frames or m.unread:
+    if not m.state[SUPERSEDED] or not m.stack.frames:
         return
     for tensor in direct_tensors(m, value):
         for event in since(m, tensor, 0):

@@ -48,7 +48,7 @@ def on_read_attribute(m: Trace, instance: Object, name: str, value: Value) -> No
 
 def _judge_vector(m: Trace, value: Value) -> None:
     """Report the read of a vector after an update of the parameters that lie in it."""
-    if m.unread or not m.state[PARTS]:
+    if not m.state[PARTS]:
         return
     if isinstance(value, Choice):
         for option in [m.see(option) for guard, option in value.options if m.state.possible(guard)]:

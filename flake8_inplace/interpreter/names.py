@@ -254,5 +254,6 @@ def _unknown_attribute(m: Trace, value: Unknown, name: str, site: Site) -> Value
         return methods.attribute(m, m.promote(value), name, site)  # type: ignore[arg-type]
     part = m.part(value, name)
     seen = m.see(part)
-    events.read_part(m, seen)
+    if not m.unread:
+        events.read_part(m, seen)
     return tensors.data(m, seen) if name == "data" and isinstance(seen, Tensor) else part

@@ -115,7 +115,8 @@ def attribute(m: Trace, instance: Object, name: str, site: Site) -> Value:
     contents = m.state.get(instance).items
     if name in contents:
         found: Value = contents[name]
-        events.read_attribute(m, instance, name, m.see(found))
+        if not m.unread:
+            events.read_attribute(m, instance, name, m.see(found))
         return found
     made = parametrizations.made(m, contents, name, site)
     if made is not None:

@@ -126,15 +126,17 @@ def _item_of_list(m: Trace, value: List, index: Value) -> Value:
     where = position(m, value, index)
     if where is None:
         return Unknown()
-    events.load(m, value, m.see(contents.items[where]), True)
+    if not m.unread:
+        events.load(m, value, m.see(contents.items[where]), True)
     return contents.items[where]
 
 
 def read_key(m: Trace, value: Dict, key: Hashable) -> Value:
     """The value under a key that a dictionary has."""
     found: Value = m.state.get(value).items[key]
-    events.load_key(m, value, key, m.see(found))
-    events.load(m, value, m.see(found), True)
+    if not m.unread:
+        events.load_key(m, value, key, m.see(found))
+        events.load(m, value, m.see(found), True)
     return found
 
 
@@ -170,7 +172,8 @@ def _part_of_unknown(m: Trace, value: Unknown, index: Value) -> Value:
         return m.see(m.state.store[value, "[]", key])
     if isinstance(index, Unknown) or (isinstance(index, Const) and key is not None):
         element = m.part(value, "[]", index)
-        events.read_part(m, m.see(element))
+        if not m.unread:
+            events.read_part(m, m.see(element))
         return element
     return Unknown(part_grad(value), value.node)
 
