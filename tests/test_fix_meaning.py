@@ -6,6 +6,7 @@ The programs were written before anybody looked at what the linter or the fixer 
 import random
 import re
 import warnings
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -785,6 +786,8 @@ NO_FIX = {
     "named parameters kept in a dict": "no form for it",
     "gradient of the kept parameters is asked for": "a copy has no gradient",
     "hook function that is also called by hand": "that call wants its argument changed",
+    "context attribute that the next backward reads": "that one would read a new tensor as well",
+    "one dictionary handed back twice": "it is one dictionary, whatever tensor it has",
 }
 
 
@@ -1112,3 +1115,35 @@ def test_no_fix_makes_pytorch_refuse_another_write() -> None:
     for finding in repair.found:
         fix = repair.propose(finding)
         assert fix is None or all(RULES[each.code].silent for each in analyze(apply(EMPTIED, fix.edits)).findings)
+
+
+CAST = """import torch
+
+def program(w):
+    hidden = w.floor()
+    cast = hidden.float()
+    product = (hidden * cast).sum()
+    cast.hypot_(torch.mm(hidden, w))
+    loss = cast.sum() + hidden.mean() + product
+    loss.backward()
+    return [loss, w.grad]
+"""
+
+
+def test_who_reads_what_was_cast_reads_what_was_written() -> None:
+    """``hidden.float()`` is ``hidden`` for floats: a new tensor under the name of the cast would be lost to it."""
+    done = mend(CAST, fixes.every, unsafe=True)
+    assert done.done and not done.left
+    ran: list[Any] = []
+    for text, copying in ((CAST, True), (done.text, False)):
+        names: dict[str, Any] = {}
+        hooks = torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t)
+        exec(text, names)
+        with hooks if copying else nullcontext():
+            ran.append(names["program"](torch.full((2, 2), 1.5, requires_grad=True)))
+    assert alike(*ran)
+
+
+def test_findings_for_which_no_time_is_left_stay() -> None:
+    done = mend(CAST, fixes.every, unsafe=True, end=0.0)
+    assert done.late and done.left and not done.done and done.text == CAST

@@ -50,6 +50,7 @@ class Fact:
     - ``ordered``: a caller that has the tensor threw the result of its call away: it wants what is done to it.
     - ``given``: a call was given the tensor whose result was thrown away: it was called for the write.
     - ``ways``: the names by which the old tensor is read afterwards, `ELSEWHERE` for all but the one that was written.
+    - ``unsure``: the old tensor is read where ``x.to(dtype)`` was written to, which may be ``x`` or a copy.
     - ``kinds``: what the variables of its function held.
     - ``views``: those that held a view.
     - ``computed``: the function computed it; a caller, an attribute or unknown code did not hand it over.
@@ -61,6 +62,10 @@ class Fact:
     - ``memory``: what it wrote to.
     - ``fields``: by variable, the keys and attributes under which its container holds it; an empty one for a list.
     - ``containers``: those that it took the tensor from: ``xs`` of ``xs[0].add_(1)``.
+    - ``beside``: somebody reaches the tensor without those.
+    - ``readers``: where in the file the old tensor is read afterwards, and by which names; those of other functions
+      begin with a ``^``.
+    - ``earlier``: the other writes to it in the same call, before the first time that this one ran.
     """
 
     form: str
@@ -73,6 +78,7 @@ class Fact:
     ordered: bool = False
     given: bool = False
     ways: set[str] = field(default_factory=set)
+    unsure: bool = False
     kinds: dict[str, set[str]] = field(default_factory=dict)
     views: set[str] = field(default_factory=set)
     computed: bool = True
@@ -84,6 +90,9 @@ class Fact:
     memory: set[Storage] = field(default_factory=set)
     fields: dict[str, set[str]] = field(default_factory=dict)
     containers: set[List | Dict] = field(default_factory=set)
+    beside: bool = False
+    readers: dict[Place, set[str]] = field(default_factory=dict)
+    earlier: set[Place] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -117,9 +126,13 @@ def collected() -> Facts | None:
 
 def fact_of(event: Overwrite | Refused) -> Fact | None:
     """Return what is known of the place of a write."""
-    site = event.site
-    facts = facts_at(site)
-    return facts.writes.get(site.piece.tree.place(site.node)) if facts is not None else None
+    facts = facts_at(event.site)
+    return facts.writes.get(place_of(event.site)) if facts is not None else None
+
+
+def place_of(site: Site) -> Place:
+    """Return the place of a site in its file."""
+    return site.piece.tree.place(site.node)
 
 
 def facts_at(site: Site) -> Facts | None:
