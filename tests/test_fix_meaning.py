@@ -787,6 +787,7 @@ NO_FIX = {
     "gradient of the kept parameters is asked for": "a copy has no gradient",
     "hook function that is also called by hand": "that call wants its argument changed",
     "context attribute that the next backward reads": "that one would read a new tensor as well",
+    "memory that each call updates": "the caller relates it to what it was",
     "one dictionary handed back twice": "it is one dictionary, whatever tensor it has",
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from ..finding import Finding, Place
+from ..heap.values import Storage
 from .facts import Fact, Facts
 from .syntax import Module
 
@@ -33,14 +34,16 @@ def is_related_by_caller(module: Module, fact: Fact) -> bool:
 
 
 def _relations(module: Module, fact: Fact) -> Iterator[set[str]]:
-    """Yield the names of both operands, for each operation that reads what was written by two of them."""
+    """Yield the names of both operands, for each operation that reads one written memory by two names."""
     for node in module.of(cst.BinaryOperation):
         left, right = (_names(module, fact, operand) for operand in (node.left, node.right))
-        if left and right and left != right:
-            yield left | right
+        for memory in {memory for _, memory in left} & {memory for _, memory in right}:
+            one, two = ({name for name, other in names if other is memory} for names in (left, right))
+            if one != two:
+                yield one | two
 
 
-def _names(module: Module, fact: Fact, operand: cst.BaseExpression) -> set[str]:
+def _names(module: Module, fact: Fact, operand: cst.BaseExpression) -> set[tuple[str, Storage]]:
     """By which names an operand reads what was written."""
     ends = [operand, operand.attr] if isinstance(operand, cst.Attribute) else [operand]
     known = {name for end in ends for name in fact.readers.get(module.start(end), ())}

@@ -31,7 +31,9 @@ def is_computed(m: Trace, tensor: Tensor) -> bool:
 
 
 def is_beside(m: Trace, tensor: Tensor, containers: Iterable[Value]) -> bool:
-    """Return whether anybody reaches the memory of a tensor without some containers."""
+    """Return whether anybody reaches the memory of a tensor without some containers, or twice in one of them."""
+    if any(sum(_reaches(m, (item,), tensor) for item in _inside(m, each)) > 1 for each in containers):
+        return True
     variables = (value for frame in m.stack.frames for value in frame.vars.values())
     # a list that is being made has no name yet
     others = (thing for thing in m.state.store if isinstance(thing, (List, Dict)))

@@ -111,7 +111,7 @@ def _note(m: Trace, event: Overwrite | Refused, way: str, name: str = "") -> Non
     if fact is not None:
         fact.ways.add(way)
         if reader is not None and facts_at(reader) is not None:
-            fact.readers.setdefault(place_of(reader), set()).add(name or way)
+            fact.readers.setdefault(place_of(reader), set()).add((name or way, event.tensor.storage.memory))
 
 
 def _shown(m: Trace, value: Value, since: Callable[[Guard], int]) -> Iterator[Overwrite | Refused]:
