@@ -1014,6 +1014,22 @@ def run():
 """Who reads it stands beyond the analysis, or beyond the function: each value is compared."""
 
 NOBODY_KNOWS = {
+    "an average of parameters that two modules share": """
+from torch import nn
+
+def accumulate(average, net):
+    mine, theirs = dict(average.named_parameters()), dict(net.named_parameters())
+    for name in mine:
+        mine[name].data.mul_(0.9).add_(theirs[name].data, alpha=0.1)
+
+def run():
+    net, average = nn.Linear(2, 2), nn.Module()
+    average.weight, average.bias = net.weight, net.bias
+    for p in net.parameters():
+        p.data.add_(1)
+    accumulate(average, net)
+    return list(average.parameters())
+""",
     "a function that does nothing but write": """
 def standardize(x):
     mean = x.mean()

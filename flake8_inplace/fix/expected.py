@@ -28,6 +28,15 @@ def is_lost_to_relation(module: Module, fact: Fact, way: str) -> bool:
     return any(way not in names for names in _relations(module, fact))
 
 
+def renews_an_entry(fact: Fact) -> bool:
+    """Whether a new tensor in a container leaves the reader with the old one, and is found by who is to have it.
+
+    If nobody else has the old tensor, the reader has the very container. If others made it, they don't have one that is
+    of this call alone, as ``dict(net.named_parameters())`` is.
+    """
+    return (fact.beside or not fact.containers) and (fact.computed or not fact.own)
+
+
 def is_related_by_caller(module: Module, fact: Fact) -> bool:
     """Whether a function that led to the write relates the old value to the new one."""
     return any(all(name.startswith("^") for name in names) for names in _relations(module, fact))

@@ -62,6 +62,7 @@ class Fact:
     - ``memory``: what it wrote to.
     - ``fields``: by variable, the keys and attributes under which its container holds it; an empty one for a list.
     - ``containers``: those that it took the tensor from: ``xs`` of ``xs[0].add_(1)``.
+    - ``own``: one of them is of this call alone.
     - ``beside``: somebody reaches the tensor without those, or twice in one of them.
     - ``readers``: where in the file the old tensor is read afterwards, by which names, and what its memory is. Names
       of other functions begin with a ``^``.
@@ -90,6 +91,7 @@ class Fact:
     memory: set[Storage] = field(default_factory=set)
     fields: dict[str, set[str]] = field(default_factory=dict)
     containers: set[List | Dict] = field(default_factory=set)
+    own: bool = False
     beside: bool = False
     readers: dict[Place, set[tuple[str, Storage]]] = field(default_factory=dict)
     earlier: set[Place] = field(default_factory=set)

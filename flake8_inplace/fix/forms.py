@@ -12,7 +12,7 @@ from ..hazards.refused import LEAF_KINDS
 from ..rules import RULES
 from .constructors import constructors
 from .copies import RAISING
-from .expected import is_lost_to_relation
+from .expected import is_lost_to_relation, renews_an_entry
 from .facts import ELEMENT, ELEMENTS, ELSEWHERE, FROZEN, LEAF, OTHER_ELEMENT, Facts, tuple_way
 from .kept import deep_copies
 from .leaves import under_no_grad
@@ -441,8 +441,8 @@ class Form:
             return False
         if self.late or self.holds(root.value, "tensor"):
             return False  # its elements lie in the memory that is not to be written
-        if self.form == "read" and self.fact is not None and self.fact.containers and not self.fact.beside:
-            return False  # whoever reads the old tensor has the very container, and would find the new one in it
+        if self.form == "read" and self.fact is not None and not renews_an_entry(self.fact):
+            return False
         if self.form in ("argument", "dataset"):
             return False  # the container belongs to the caller, or the dataset, as well
         return bool(self.listed) or not self.holds(root.value, "tuple")

@@ -40,6 +40,12 @@ def is_beside(m: Trace, tensor: Tensor, containers: Iterable[Value]) -> bool:
     return _reaches(m, (*variables, *_roots(m, m.stack.frames[-1]), *others), tensor, set(map(id, containers)))
 
 
+def is_own(m: Trace, container: Value) -> bool:
+    """Return whether only the variables of the running function lead to a container, and it was not given it."""
+    frame = m.stack.frames[-1]
+    return not any(value is container for value in _reachable(m, (*frame.given, *_roots(m, frame))))
+
+
 def is_shared(m: Trace, tensor: Tensor, handed: Set[Storage]) -> bool:
     """Return whether anybody but the variables of the running function can reach the memory of a tensor."""
     frame = m.stack.frames[-1]
@@ -80,15 +86,21 @@ def _chain(frame: Frame | None) -> Iterator[Frame]:
 
 def _reaches(m: Trace, values: Iterable[Value], tensor: Tensor, without: Set[int] = frozenset()) -> bool:
     """Whether values lead to the memory of a tensor, other than through what has one of some identities."""
+    return any(
+        isinstance(value, Tensor) and value.storage.memory is tensor.storage.memory and not apart(m, value, tensor)
+        for value in _reachable(m, values, without)
+    )
+
+
+def _reachable(m: Trace, values: Iterable[Value], without: Set[int] = frozenset()) -> Iterator[Value]:
+    """Yield values and all that they lead to."""
     todo, seen = list(values), set(without)
     while todo:
         value = m.see(todo.pop())
-        if isinstance(value, Tensor) and value.storage.memory is tensor.storage.memory and not apart(m, value, tensor):
-            return True
+        yield value
         if id(value) not in seen:
             seen.add(id(value))
             todo += _inside(m, value)
-    return False
 
 
 def _inside(m: Trace, value: Value) -> Iterable[Value]:

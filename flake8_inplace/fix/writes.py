@@ -92,6 +92,7 @@ def note_write(
     fact.memory.add(tensor.storage.memory)
     containers = set(_containers(m, frame, site))
     fact.containers |= containers
+    fact.own = fact.own or any(holders.is_own(m, each) for each in containers)
     fact.beside = fact.beside or (bool(containers) and holders.is_beside(m, tensor, containers))
     _note_earlier(m, tensor, site, fact)
     for name, value in frame.vars.items():
