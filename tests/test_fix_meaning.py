@@ -6,7 +6,6 @@ The programs were written before anybody looked at what the linter or the fixer 
 import random
 import re
 import warnings
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -1134,33 +1133,8 @@ def test_no_fix_makes_pytorch_refuse_another_write() -> None:
         assert fix is None or all(RULES[each.code].silent for each in analyze(apply(EMPTIED, fix.edits)).findings)
 
 
-CAST = """import torch
-
-def program(w):
-    hidden = w.floor()
-    cast = hidden.float()
-    product = (hidden * cast).sum()
-    cast.hypot_(torch.mm(hidden, w))
-    loss = cast.sum() + hidden.mean() + product
-    loss.backward()
-    return [loss, w.grad]
-"""
-
-
-def test_who_reads_what_was_cast_reads_what_was_written() -> None:
-    """``hidden.float()`` is ``hidden`` for floats: a new tensor under the name of the cast would be lost to it."""
-    done = mend(CAST, fixes.every, unsafe=True)
-    assert done.done and not done.left
-    ran: list[Any] = []
-    for text, copying in ((CAST, True), (done.text, False)):
-        names: dict[str, Any] = {}
-        hooks = torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t)
-        exec(text, names)
-        with hooks if copying else nullcontext():
-            ran.append(names["program"](torch.full((2, 2), 1.5, requires_grad=True)))
-    assert alike(*ran)
-
-
 def test_findings_for_which_no_time_is_left_stay() -> None:
-    done = mend(CAST, fixes.every, unsafe=True, end=0.0)
-    assert done.late and done.left and not done.done and done.text == CAST
+    text = net("h = torch.sigmoid(self.fc1(x))\nh += 1\nreturn self.fc2(h)")
+    assert mend(text, fixes.every, unsafe=True).done
+    done = mend(text, fixes.every, unsafe=True, end=0.0)
+    assert done.late and done.left and not done.done and done.text == text

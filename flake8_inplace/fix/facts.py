@@ -50,7 +50,6 @@ class Fact:
     - ``ordered``: a caller that has the tensor threw the result of its call away: it wants what is done to it.
     - ``given``: a call was given the tensor whose result was thrown away: it was called for the write.
     - ``ways``: the names by which the old tensor is read afterwards, `ELSEWHERE` for all but the one that was written.
-    - ``unsure``: the old tensor is read where ``x.to(dtype)`` was written to, which may be ``x`` or a copy.
     - ``kinds``: what the variables of its function held.
     - ``views``: those that held a view.
     - ``computed``: the function computed it; a caller, an attribute or unknown code did not hand it over.
@@ -79,7 +78,6 @@ class Fact:
     ordered: bool = False
     given: bool = False
     ways: set[str] = field(default_factory=set)
-    unsure: bool = False
     kinds: dict[str, set[str]] = field(default_factory=dict)
     views: set[str] = field(default_factory=set)
     computed: bool = True

@@ -11,7 +11,6 @@ from ..finding import Edit, Finding, Fix
 from ..hazards.refused import LEAF_KINDS
 from ..rules import RULES
 from .constructors import constructors
-from .copies import RAISING
 from .expected import is_lost_to_relation, renews_an_entry
 from .facts import ELEMENT, ELEMENTS, ELSEWHERE, FROZEN, LEAF, OTHER_ELEMENT, Facts, tuple_way
 from .kept import deep_copies
@@ -359,7 +358,6 @@ class Form:
             return False  # who called for the write, by a statement, has the tensor by another name
         if self.form == "read" and is_lost_to_relation(self.module, fact, way):
             return False
-        lost = lost or (fact.unsure and self.form in RAISING)  # a copy where it is saved leaves all values as they are
         if lost or (fact.part_of_leaf and not self.computes_with(root)):
             return False
         silent = RULES[self.finding.code].silent and not (self.form == "read" and self.strict)

@@ -128,11 +128,9 @@ def _shown(m: Trace, value: Value, since: Callable[[Guard], int]) -> Iterator[Ov
 
 def _writes_shown(m: Trace, tensor: Tensor, since: int) -> Iterator[Overwrite | Refused]:
     for event in writes(m, tensor.storage):
-        if event.time > since and not holders.apart(m, tensor, event.tensor):
-            if event.tensor is tensor or event.tensor.origin not in COPIES:
-                yield event
-            elif (fact := fact_of(event)) is not None:
-                fact.unsure = True
+        unsure = event.tensor is not tensor and event.tensor.origin in COPIES
+        if event.time > since and not unsure and not holders.apart(m, tensor, event.tensor):
+            yield event
 
 
 def writes(m: Trace, storage: Storage) -> Iterator[Overwrite | Refused]:
