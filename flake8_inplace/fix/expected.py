@@ -28,13 +28,13 @@ def is_lost_to_relation(module: Module, fact: Fact, way: str) -> bool:
     return any(way not in names for names in _relations(module, fact))
 
 
-def renews_an_entry(fact: Fact) -> bool:
+def renews_an_entry(fact: Fact, outside: bool) -> bool:
     """Whether a new tensor in a container leaves the reader with the old one, and is found by who is to have it.
 
     If nobody else has the old tensor, the reader has the very container. If others made it, they don't have one that is
-    of this call alone, as ``dict(net.named_parameters())`` is.
+    of this call alone, as ``dict(net.named_parameters())`` is. ``outside``: the reader is one of them.
     """
-    return (fact.beside or not fact.containers) and (fact.computed or not fact.own)
+    return (fact.beside or not fact.containers) and (fact.computed or outside or not fact.own)
 
 
 def is_related_by_caller(module: Module, fact: Fact) -> bool:

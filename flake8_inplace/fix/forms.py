@@ -439,7 +439,7 @@ class Form:
             return False
         if self.late or self.holds(root.value, "tensor"):
             return False  # its elements lie in the memory that is not to be written
-        if self.form == "read" and self.fact is not None and not renews_an_entry(self.fact):
+        if self.form == "read" and self.fact is not None and not renews_an_entry(self.fact, self.read_outside()):
             return False
         if self.form in ("argument", "dataset"):
             return False  # the container belongs to the caller, or the dataset, as well
