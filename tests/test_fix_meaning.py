@@ -785,6 +785,9 @@ NO_FIX = {
     "named parameters kept in a dict": "no form for it",
     "gradient of the kept parameters is asked for": "a copy has no gradient",
     "hook function that is also called by hand": "that call wants its argument changed",
+    "context attribute that the next backward reads": "that one would read a new tensor as well",
+    "memory that each call updates": "the caller relates it to what it was",
+    "one dictionary handed back twice": "it is one dictionary, whatever tensor it has",
 }
 
 
@@ -1010,6 +1013,22 @@ def run():
 """Who reads it stands beyond the analysis, or beyond the function: each value is compared."""
 
 NOBODY_KNOWS = {
+    "an average of parameters that two modules share": """
+from torch import nn
+
+def accumulate(average, net):
+    mine, theirs = dict(average.named_parameters()), dict(net.named_parameters())
+    for name in mine:
+        mine[name].data.mul_(0.9).add_(theirs[name].data, alpha=0.1)
+
+def run():
+    net, average = nn.Linear(2, 2), nn.Module()
+    average.weight, average.bias = net.weight, net.bias
+    for p in net.parameters():
+        p.data.add_(1)
+    accumulate(average, net)
+    return list(average.parameters())
+""",
     "a function that does nothing but write": """
 def standardize(x):
     mean = x.mean()
@@ -1112,3 +1131,10 @@ def test_no_fix_makes_pytorch_refuse_another_write() -> None:
     for finding in repair.found:
         fix = repair.propose(finding)
         assert fix is None or all(RULES[each.code].silent for each in analyze(apply(EMPTIED, fix.edits)).findings)
+
+
+def test_findings_for_which_no_time_is_left_stay() -> None:
+    text = net("h = torch.sigmoid(self.fc1(x))\nh += 1\nreturn self.fc2(h)")
+    assert mend(text, fixes.every, unsafe=True).done
+    done = mend(text, fixes.every, unsafe=True, end=0.0)
+    assert done.late and done.left and not done.done and done.text == text

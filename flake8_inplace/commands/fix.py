@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
+from time import thread_time
 
 from ..checker import findings, path_of, trial
 from ..cli import INTERRUPTED, USAGE_ERROR
@@ -37,6 +38,8 @@ from .common import (
 from .configuration import configured
 from .notebooks import Notebook, relabelled, spot
 
+SECONDS = 60
+"""Processor time for one file after which no more fixes are tried."""
 _COLOURS = {"+": "32", "-": "31", "@": "36"}
 
 
@@ -126,7 +129,7 @@ class Treated:
     """What became of a file: its text before and after, what was fixed, and what is left, or the problem with it.
 
     Of a notebook, ``spots`` say in which cell and line the findings stand, those that were fixed first, and ``parts``
-    are the cells that changed.
+    are the cells that changed. ``late``: whether time was up before all fixes were tried.
     """
 
     path: str
@@ -137,6 +140,7 @@ class Treated:
     left: tuple[Finding, ...] = ()
     spots: tuple[str, ...] = ()
     parts: tuple[tuple[str, str, str], ...] = ()
+    late: bool = False
     problem: str = ""
 
     @property
@@ -158,16 +162,17 @@ def treat(task: Task) -> Treated:
         def wanted(text: str, found: Sequence[Finding]) -> list[bool]:
             return counting(files, Source(name, text), found, task.known)
 
-        mended = mend(document.text, wanted, task.unsafe)
+        end = thread_time() + SECONDS
+        mended = mend(document.text, wanted, task.unsafe, end=end)
         path = "" if task.path == "-" else task.path
         rest = findings(mended.text, None, path)  # and what other files show
         left = tuple(compress(rest, wanted(mended.text, rest)))
-        done, text = mended.done, mended.text
+        done, text, late = mended.done, mended.text, mended.late
         if not frozenset(left).issubset(mended.left) and path_of(path):
             with trial(path) as tried:
-                mended = mend(text, wanted, task.unsafe, *tried)
-            done, text, left = done + mended.done, mended.text, mended.left
-        return Treated(task.path, name, document, text, done, left)
+                mended = mend(text, wanted, task.unsafe, *tried, end=end)
+            done, text, left, late = done + mended.done, mended.text, mended.left, late or mended.late
+        return Treated(task.path, name, document, text, done, left, late=late)
     except Exception as error:  # whatever is wrong with one file must not keep the others from being mended
         return Treated(task.path, problem=reason(error))
 
@@ -180,7 +185,7 @@ def notebook(files: Project, task: Task) -> Treated:
     def wanted(text: str, found: Sequence[Finding]) -> list[bool]:
         return counting(files, Source(task.path, text), found, task.known)
 
-    mended = mend(text, wanted, task.unsafe)
+    mended = mend(text, wanted, task.unsafe, end=thread_time() + SECONDS)
     for finding, fix in mended.done:
         spots.append(spot(labels, finding.line))
         before, text = text, apply(text, fix.edits)
@@ -193,7 +198,8 @@ def notebook(files: Project, task: Task) -> Treated:
     cells = enumerate(zip(book.cells, texts, strict=True), 1)
     parts = tuple((f"{task.path} cell {number}", *pair) for number, pair in cells if pair[0] != pair[1])
     document = Document(book.text, "utf-8")
-    return Treated(task.path, task.path, document, book.written(texts), mended.done, left, tuple(spots), parts)
+    after_all = book.written(texts)
+    return Treated(task.path, task.path, document, after_all, mended.done, left, tuple(spots), parts, mended.late)
 
 
 def counting(files: Project, source: Source, found: Sequence[Finding], known: frozenset[str]) -> list[bool]:
@@ -227,6 +233,8 @@ def finish(treated: Treated, writes: bool) -> bool:
         note(f"{shown}:{at}: {finding.code} ({grade(fix)}) {fix.title}")
     for at, finding in zip(spots[len(treated.done) :], treated.left, strict=True):
         note(f"{shown}:{at}: {finding.code} left as it is: {finding.message}")
+    if treated.late:
+        complain(f"{shown}: not every fix was tried: they take too long")
     return True
 
 

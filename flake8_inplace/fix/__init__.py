@@ -27,6 +27,7 @@ from .carried import carried
 from .containers import containers
 from .copies import RAISING, Copies
 from .detached import DETACHED, detached
+from .expected import comes_late, function_of, is_related_by_caller
 from .forms import Form
 from .hooked import hooked
 from .iteration import iteration
@@ -65,11 +66,15 @@ def apply(text: str, edits: Sequence[Edit]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """A text after its fixes, with each finding that was removed and how, and those that are left."""
+    """A text after its fixes, with each finding that was removed and how, and those that are left.
+
+    ``late``: whether time was up before all fixes were tried.
+    """
 
     text: str
     done: tuple[tuple[Finding, Fix], ...]
     left: tuple[Finding, ...]
+    late: bool = False
 
 
 def mend(
@@ -78,16 +83,18 @@ def mend(
     unsafe: bool,
     analysis: Callable[[str], Result] = analyze,
     path: str = "",
+    end: float = math.inf,
 ) -> Mended:
     """Fix one finding after the other until none is left that can be fixed.
 
-    ``wanted`` says which findings in a text count: what is silenced is not touched. ``analysis`` and ``path`` are those
-    of `Repair`.
+    ``wanted`` says which findings in a text count: what is silenced is not touched. ``analysis``, ``path`` and ``end``
+    are those of `Repair`.
     """
     done: list[tuple[Finding, Fix]] = []
+    late = False
     refused: set[Place] = set()
     while True:
-        repair = Repair(text, analysis, path)
+        repair = Repair(text, analysis, path, end)
         counted = [finding for finding, yes in zip(repair.found, wanted(text, repair.found), strict=True) if yes]
         for finding in counted:
             if finding.place in refused:
@@ -96,8 +103,9 @@ def mend(
             if fix is not None:
                 break
             refused.add(finding.place)
+            late = late or repair.late
         else:
-            return Mended(text, tuple(done), tuple(counted))
+            return Mended(text, tuple(done), tuple(counted), late)
         text = apply(text, fix.edits)
         refused = {moved(place, fix.edits) for place in refused}
         done.append((finding, fix))
@@ -155,6 +163,9 @@ class Repair:
             return
         if form == "argument" and is_named_twice(self._module, finding.place):
             return  # which of the two names was to have the new values?
+        if form == "argument" and usual.fact is not None and is_related_by_caller(self._module, usual.fact):
+            return  # the caller is to see what was written
+        usual.late = form in ("read", "argument", "dataset") and comes_late(self._facts, finding, self.found)
         copies = Copies(self._module, finding, self._after, self._facts.layers)
         bound = Bound(self._module, finding, self._after)
         mixed = form == "read" and _is_read_by_itself(self._module, finding)
@@ -271,8 +282,7 @@ class Repair:
 
     def _function(self, finding: Finding) -> cst.CSTNode | None:
         assert self._module is not None
-        found = (node for node in self._module.of(cst.FunctionDef) if self._module.spans(node, finding.place))
-        return max(found, key=self._module.start, default=None)
+        return function_of(self._module, finding)
 
     def _written(self, finding: Finding) -> set[str]:
         """The variables that a write is spelled with."""

@@ -8,6 +8,7 @@ import libcst as cst
 
 from ..finding import Fix
 from .forms import Form
+from .statements import statement_around
 
 DETACHED = ("detached", "freeze")
 """The kinds of findings that this form mends."""
@@ -16,6 +17,8 @@ DETACHED = ("detached", "freeze")
 def detached(form: Form) -> Iterator[Fix]:
     """Bind what ``detach()`` returns to the name, if no other way leads to the tensor: it would stay in the graph."""
     module = form.module
+    for call in module.of(cst.Call):
+        yield from _inside(form, call)
     statements: list[cst.Expr | cst.Assign] = [*module.of(cst.Expr), *module.of(cst.Assign)]
     for statement in statements:
         attribute = _set_by(statement)
@@ -24,6 +27,17 @@ def detached(form: Form) -> Iterator[Fix]:
         if isinstance(attribute.value, cst.Name) and form.reached_by(attribute.value):
             new = f"{attribute.value.value} = {attribute.value.value}.detach()"
             yield Fix(f"write `{new}`", False, (module.replaced(statement, new),))
+
+
+def _inside(form: Form, call: cst.Call) -> Iterator[Fix]:
+    """``self.h = h.detach_()``, where ``h`` is not read again."""
+    name, statement = call.func, statement_around(form.module, call)
+    if not isinstance(name, cst.Attribute) or form.module.start(name.attr) != form.finding.place:
+        return
+    if not isinstance(statement, cst.Assign) or statement.value is not call or not isinstance(name.value, cst.Name):
+        return
+    if form.reached_by(name.value) and not form.read_after(name.value, statement):
+        yield Fix("use `detach()`", False, (form.module.replaced(name.attr, "detach"),))
 
 
 def _set_by(statement: cst.Expr | cst.Assign) -> cst.Attribute | None:

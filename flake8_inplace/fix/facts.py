@@ -61,6 +61,11 @@ class Fact:
     - ``memory``: what it wrote to.
     - ``fields``: by variable, the keys and attributes under which its container holds it; an empty one for a list.
     - ``containers``: those that it took the tensor from: ``xs`` of ``xs[0].add_(1)``.
+    - ``own``: one of them is of this call alone.
+    - ``beside``: somebody reaches the tensor without those, or twice in one of them.
+    - ``readers``: where in the file the old tensor is read afterwards, by which names, and what its memory is. Names
+      of other functions begin with a ``^``.
+    - ``earlier``: the other writes to it in the same call, before the first time that this one ran.
     """
 
     form: str
@@ -84,6 +89,10 @@ class Fact:
     memory: set[Storage] = field(default_factory=set)
     fields: dict[str, set[str]] = field(default_factory=dict)
     containers: set[List | Dict] = field(default_factory=set)
+    own: bool = False
+    beside: bool = False
+    readers: dict[Place, set[tuple[str, Storage]]] = field(default_factory=dict)
+    earlier: set[Place] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -117,9 +126,13 @@ def collected() -> Facts | None:
 
 def fact_of(event: Overwrite | Refused) -> Fact | None:
     """Return what is known of the place of a write."""
-    site = event.site
-    facts = facts_at(site)
-    return facts.writes.get(site.piece.tree.place(site.node)) if facts is not None else None
+    facts = facts_at(event.site)
+    return facts.writes.get(place_of(event.site)) if facts is not None else None
+
+
+def place_of(site: Site) -> Place:
+    """Return the place of a site in its file."""
+    return site.piece.tree.place(site.node)
 
 
 def facts_at(site: Site) -> Facts | None:

@@ -11,6 +11,7 @@ from ..finding import Edit, Finding, Fix
 from ..hazards.refused import LEAF_KINDS
 from ..rules import RULES
 from .constructors import constructors
+from .expected import is_lost_to_relation, renews_an_entry
 from .facts import ELEMENT, ELEMENTS, ELSEWHERE, FROZEN, LEAF, OTHER_ELEMENT, Facts, tuple_way
 from .kept import deep_copies
 from .leaves import under_no_grad
@@ -50,6 +51,8 @@ from .syntax import (
 )
 from .taken import is_taken_out
 
+_HOLDERS = ("tuple", "list", "dict", "object")
+
 #: What a write by ``.data`` or ``detach()`` means for the gradient, once it is mended.
 _FLOWS, _PASSES_BY = "; the gradient then passes through it", "; the gradient still passes it by"
 
@@ -65,6 +68,7 @@ class Form:
         self.form = RULES[finding.code].kind
         self.listed = listed  # a variable with a tuple, which is to be made a list
         self.strict = True  # whether a stale value is the only one that a new tensor may leave as it was
+        self.late = False  # whether a new tensor comes too late for the reader of a stale value
         self.made: set[str] = set()  # names that are bound to views of the new tensor, once there is one
 
     def fixes(self) -> Iterator[Fix]:
@@ -195,8 +199,9 @@ class Form:
                     edits.append(self.module.replaced(base, self.module.code(root)))
                 found = self.reassigned(root, outer, statement, edits, promotes or detour)
                 yield from (replace(fix, title=fix.title + _FLOWS) for fix in found) if detour else found
+        if self.form in ("overlap", "shift"):
+            yield from self.cloned_argument(call)
         yield from self.clone_first(base, statement)
-        yield from self.cloned_argument(call)
         yield from self.under_no_grad(root_of(base), statement)
 
     def of_lambda(self, call: cst.Call) -> Iterator[Fix]:
@@ -309,11 +314,11 @@ class Form:
 
     def can_rebind(self, root: cst.BaseExpression, statement: cst.CSTNode) -> bool:
         """Whether binding the name to a new tensor does for the rest of the program what the write did."""
-        if not self.heard_by(root) or any(self.holds(root, kind) for kind in ("tuple", "list", "dict", "object")):
+        if self.late or not self.heard_by(root) or any(self.holds(root, kind) for kind in _HOLDERS):
             return False
         if isinstance(root, cst.Attribute):
-            if self.form in ("argument", "dataset"):
-                return False  # the object belongs to the caller, or the dataset, as well
+            if self.form in ("argument", "dataset") or (self.form == "ctx" and self.is_kept_for_backward(root)):
+                return False  # the object belongs to the caller, the dataset or the next backward as well
             leaf = self.fact is not None and self.fact.leaf
             bound = not leaf and not self.holds(root.value, FROZEN)
             return is_path(root) and bound and not is_parameter(self.module, root.attr.value)
@@ -323,7 +328,10 @@ class Form:
         taken = self.form == "read" and is_taken_out(scope, root.value, statement, self.fact, self.readers())
         if taken or not scope.binds(root.value) or scope.fills(root.value):
             return False
-        looped = scope.iterates(root.value) and not (self.form == "views" and self.private(root))
+        looped = scope.iterates(root.value) and not (
+            (self.form in ("views", "detach") and self.private(root))
+            or (self.form == "discarded" and self.read_after(root, statement))
+        )
         if looped or (self.form in LEAF_KINDS and scope.holds_parameter(root.value)):
             return False
         if self.holds(root, LEAF) and (self.form == "data" or (self.form in LEAF_KINDS and self.asked(root))):
@@ -343,19 +351,22 @@ class Form:
         fact = self.fact
         if fact is None:
             return True
+        way = ELEMENT if isinstance(root, cst.Subscript) else last_name(root)
+        way = f".{way}" if isinstance(root, cst.Attribute) else way
         lost = fact.cuts and (fact.ways or fact.shared or not fact.discarded)  # or else nobody reads it
         if self.form == "read" and fact.given and isinstance(root, cst.Name) and self.read_outside():
             return False  # who called for the write, by a statement, has the tensor by another name
+        if self.form == "read" and is_lost_to_relation(self.module, fact, way):
+            return False
         if lost or (fact.part_of_leaf and not self.computes_with(root)):
             return False
         silent = RULES[self.finding.code].silent and not (self.form == "read" and self.strict)
         if silent or self.form in ("dirty", "saved"):
             return True  # that others see the write is what is wrong
-        way = ELEMENT if isinstance(root, cst.Subscript) else last_name(root)
         ways = (
             fact.ways - {tuple_way(self.listed)} - (self.readers() if self.form in ("read", "expanded") else self.made)
         )
-        return ways <= {f".{way}" if isinstance(root, cst.Attribute) else way}
+        return ways <= {way}
 
     def readers(self) -> set[str]:
         """By which names, attributes and elements that is read which the finding calls stale: it is to stay so."""
@@ -407,6 +418,12 @@ class Form:
         others = fact.names - {root.value} - self.made - (self.readers() if self.form == "read" else set())
         return not others.isdisjoint(fact.ways)
 
+    def is_kept_for_backward(self, attribute: cst.Attribute) -> bool:
+        """Whether an attribute is one of the context of a custom function: the next backward reads it there."""
+        function = self.module.around(attribute, cst.FunctionDef)
+        first = function.params.params[:1] if function is not None else ()
+        return any(isinstance(attribute.value, cst.Name) and attribute.value.value == each.name.value for each in first)
+
     def is_array(self, root: cst.BaseExpression, target: cst.BaseExpression) -> bool:
         """Whether the root of what is written is a numpy array, which has no `clone`."""
         kinds = self.fact.kinds.get(dotted(root), set()) if self.fact is not None else set()
@@ -420,8 +437,10 @@ class Form:
         """``rows[i]`` or ``cache["h"]``: if the container is a tensor after all, the second analysis says so."""
         if not isinstance(root, cst.Subscript) or not is_path(root.value) or self.cuts:
             return False
-        if self.holds(root.value, "tensor"):
+        if self.late or self.holds(root.value, "tensor"):
             return False  # its elements lie in the memory that is not to be written
+        if self.form == "read" and self.fact is not None and not renews_an_entry(self.fact, self.read_outside()):
+            return False
         if self.form in ("argument", "dataset"):
             return False  # the container belongs to the caller, or the dataset, as well
         return bool(self.listed) or not self.holds(root.value, "tuple")

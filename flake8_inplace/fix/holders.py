@@ -30,6 +30,22 @@ def is_computed(m: Trace, tensor: Tensor) -> bool:
     return surely and not _reaches(m, (value for frame in m.stack.frames for value in frame.given), tensor)
 
 
+def is_beside(m: Trace, tensor: Tensor, containers: Iterable[Value]) -> bool:
+    """Return whether anybody reaches the memory of a tensor without some containers, or twice in one of them."""
+    if any(sum(_reaches(m, (item,), tensor) for item in _inside(m, each)) > 1 for each in containers):
+        return True
+    variables = (value for frame in m.stack.frames for value in frame.vars.values())
+    # a list that is being made has no name yet
+    others = (thing for thing in m.state.store if isinstance(thing, (List, Dict)))
+    return _reaches(m, (*variables, *_roots(m, m.stack.frames[-1]), *others), tensor, set(map(id, containers)))
+
+
+def is_own(m: Trace, container: Value) -> bool:
+    """Return whether only the variables of the running function lead to a container, and it was not given it."""
+    frame = m.stack.frames[-1]
+    return not any(value is container for value in _reachable(m, (*frame.given, *_roots(m, frame))))
+
+
 def is_shared(m: Trace, tensor: Tensor, handed: Set[Storage]) -> bool:
     """Return whether anybody but the variables of the running function can reach the memory of a tensor."""
     frame = m.stack.frames[-1]
@@ -68,16 +84,23 @@ def _chain(frame: Frame | None) -> Iterator[Frame]:
         frame = frame.parent
 
 
-def _reaches(m: Trace, values: Iterable[Value], tensor: Tensor) -> bool:
-    todo, seen = list(values), set[int]()
+def _reaches(m: Trace, values: Iterable[Value], tensor: Tensor, without: Set[int] = frozenset()) -> bool:
+    """Whether values lead to the memory of a tensor, other than through what has one of some identities."""
+    return any(
+        isinstance(value, Tensor) and value.storage.memory is tensor.storage.memory and not apart(m, value, tensor)
+        for value in _reachable(m, values, without)
+    )
+
+
+def _reachable(m: Trace, values: Iterable[Value], without: Set[int] = frozenset()) -> Iterator[Value]:
+    """Yield values and all that they lead to."""
+    todo, seen = list(values), set(without)
     while todo:
         value = m.see(todo.pop())
-        if isinstance(value, Tensor) and value.storage.memory is tensor.storage.memory and not apart(m, value, tensor):
-            return True
+        yield value
         if id(value) not in seen:
             seen.add(id(value))
             todo += _inside(m, value)
-    return False
 
 
 def _inside(m: Trace, value: Value) -> Iterable[Value]:

@@ -17,7 +17,18 @@ from ..trace.frames import Frame
 from ..trace.log import REFUSED, STORED, WRITES, Overwrite, Refused, array_backing
 from ..trace.trace import Trace
 from . import holders
-from .facts import ELEMENT, ELEMENTS, ELSEWHERE, OTHER_ELEMENT, collected, fact_of, options, tuple_way
+from .facts import (
+    ELEMENT,
+    ELEMENTS,
+    ELSEWHERE,
+    OTHER_ELEMENT,
+    collected,
+    fact_of,
+    facts_at,
+    options,
+    place_of,
+    tuple_way,
+)
 from .syntax import root_of, written_at
 
 COPIES = (Source.MAYBE_CAST, Source.MAYBE_SAME)
@@ -38,7 +49,7 @@ def note_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
     if collected() is not None:
         for event in _shown(m, value, lambda guard: frame.held(name, guard)):
             own = event.frames[-1] is frame
-            _note(event, name if own else ELSEWHERE)
+            _note(m, event, name if own else ELSEWHERE, name if own else f"^{name}")
 
 
 @events.read_tuple.listen
@@ -55,7 +66,7 @@ def note_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     """Note that an attribute is read, which was bound before the writes that it shows."""
     if collected() is not None:
         for event in _shown(m, value, lambda _: abs(m.state[STORED].get((instance, name), 0))):
-            _note(event, f".{name}")
+            _note(m, event, f".{name}", f".{name}")
 
 
 @events.load.listen
@@ -73,7 +84,7 @@ def note_element(m: Trace, container: List | Dict, value: Value, named: bool) ->
             fact = fact_of(event)
             if fact is not None:
                 other = bool(fact.containers) and container not in fact.containers
-                fact.ways.add(OTHER_ELEMENT if other else ELEMENT if places < 2 else ELEMENTS)
+                _note(m, event, OTHER_ELEMENT if other else ELEMENT if places < 2 else ELEMENTS)
 
 
 def _tensors(m: Trace, value: Value) -> Iterator[Tensor]:
@@ -92,13 +103,15 @@ def note_operand(m: Trace, value: Value, since: int, named: bool) -> None:
     """Note that an operand or an element of a display was evaluated before a write that it shows."""
     if collected() is not None and isinstance(value, Tensor):
         for event in _writes_shown(m, value, since):
-            _note(event, ELEMENT)
+            _note(m, event, ELEMENT)
 
 
-def _note(event: Overwrite | Refused, way: str) -> None:
-    fact = fact_of(event)
+def _note(m: Trace, event: Overwrite | Refused, way: str, name: str = "") -> None:
+    fact, reader = fact_of(event), m.here()
     if fact is not None:
         fact.ways.add(way)
+        if reader is not None and facts_at(reader) is not None:
+            fact.readers.setdefault(place_of(reader), set()).add((name or way, event.tensor.storage.memory))
 
 
 def _shown(m: Trace, value: Value, since: Callable[[Guard], int]) -> Iterator[Overwrite | Refused]:
@@ -114,14 +127,14 @@ def _shown(m: Trace, value: Value, since: Callable[[Guard], int]) -> Iterator[Ov
 
 
 def _writes_shown(m: Trace, tensor: Tensor, since: int) -> Iterator[Overwrite | Refused]:
-    for event in _writes(m, tensor.storage):
+    for event in writes(m, tensor.storage):
         unsure = event.tensor is not tensor and event.tensor.origin in COPIES
         if event.time > since and not unsure and not holders.apart(m, tensor, event.tensor):
             yield event
 
 
-def _writes(m: Trace, storage: Storage) -> Iterator[Overwrite | Refused]:
-    """The writes to a memory, whichever version counter they went past."""
+def writes(m: Trace, storage: Storage) -> Iterator[Overwrite | Refused]:
+    """Yield the writes to a memory, whichever version counter they went past."""
     for table in (m.state[WRITES], m.state[REFUSED]):
         for written, found in table.items():
             if written.memory is storage.memory:

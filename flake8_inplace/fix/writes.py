@@ -34,7 +34,20 @@ from ..trace.holdings import tensors_in
 from ..trace.log import EVENTS, REFUSED, Refused, Written, array_backing, given_tensors, is_record
 from ..trace.trace import Trace
 from . import holders, ways
-from .facts import FROZEN, LEAF, NAMED_TUPLE, RECORD, SEQUENCE, Fact, Facts, collected, current, facts_at, options
+from .facts import (
+    FROZEN,
+    LEAF,
+    NAMED_TUPLE,
+    RECORD,
+    SEQUENCE,
+    Fact,
+    Facts,
+    collected,
+    current,
+    facts_at,
+    options,
+    place_of,
+)
 from .syntax import is_fresh_layer, written_at
 
 _COMPARING = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
@@ -69,7 +82,7 @@ def note_write(
     if facts is None or not m.stack.frames:
         return
     frame = m.stack.frames[-1]
-    fact = facts.writes.setdefault(site.piece.tree.place(site.node), Fact(form))
+    fact = facts.writes.setdefault(place_of(site), Fact(form))
     base = tensor.cell.base  # of a view made under `no_grad`
     requires = m.grad(tensor) is not Grad.NO or (base is not None and m.state.get(base).grad is not Grad.NO)
     fact.cuts = fact.cuts or (requires and not m.grad_mode and not any(map(_is_custom, m.stack.frames)))
@@ -77,7 +90,11 @@ def note_write(
         whole = tensor.view is View.NONE
         fact.leaf, fact.part_of_leaf = fact.leaf or whole, fact.part_of_leaf or not whole
     fact.memory.add(tensor.storage.memory)
-    fact.containers.update(_containers(m, frame, site))
+    containers = set(_containers(m, frame, site))
+    fact.containers |= containers
+    fact.own = fact.own or any(holders.is_own(m, each) for each in containers)
+    fact.beside = fact.beside or (bool(containers) and holders.is_beside(m, tensor, containers))
+    _note_earlier(m, tensor, site, fact)
     for name, value in frame.vars.items():
         fact.fields.setdefault(name, set()).update(_fields(m, m.see(value), tensor))
     fact.of_graph = fact.of_graph or (requires and m.cell(tensor).node is not None)
@@ -98,6 +115,16 @@ def note_write(
     _note_kinds(m, frame, fact)
 
 
+def _note_earlier(m: Trace, tensor: Tensor, site: Site, fact: Fact) -> None:
+    """Note the writes of the same call that a copy here would come too late for."""
+    frame, place = m.stack.frames[-1], place_of(site)
+    events = [event for event in ways.writes(m, tensor.storage) if event.frames[-1] is frame]
+    others = [event for event in events if facts_at(event.site) is not None]
+    places = {place_of(event.site) for event in others if not holders.apart(m, event.tensor, tensor)}
+    if place not in places:
+        fact.earlier |= places
+
+
 def _note_holders(m: Trace, facts: Facts, tensor: Tensor, fact: Fact) -> None:
     """Note who leads to a tensor."""
     fact.computed = fact.computed and holders.is_computed(m, tensor)
@@ -114,14 +141,22 @@ def _note_tuples(m: Trace, facts: Facts, tensor: Tensor, fact: Fact) -> None:
 
 
 def _containers(m: Trace, frame: Frame, site: Site) -> Iterator[List | Dict]:
-    """Yield the container that the text of a write takes its tensor from, if a variable has it."""
+    """Yield the container that the text of a write takes its tensor from, if a variable or an attribute has it."""
     node: cst.CSTNode | None = written_at(site.expression)
     while isinstance(node, (cst.Subscript, cst.Attribute, cst.Call)):
         inner = node.func if isinstance(node, cst.Call) else node.value
-        if isinstance(node, cst.Subscript) and isinstance(inner, cst.Name) and inner.value in frame.vars:
-            found = m.see(frame.vars[inner.value])
-            yield from [found] if isinstance(found, (List, Dict)) else []
+        found = _value(m, frame, inner) if isinstance(node, cst.Subscript) else None
+        yield from [found] if isinstance(found, (List, Dict)) else []
         node = inner
+
+
+def _value(m: Trace, frame: Frame, node: cst.CSTNode) -> Value | None:
+    """The value of ``x`` or ``self.x.y``, where nothing has to be run to know it."""
+    found = frame.vars.get(node.value) if isinstance(node, cst.Name) else None
+    if isinstance(node, cst.Attribute):
+        owner = _value(m, frame, node.value)
+        found = m.state.get(owner).items.get(node.attr.value) if isinstance(owner, Object) else None
+    return m.see(found) if found is not None else None
 
 
 def _is_plain(value: Value) -> bool:
@@ -169,7 +204,7 @@ def note_detached(m: Trace, tensor: Tensor, site: Site) -> None:
     """Note who leads to a tensor that leaves the graph."""
     facts = facts_at(site)
     if facts is not None and m.stack.frames:
-        fact = facts.writes.setdefault(site.piece.tree.place(site.node), Fact("detach"))
+        fact = facts.writes.setdefault(place_of(site), Fact("detach"))
         _note_holders(m, facts, tensor, fact)
 
 
@@ -184,7 +219,7 @@ def note_array_write(m: Trace, array: Array, form: str, site: Site, written: Wri
     """Note where an array is written to."""
     facts = facts_at(site)
     if facts is not None and m.stack.frames:
-        fact = facts.writes.setdefault(site.piece.tree.place(site.node), Fact("numpy", computed=False, shared=True))
+        fact = facts.writes.setdefault(place_of(site), Fact("numpy", computed=False, shared=True))
         fact.names |= holders.names_of(m, array.tensor, m.stack.frames[-1])
         fact.given = fact.given or _is_given(m, array.tensor)
         _note_kinds(m, m.stack.frames[-1], fact)
@@ -232,7 +267,7 @@ def note_instance(m: Trace, instance: Object, site: Site) -> None:
     """Note whether a module that is called makes a new tensor."""
     facts = facts_at(site)
     if facts is not None:
-        place = site.piece.tree.place(site.node)
+        place = place_of(site)
         facts.layers[place] = facts.layers.get(place, True) and _makes_new(m, instance)
 
 
