@@ -21,7 +21,7 @@ METADATA = frozenset(
     "shape size dim ndim dtype device layout numel nelement stride is_contiguous is_floating_point requires_grad grad "
     "grad_fn is_leaf new_zeros new_ones new_empty new_full new_tensor data_ptr type element_size is_cuda names "
     "append extend insert clear requires_grad_ register_hook retain_grad data detach_ zero_ fill_ copy_ resize_ "
-    "normal_ uniform_ bernoulli_ backward _version".split()
+    "normal_ uniform_ bernoulli_ backward _version columns dtypes empty".split()
 )
 """Attributes and methods that don't read the contents of a tensor or list, or that replace all of them."""
 INDEXING = frozenset({"gather", "index_select"})
