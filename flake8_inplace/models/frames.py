@@ -109,10 +109,10 @@ def assign(m: Trace, array: Array, index: Value) -> bool:
 def part(m: Trace, array: Array, index: Value) -> tuple[Array, Value]:
     """Return the column that ``df.loc[rows, "x"]`` is a part of, and the rows; else the array and the index."""
     frame = _indexed(array)
-    if frame is not None and isinstance(index, Tuple) and len(index.items) == 2:
-        if type(constant(index.items[1])) is str:
-            return column(m, frame, index.items[1]), index.items[0]
-    return array, index
+    both = index.items if frame is not None and isinstance(index, Tuple) else ()
+    if frame is None or len(both) != 2 or type(constant(both[1])) is not str:
+        return array, index
+    return column(m, frame, both[1]), both[0]
 
 
 def _indexed(array: Array) -> Array | None:
