@@ -338,6 +338,8 @@ def conditions_of(needs: Iterable[Need], site: Site, files: Files) -> tuple[str,
 def _condition(need: Need, site: Site, files: Files) -> str:
     if need.kind == "device cuda":
         return "on CUDA"
+    if need.kind == "pandas":
+        return "before pandas 3"
     if need.kind == "possible":
         return "if code that is not shown does so"
     if need.kind == "grad":

@@ -167,6 +167,13 @@ def assigned_from(frame: Frame) -> list[str]:
     return sorted(sources(frame.line).intersection(frame.vars))
 
 
+def assigned_to(frame: Frame) -> frozenset[str]:
+    """Return the variables that the assignment binds which a function is running, if it is one."""
+    from ..program.wording import targets
+
+    return targets(frame.line)
+
+
 def attribute_written(event: Overwrite) -> str:
     """Return the attribute in the text of a write, such as ``h`` in ``self.h[0] = 0``, or an empty string."""
     from ..program.wording import written_attribute

@@ -220,8 +220,12 @@ def _holds(m: Trace, values: Iterable[Value], tensor: Tensor) -> bool:
 
 
 @events.dataset.listen
-def on_dataset(m: Trace, getter: Function, instance: Value, collate: Value, site: Site) -> None:
-    """Run ``__getitem__`` twice, and what collates, and report the in-place conversions that happen in both runs."""
+def on_dataset(m: Trace, getter: Function, instance: Value, collate: Value, says: bool, site: Site) -> None:
+    """Run ``__getitem__`` twice, and what collates, and report the in-place conversions that happen in both runs.
+
+    A sequence that doesn't say that it is a dataset may have elements that change when they are asked for, such as
+    ``self.rows[i].mul_(0.9)``, but not by a variable.
+    """
     mark, index = m.state.mark(), Unknown(scalar=True)
     begin = m.tick()
     _visit(m, getter, [instance, index], collate, site)
@@ -234,10 +238,14 @@ def on_dataset(m: Trace, getter: Function, instance: Value, collate: Value, site
         again = [event for event in writes if event.time > again_from and event.site.expression in first]
         again = [event for event in again if event.tensor.origin is not Source.MAYBE_CAST]  # which may have copied
         again = [event for event in again if event.written.op != "shuffle" or _has_old_order(m, event, [element])]
-        again = [event for event in again if _shows(m, event, element)]
+        again = [event for event in again if _shows(m, event, element) and (says or _is_by_variable(event))]
         for event in again if any(map(_converts, again)) else ():
             m.refuse("dataset", event.site, guard=event.guard, through=(site,))
     m.state.rollback(mark)
+
+
+def _is_by_variable(event: Overwrite) -> bool:
+    return bool(event.name) and not attribute_written(event)
 
 
 def _visit(m: Trace, getter: Function, args: list[Value], collate: Value, site: Site) -> Value:

@@ -21,6 +21,7 @@ from ..heap.values import (
     Tensor,
     Value,
     View,
+    constant,
 )
 from ..program.units import Triggers
 from ..rule import Rule
@@ -140,6 +141,9 @@ def _read_name(
             m.state.set(m.state[USED], event, m.tick())
         if own:
             continue
+        if (column := column_of(value, event.tensor)) is not None:
+            _judge_column(m, index == (column,), event, frame)
+            continue
         read = _Read(name, reader, value, frame, index, bound)
         if here:
             _judge_in_function(m, read, event)
@@ -170,10 +174,33 @@ def _judge_in_function(m: Trace, read: _Read, event: Overwrite) -> None:
         return
     wrote = whole(value, event) or (event.name != name and is_part(m, value, event, frame))
     wrote = wrote or (_is_of_part(value) and takes_what_was_written(m, value, event))
+    wrote = wrote or (_is_column(value) and same_tensor(value, event.tensor))
     needs = () if wrote else _to_be_same(value, event)
     meant = is_meant(m, event, name, frame) or gets_the_same(m, value, event, name, frame)
     if (wrote or needs) and not meant and not is_for_base(m, read.reader, event, name, frame):
         m.refuse("read", event.site, guard=event.guard, needs=needs)
+
+
+def column_of(table: Tensor, written: Tensor) -> Value | None:
+    """Return the name of the column of a table of pandas that a write went to; None if it went to rows of it."""
+    while written.region is not None:
+        index = written.region.index
+        written = written.region.base
+        if len(index) == 1 and type(constant(index[0])) is str and same_tensor(written, table):
+            return index[0]
+    return None
+
+
+def _is_column(tensor: Tensor) -> bool:
+    region = tensor.region
+    return region is not None and column_of(region.base, tensor) is not None
+
+
+def _judge_column(m: Trace, read: bool, event: Overwrite, frame: Frame) -> None:
+    """Report the read of a column of a table after an array over it was overwritten, here or in a call."""
+    if read and (frame is event.frames[-1] or m.state[RETURNED].get(event) is not None):
+        needs = (Need("pandas"),) if event.written.array else ()  # later, a column shows no write to another object
+        m.refuse("read" if frame is event.frames[-1] else "argument", event.site, guard=event.guard, needs=needs)
 
 
 def _judge_after_call(m: Trace, read: _Read, event: Overwrite) -> None:

@@ -20,7 +20,7 @@ from ..trace.log import (
     whole,
 )
 from ..trace.trace import Trace
-from .intent import attribute_written
+from .intent import assigned_to, attribute_written
 from .known import writes_the_same
 from .moved_on import note_bound_again
 from .snapshots import UPDATES
@@ -50,15 +50,19 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     time, writer = max(0, m.state[STORED].get((instance, name), 0)), m.state[ATTRIBUTE_WRITERS].get((instance, name))
     if not (time or writer):
         return
-    state = m.cell(value)
-    leaf = state.grad is Grad.YES and state.leaf  # a parameter, which is given its values where it is
-    for event in since(m, value, time or (writer[1] if writer else 0)) if not leaf else ():
+    parameter = _is_parameter(m, value)  # which is given its values where it is
+    for event in since(m, value, time or (writer[1] if writer else 0)) if not parameter else ():
         if _is_stale(m, instance, name, value, event):
             m.refuse("read", event.site, guard=event.guard)
         elif _is_from_call(m, name, value, event):
             m.refuse("argument", event.site, guard=event.guard)
     if time:
         m.state.set(m.state[STORED], (instance, name), -time)
+
+
+def _is_parameter(m: Trace, value: Tensor) -> bool:
+    state = m.cell(value)
+    return state.grad is Grad.YES and state.leaf
 
 
 def _is_stale(m: Trace, instance: Object, name: str, value: Tensor, event: Overwrite) -> bool:
@@ -81,12 +85,16 @@ def _is_from_call(m: Trace, name: str, value: Tensor, event: Overwrite) -> bool:
 
 
 def _is_named_apart(m: Trace, value: Tensor, time: int) -> bool:
-    """Whether a function gave back what it has overwritten, and its caller has a name for that."""
+    """Whether a function gave back what it has overwritten, and its caller has a name for that.
+
+    A loop that gives a parameter to the same function again, ``w = prune(layer.weight, share)``, goes on with it.
+    """
     last = max((event.time for event in since(m, value, time)), default=0)
     if not last or not m.stack.frames:
         return False
     frame = m.stack.frames[-1]
-    newer = [bound for name, bound in frame.vars.items() if frame.bound(name) > last]
+    again = assigned_to(frame) if _is_parameter(m, value) else ()
+    newer = [bound for name, bound in frame.vars.items() if frame.bound(name) > last and name not in again]
     return any(tensor.storage is value.storage for bound in newer for tensor in direct_tensors(m, bound))
 
 

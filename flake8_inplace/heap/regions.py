@@ -137,6 +137,8 @@ def _in_one_dimension(one: Value, other: Value, symbols: Symbols) -> Relation:
 
 def _disjoint(one: Value, other: Value, symbols: Symbols) -> bool:
     """Return whether indices select different elements: ``0`` and ``1``, ``:k`` and ``k:``, ``mask`` and ``~mask``."""
+    if isinstance(one, Const) and isinstance(other, Const) and type(one.value) is type(other.value) is str:
+        return bool(one.value != other.value)  # columns of a table
     first, second = _number(one), _number(other)
     if first is not None and second is not None:
         return first != second and (first < 0) is (second < 0)

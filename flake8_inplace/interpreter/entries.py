@@ -125,7 +125,7 @@ def call_class(m: Trace, cls: Class) -> None:
             call_entry(m, member, instance_entry(m, cls))
     getter = lineage.member(cls, "__getitem__")
     if isinstance(getter, Function) and lineage.is_dataset(cls):
-        events.dataset(m, getter, instance_entry(m, cls), NONE, Site(getter.piece, getter.node, getter.node))
+        events.dataset(m, getter, instance_entry(m, cls), NONE, True, Site(getter.piece, getter.node, getter.node))
 
 
 def worth(m: Trace, function: Function) -> bool:

@@ -27,7 +27,7 @@ from ..torchfacts import ops as facts
 from ..trace import events
 from ..trace.log import STORED, WRITES
 from ..trace.trace import Trace
-from . import arrays, classes, overloads, tensors
+from . import arrays, classes, frames, overloads, tensors
 from .containers import append, bounded, extend, update
 from .iteration import LONGEST, elements_all
 
@@ -74,7 +74,7 @@ def augment(m: Trace, name: str, old: Value, value: Value, site: Site, form: str
     if isinstance(old, Dict) and name == "or":
         update(m, old, value, {})
         return old
-    if (array := arrays.known(m, old)) is not None:
+    if (array := arrays.known(m, old)) is not None and not frames.is_frame(array):
         arrays.write(m, array, "augmented", site, name, value)
         return old
     made = classes.special(m, old, f"__i{name}__", [value], site)

@@ -28,7 +28,7 @@ from ..trace import events
 from ..trace.callables import Method
 from ..trace.log import Written, array_backing
 from ..trace.trace import Trace
-from . import indexing, tensors
+from . import frames, indexing, tensors
 
 _RELATING = kinds.ADDING | kinds.EQUATING | {"mul", "dot", "vdot"}
 """Functions that say nothing, or little, of an array and itself."""
@@ -131,6 +131,8 @@ def attribute(m: Trace, array: Array, name: str, site: Site) -> Value:
         return transposed(m, array)
     if name == "flat":
         return reshaped(m, array, 1)
+    if frames.is_over(array.tensor) and (found := frames.attribute(m, array, name)) is not None:
+        return found
     if name in ("real", "imag"):
         return view(m, array, array.tensor.dims)
     if name in facts.METADATA:
@@ -142,6 +144,8 @@ def subscript(m: Trace, array: Array, index: Value, site: Site) -> Value:
     """Return ``array[index]``: a view, a copy where the index is a list or an array, or a number."""
     index = m.see(index)
     items = [m.see(item) for item in items_of(index)]
+    if frames.is_frame(array):
+        return frames.subscript(m, array, index) or Unknown(scalar=True)
     if type(constant(index)) is str:
         return _field(m, array, index)
     if indexing.is_advanced(m, index):
@@ -158,7 +162,7 @@ def _field(m: Trace, array: Array, name: Value) -> Value:
     Fields don't overlap: each has memory of its own here, apart from that of the rows.
     """
     made = base_of(array.tensor).made
-    if made is None or made.op in _READ:
+    if made is None or made.op in _READ or frames.is_over(array.tensor):
         return Unknown(scalar=True)
     return over(m, m.symbol("field", array.tensor, name))
 
@@ -194,7 +198,10 @@ def write(m: Trace, array: Array, form: str, site: Site, op: str, *values: Value
 
 def assign(m: Trace, array: Array, index: Value, value: Value, site: Site, op: str = "setitem") -> None:
     """Run ``array[index] = value``, or ``array[index] += value``. numpy copies a source that overlaps its target."""
-    value, items = m.see(value), items_of(m.see(index))
+    if frames.assign(m, array, m.see(index)):
+        return
+    array, index = frames.part(m, array, m.see(index))
+    value, items = m.see(value), items_of(index)
     if op == "setitem":
         events.assign_in_array(m, array, items, array_backing(value), site)
     _write(m, array, "subscript" if op == "setitem" else "augmented", site, op, (value,), items)
@@ -204,6 +211,8 @@ def _write(
     m: Trace, array: Array, form: str, site: Site, op: str, values: tuple[Value, ...], index: tuple[Value, ...] | None
 ) -> None:
     m.reports.arrays.add(site)
+    if frames.is_over(array.tensor) and not (form == "subscript" and frames.is_assigned(array.tensor)):
+        m.reports.frames.add(site)
     if array.tensor.lead is Dimension.ROW:
         m.refuse("expanded", site, other=array.tensor.place)
     events.write(m, array.tensor.storage, "numpy", site)

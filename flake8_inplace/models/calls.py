@@ -132,11 +132,11 @@ def call(m: Trace, callee: Value, args: list[Value], kwargs: dict[str, Value], s
 
 
 def _instantiate(m: Trace, cls: Class, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
-    """Make an instance of a class of the program. If it is a dataset, each epoch will ask for its items."""
+    """Make an instance of a class of the program. If it is a dataset or sequence, its items may be asked for again."""
     made = classes.instantiate(m, cls, args, kwargs, site)
     getter = lineage.member(cls, "__getitem__")
-    if isinstance(getter, Function) and lineage.is_dataset(cls):
-        events.dataset(m, getter, made, NONE, site)
+    if isinstance(getter, Function) and (lineage.is_dataset(cls) or lineage.is_sequence(cls)):
+        events.dataset(m, getter, made, NONE, lineage.is_dataset(cls), site)
     return made
 
 

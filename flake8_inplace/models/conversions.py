@@ -102,7 +102,7 @@ def changes_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> bo
         return False
     given = [m.see(value) for name, value in bound.items() if name != "self"]
     asked = [value.name if isinstance(value, Ref) else constant(value) for value in given if value != NONE]
-    if base.storage.numpy and op.name in ("to", "cpu") and asked in ([], ["cpu"]):
+    if op.name in ("to", "cpu") and asked in ([], ["cpu"]) and (base.storage.numpy or is_on_cpu(m, base)):
         return True  # numpy's memory is the CPU's
     sure = bool(asked) or op.name in ("float", "cpu")
     return sure and is_plain(m, base) and all(isinstance(name, str) and name in _FLOAT | {"cpu"} for name in asked)
@@ -157,7 +157,7 @@ def _is_float(m: Trace, tensor: Tensor, depth: int = DEPTH) -> bool:
 def is_plain(m: Trace, tensor: Tensor, depth: int = 4) -> bool:
     """Whether a tensor surely is contiguous, of the default type and on the CPU: made here, or computed from such."""
     made = tensor.made
-    if made is None or tensor.view is not View.NONE or not depth:
+    if made is None or tensor.view is not View.NONE or not depth or tensor.storage.op == "cuda":
         return False
     if made.op in _MAKING:
         options = [m.see(value) for value in made.values[1:]]
@@ -175,6 +175,20 @@ def is_plain(m: Trace, tensor: Tensor, depth: int = 4) -> bool:
     )
 
 
+def is_on_cpu(m: Trace, tensor: Tensor, depth: int = 4) -> bool:
+    """Whether a tensor surely is on the CPU: made here, or computed from such."""
+    made = base_of(tensor).made
+    if made is None or not depth or tensor.storage.op == "cuda":
+        return False
+    if made.op in _MAKING | _MAKING_OF:
+        options = [m.see(value) for value in made.values[1:]]
+        return all(isinstance(value, (Const, Tuple, Ref)) and type(constant(value)) is not str for value in options)
+    given = [m.see(value) for value in made.values]
+    operands = [value for value in given if not isinstance(value, (Const, List, Tuple, Slice))]
+    found = [isinstance(operand, Tensor) and is_on_cpu(m, operand, depth - 1) for operand in operands]
+    return any(found) if made.op.lower() in _TOGETHER else bool(found) and all(found)
+
+
 def _has_fraction(m: Trace, value: Value) -> bool:
     """Whether a list of lists of numbers holds one with a fraction."""
     value = m.see(value)
@@ -186,6 +200,9 @@ def _has_fraction(m: Trace, value: Value) -> bool:
 
 
 _MAKING = frozenset({"rand", "randn", "linspace", "zeros", "ones"})
+_MAKING_OF = frozenset({"tensor", "arange", "full"})
+_TOGETHER = frozenset("linear matmul mm bmm mv addmm conv1d conv2d layernorm layer_norm batchnorm1d embedding".split())
+"""Operators, and layers in lower case, whose operands have to be on one device, as none of them is a number."""
 _FLOATING = frozenset("rand randn rand_like randn_like linspace normal linear matmul mm bmm mv conv1d conv2d".split())
 _FLOATING |= frozenset(
     "sigmoid tanh sin cos erf softmax log_softmax exp log sqrt mean std var norm layer_norm softplus".split()

@@ -33,7 +33,7 @@ from ..trace import events
 from ..trace.frames import Class
 from ..trace.log import COPIED, STORED, WRITES
 from ..trace.trace import Trace
-from . import arrays, classes, lazy, lineage, loaders, records, tensors
+from . import arrays, classes, frames, lazy, lineage, loaders, records, tensors
 
 UNROLL = 4
 """Loops over this many known numbers or fewer are read once a number; all others twice."""
@@ -79,7 +79,7 @@ def elements(m: Trace, value: Value) -> tuple[list[Value], bool]:
     if isinstance(value, Tensor):
         return [tensors.element(m, value), tensors.element(m, value)], False
     if isinstance(value, Array):
-        return arrays.rows(m, value), False
+        return [Unknown(), Unknown()] if frames.is_frame(value) else arrays.rows(m, value), False
     if isinstance(value, Const) and isinstance(value.value, (range, str)):
         return [Const(item) for item in value.value[:ELEMENTS]], not value.value[ELEMENTS:]
     if isinstance(value, Object):

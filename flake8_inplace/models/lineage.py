@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..heap.values import Object, Ref, Value
 from ..torchfacts import modules
-from ..trace.frames import Class
+from ..trace.frames import Class, Function
 from ..trace.trace import Trace
 
 MODULE = "torch.nn.Module"
@@ -62,6 +62,11 @@ def inherits(cls: Value, name: str) -> bool:
 def is_dataset(cls: Value) -> bool:
     """Whether a class says that it is a dataset. A loader takes what has ``__getitem__`` for one, too."""
     return any(inherits(cls, name) for name in DATASETS)
+
+
+def is_sequence(cls: Value) -> bool:
+    """Whether a class defines a sequence: a length, and elements."""
+    return all(isinstance(member(cls, name), Function) for name in ("__getitem__", "__len__")) and not is_module(cls)
 
 
 def is_module(cls: Value) -> bool:

@@ -28,7 +28,7 @@ def _loader(call: Call) -> Value | None:
     collates = isinstance(collate, (Bound, Function, Object))
     says = isinstance(data, Object) and lineage.is_dataset(data.cls)  # what makes one has read it then
     if isinstance(getter, Function) and (collates or not says):
-        events.dataset(call.m, getter, data, collate if collates else NONE, call.site)
+        events.dataset(call.m, getter, data, collate if collates else NONE, True, call.site)
     batched = not call.kwargs.keys() & _OWN and call.m.see(call.kwargs.get("batch_size", Tuple(()))) != NONE
     known = batched and isinstance(data, Object) and data.cls == DATASET and len(call.args) <= 3
     return Object(LOADER, {"dataset": data}) if known else None

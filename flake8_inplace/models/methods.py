@@ -19,9 +19,9 @@ from .tensors import SAME_METADATA, VIEWS, data, require_grad, unknown_call
 TENSOR = "torch.Tensor"
 
 QUIET = METADATA | REPLACING | MAKING
-QUIET |= {*"append extend insert clear".split()}
+QUIET |= {*"append extend insert clear columns dtypes empty".split()}
 QUIET |= {*"requires_grad_ register_hook retain_grad data detach_ resize_ backward names".split()}
-"""Attributes and methods that don't read the contents of a tensor or list, or that replace all of them."""
+"""Attributes and methods that don't read the contents of a tensor, list or frame, or that replace all of them."""
 INDEXING = frozenset({"gather", "index_select"})
 """Methods that read the elements of a tensor that a tensor of integers selects."""
 TAKING = INDEXING | {"narrow", "select", "masked_select"}

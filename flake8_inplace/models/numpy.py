@@ -11,6 +11,7 @@ from ..heap.values import (
     Array,
     Choice,
     Const,
+    Dict,
     List,
     Ref,
     Slice,
@@ -26,7 +27,7 @@ from ..torchfacts import arrays as facts
 from ..torchfacts.kinds import plain
 from ..trace.log import STORED
 from ..trace.trace import Trace
-from . import array_types, arrays, iteration, tensors
+from . import array_types, arrays, frames, iteration, tensors
 from .registry import Call, model, package
 
 _ARRAY = "numpy.ndarray"
@@ -42,7 +43,9 @@ def array_method(call: Call, value: Array) -> Value:
     """Call a method of an array."""
     m = call.m
     if call.name in ("to_numpy", "__array__"):
-        return value
+        return _plain(call, value)
+    if (frame := frames.method(m, value, call.name)) is not None:
+        return frame
     row = facts.lookup(f"{_ARRAY}.{call.name}")
     if row is None:
         return _into(call) or _reduced(call, value, *call.args)
@@ -52,6 +55,15 @@ def array_method(call: Call, value: Array) -> Value:
     given = Call(m, call.name, [value, *call.args], call.kwargs, call.site)
     made = _perform(given, row) if copies else None
     return made if made is not None else Unknown(scalar=True)
+
+
+def _plain(call: Call, value: Array) -> Value:
+    """Return the array that a frame or column is kept in, unless it has to be another one."""
+    dtype = call.argument(0, "dtype")
+    copies = constant(call.argument(1, "copy")) is True or (dtype != NONE and not _has_type(call.m, value, dtype))
+    if copies:
+        return arrays.new(call.m, "copy", (value,), value.tensor.dims)
+    return frames.values(call.m, value) if frames.is_over(value.tensor) else value
 
 
 def _reduced(call: Call, *values: Value) -> Value:
@@ -215,7 +227,7 @@ def _array(call: Call) -> Value | None:
         copies = copies or isinstance(given, Tensor) or not _has_type(m, given, call.argument(1, "dtype"))
     dims = given.dims if isinstance(given, Tensor) else given.tensor.dims if isinstance(given, Array) else None
     if isinstance(given, Array) and not copies:
-        return given
+        return frames.values(m, given) if frames.is_frame(given) else given
     if isinstance(given, Tensor) and not copies:
         return arrays.of_tensor(m, given)
     if isinstance(given, (Array, Tensor)):
@@ -303,6 +315,31 @@ def _nan_to_num(call: Call) -> Value | None:
         return None
     arrays.write(call.m, array, "op_", call.site, "nan_to_num")
     return array
+
+
+@model("pandas.DataFrame")
+def _frame(call: Call) -> Value:
+    """A frame. Whether it shares the memory of an array that it is made of depends on the release of pandas."""
+    m, data = call.m, call.m.see(call.argument(0, "data"))
+    _read(call)
+    columns = list(m.state.get(data).items.values()) if isinstance(data, Dict) else []
+    block = (isinstance(data, Array) and not frames.is_over(data.tensor)) or (
+        bool(columns) and all(frames.is_one_type(m, column) for column in columns)
+    )
+    return frames.make(m, frames.BLOCK if block else frames.COLUMNS, data)
+
+
+@model("pandas.read_csv", "pandas.read_parquet", "pandas.read_excel", "pandas.read_table", "pandas.concat")
+@model("pandas.read_json", "pandas.read_feather", "pandas.read_hdf", "pandas.read_sql", "pandas.merge")
+def _frame_of_columns(call: Call) -> Value:
+    _read(call)
+    return frames.make(call.m, frames.COLUMNS)
+
+
+@model("pandas.Series")
+def _series(call: Call) -> Value:
+    _read(call)
+    return frames.make(call.m, frames.SERIES)
 
 
 @model("numpy.nditer")

@@ -163,8 +163,9 @@ checkpoint: Event[[Sequence[Tensor], int]] = Event()
 """A checkpointed function runs again in backward: the buffers and inputs that it sees then, when it was called."""
 stop_early: Event[[int]] = Event()
 """A checkpointed function has run. Its second run in the backward stops at the last save, which was at this time."""
-dataset: Event[[Function, Value, Value, Site]] = Event()
-"""The program creates a dataset: its ``__getitem__``, the instance, what collates its elements or None, the place."""
+dataset: Event[[Function, Value, Value, bool, Site]] = Event()
+"""The program creates a dataset or a sequence: its ``__getitem__``, the instance, what collates its elements or None,
+whether it is surely a dataset, the place."""
 method: Event[[Object, Attributes, int]] = Event()
 """A method was read as an entry point: its instance, the attributes that it had before, the time of the call."""
 mark_dirty: Event[[Sequence[Tensor], Sequence[Tensor], Site]] = Event()

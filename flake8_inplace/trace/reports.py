@@ -16,8 +16,8 @@ class Need:
     """What a hazard needs besides a backward: its kind and its place.
 
     The kinds are "where" and "unless" (a test), "path" (one that is not known), "grad" (of a tensor that was given),
-    "possible" (what code that is not shown does), "same" (an expression that may make a copy makes none) and
-    "device cuda".
+    "possible" (what code that is not shown does), "same" (an expression that may make a copy makes none),
+    "device cuda" and "pandas" (a release before 3).
     """
 
     kind: str
@@ -84,7 +84,8 @@ class Reports:
 
     ``tests`` says where the program tests what a path assumes; None if it goes on only if that holds. ``given`` are the
     parameters that took values of which nothing is known. ``ways`` has the calls that led to each write.
-    ``arrays`` are the writes to arrays of numpy.
+    ``arrays`` are the writes to arrays of numpy; ``frames`` those of them that reach a frame of pandas, and only before
+    pandas 3, which copies the memory or locks it.
     """
 
     hazards: dict[tuple[Saved, Write], Hazard] = field(default_factory=dict)
@@ -94,6 +95,7 @@ class Reports:
     given: dict[Unknown, Site] = field(default_factory=dict)
     ways: dict[Site, tuple[Site, ...]] = field(default_factory=dict)
     arrays: set[Site] = field(default_factory=set)
+    frames: set[Site] = field(default_factory=set)
 
     def needs(self, guard: Guard) -> tuple[Need, ...]:
         """Return what must hold on a path, each once; nothing where the defaults of the parameters lead there."""

@@ -156,6 +156,8 @@ class Trace(ABC):
         here, stack = tuple(self.stack.calls), self.stack
         outside, other = stack.is_entry() if given else stack.from_outside(), other or self.here()
         needs, calls = (*self.reports.needs(self.state.guard() | guard), *needs), self.reports.ways.get(site, here)
+        if site in self.reports.frames:
+            needs = (*needs, Need("pandas"))
         beside = (*here[:depth], *through)
         array = site in self.reports.arrays
         self.reports.misuses.append(Refusal(kind, site, calls, beside, outside, carries, other, needs, array))
