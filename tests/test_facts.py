@@ -907,16 +907,6 @@ def test_functions_of_numpy_that_ask_for_no_element(name: str) -> None:
     assert numpy.array_equal(before, after)
 
 
-@pytest.mark.parametrize("name", sorted(name for name in dir(torch.nn.init) if name.endswith("_") and name[0] != "_"))
-def test_what_initializes_asks_for_no_element(name: str) -> None:
-    args = {"constant_": (2.0,), "sparse_": (0.5,)}.get(name, ())
-    shape = (4, 4, 3) if name == "dirac_" else (4, 4)
-    one, other = torch.full(shape, 1.0), torch.full(shape, 2.0)
-    for tensor in (one, other):
-        asked(torch.nn.init, name, tensor, *args)
-    assert torch.equal(one, other)
-
-
 def test_what_asks_for_all_elements_fails_these_tests() -> None:
     tensor = filled(1)
     before = asked(tensor, "sum")

@@ -485,7 +485,9 @@ REASONS: dict[str, list[str]] = {
     ],
     "who names a value, or hands it on, reads it, whatever is asked of it then": [
         "name_parts: flow/stale: A record, or a tensor: what is asked for by a key is no tensor",
+        "name_parts: flow/stale: What asks for no element, or replaces all of them",
         "split: flow/stale: A record, or a tensor: what is asked for by a key is no tensor",
+        "split: flow/stale: What asks for no element, or replaces all of them",
     ],
     "what a function does that shows a write to be meant is not seen from where it is called": [
         "split: flow/stale: A read of elements that the write left alone, and of others",

@@ -96,7 +96,7 @@ def arguments(m: Trace, node: cst.Call, callee: Value, frame: Frame) -> tuple[li
 def _is_quiet(callee: Value) -> bool:
     """Whether what is called leaves the contents of its arguments unread."""
     if isinstance(callee, Ref):
-        return callee.name in _QUIET or callee.name.startswith("torch.nn.init.")
+        return callee.name in _QUIET
     return isinstance(callee, Method) and callee.name in contents.AS
 
 
