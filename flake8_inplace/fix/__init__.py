@@ -27,7 +27,7 @@ from .carried import carried
 from .containers import containers
 from .copies import RAISING, Copies
 from .detached import DETACHED, detached
-from .expected import comes_late, function_of, is_related_by_caller
+from .expected import comes_late, is_related_by_caller
 from .forms import Form
 from .hooked import hooked
 from .iteration import iteration
@@ -282,7 +282,8 @@ class Repair:
 
     def _function(self, finding: Finding) -> cst.CSTNode | None:
         assert self._module is not None
-        return function_of(self._module, finding)
+        found = (node for node in self._module.of(cst.FunctionDef) if self._module.spans(node, finding.place))
+        return max(found, key=self._module.start, default=None)
 
     def _written(self, finding: Finding) -> set[str]:
         """The variables that a write is spelled with."""

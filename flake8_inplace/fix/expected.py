@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from ..finding import Finding, Place
+from ..finding import Finding
 from ..heap.values import Storage
 from .facts import Fact, Facts
 from .syntax import Module
@@ -17,7 +17,7 @@ def comes_late(facts: Facts, finding: Finding, found: Sequence[Finding]) -> bool
 
     A new tensor below that write keeps a value that has changed already.
     """
-    fact, stale = facts.writes.get(finding.place), places_of(finding)
+    fact, stale = facts.writes.get(finding.place), {reader.place for reader in finding.related}
     named = {other.place for other in found if other.code == finding.code}
     earlier = (facts.writes.get(place) for place in fact.earlier - named) if fact is not None else ()
     return any(other is not None and not stale.isdisjoint(other.readers) for other in earlier)
@@ -57,14 +57,3 @@ def _names(module: Module, fact: Fact, operand: cst.BaseExpression) -> set[tuple
     ends = [operand, operand.attr] if isinstance(operand, cst.Attribute) else [operand]
     known = {name for end in ends for name in fact.readers.get(module.start(end), ())}
     return known if isinstance(operand, (cst.Name, cst.Attribute, cst.Subscript)) else set()
-
-
-def function_of(module: Module, finding: Finding) -> cst.FunctionDef | None:
-    """Return the innermost function around a write."""
-    found = (node for node in module.of(cst.FunctionDef) if module.spans(node, finding.place))
-    return max(found, key=module.start, default=None)
-
-
-def places_of(finding: Finding) -> set[Place]:
-    """Return where else a finding points: to the readers of a stale value."""
-    return {related.place for related in finding.related}

@@ -220,7 +220,7 @@ def _holds(m: Trace, values: Iterable[Value], tensor: Tensor) -> bool:
 
 
 @events.dataset.listen
-def on_dataset(m: Trace, getter: Function, instance: Value, collate: Value, says: bool, site: Site) -> None:
+def on_dataset(m: Trace, getter: Function, instance: Value, collate: Value, surely: bool, site: Site) -> None:
     """Run ``__getitem__`` twice, and what collates, and report the in-place conversions that happen in both runs.
 
     A sequence that doesn't say that it is a dataset may have elements that change when they are asked for, such as
@@ -238,7 +238,7 @@ def on_dataset(m: Trace, getter: Function, instance: Value, collate: Value, says
         again = [event for event in writes if event.time > again_from and event.site.expression in first]
         again = [event for event in again if event.tensor.origin is not Source.MAYBE_CAST]  # which may have copied
         again = [event for event in again if event.written.op != "shuffle" or _has_old_order(m, event, [element])]
-        again = [event for event in again if _shows(m, event, element) and (says or _is_by_variable(event))]
+        again = [event for event in again if _shows(m, event, element) and (surely or _is_by_variable(event))]
         for event in again if any(map(_converts, again)) else ():
             m.refuse("dataset", event.site, guard=event.guard, through=(site,))
     m.state.rollback(mark)

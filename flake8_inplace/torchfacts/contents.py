@@ -10,7 +10,7 @@ METADATA = frozenset(
     "is_contiguous is_cpu is_cuda is_meta is_mps is_mkldnn is_nested is_quantized is_sparse is_sparse_csr is_xla "
     "is_xpu is_inference is_pinned is_shared is_same_size is_set_to get_device sparse_dim dense_dim".split()
 )
-"""Attributes and methods of tensors that ask for no element."""
+"""Attributes and methods of tensors that ask for no element; ``type`` does so without an argument only."""
 REPLACING = frozenset(
     "zero_ fill_ copy_ normal_ uniform_ random_ bernoulli_ exponential_ cauchy_ geometric_ log_normal_".split()
 )

@@ -91,7 +91,8 @@ underivable: Event[[Saved, Site]] = Event()
 requires_grad: Event[[Tensor, bool, Site]] = Event()
 """``tensor.requires_grad_(value)``, or ``tensor.requires_grad = value``, is about to run."""
 
-# Variables, attributes and containers: reads and writes of their values
+# Variables, attributes and containers: reads and writes of their values. Where only the type, shape or place of a value
+# is asked for (`Trace.unread`), no read is emitted.
 
 bind: Event[[Frame, str, Value]] = Event()
 """A variable is about to be bound."""
