@@ -165,7 +165,7 @@ class Repair:
             return  # which of the two names was to have the new values?
         if form == "argument" and usual.fact is not None and is_related_by_caller(self._module, usual.fact):
             return  # the caller is to see what was written
-        usual.late = form in ("read", "argument", "dataset") and comes_late(self._facts, finding, self.found)
+        usual.readers.late = form in ("read", "argument", "dataset") and comes_late(self._facts, finding, self.found)
         copies = Copies(self._module, finding, self._after, self._facts.layers)
         bound = Bound(self._module, finding, self._after)
         mixed = form == "read" and _is_read_by_itself(self._module, finding)
@@ -179,7 +179,7 @@ class Repair:
         yield from parts(usual)
         yield from self._last(usual, copies, bound)
         if form == "read" and not mixed:
-            usual.strict = False
+            usual.readers.strict = False
             yield from usual.fixes()
 
     def _first(self, usual: Form, copies: Copies, bound: Bound) -> Iterator[Fix]:

@@ -24,7 +24,7 @@ def detached(form: Form) -> Iterator[Fix]:
         attribute = _set_by(statement)
         if attribute is None or module.start(attribute.attr) != form.finding.place:
             continue
-        if isinstance(attribute.value, cst.Name) and form.reached_by(attribute.value):
+        if isinstance(attribute.value, cst.Name) and form.readers.reached_by(attribute.value):
             new = f"{attribute.value.value} = {attribute.value.value}.detach()"
             yield Fix(f"write `{new}`", False, (module.replaced(statement, new),))
 
@@ -36,7 +36,7 @@ def _inside(form: Form, call: cst.Call) -> Iterator[Fix]:
         return
     if not isinstance(statement, cst.Assign) or statement.value is not call or not isinstance(name.value, cst.Name):
         return
-    if form.reached_by(name.value) and not form.read_after(name.value, statement):
+    if form.readers.reached_by(name.value) and not form.readers.read_after(name.value, statement):
         yield Fix("use `detach()`", False, (form.module.replaced(name.attr, "detach"),))
 
 

@@ -8,13 +8,12 @@ from dataclasses import replace
 import libcst as cst
 
 from ..finding import Edit, Finding, Fix
-from ..hazards.refused import LEAF_KINDS
 from ..rules import RULES
 from .constructors import constructors
-from .expected import is_lost_to_relation, renews_an_entry
-from .facts import ELEMENT, ELEMENTS, ELSEWHERE, FROZEN, LEAF, OTHER_ELEMENT, Facts, tuple_way
+from .facts import ELSEWHERE, Facts
 from .kept import deep_copies
 from .leaves import under_no_grad
+from .readers import Readers
 from .rows import rows
 from .scope import scope_around
 from .statements import (
@@ -35,10 +34,7 @@ from .statements import (
 from .syntax import (
     Module,
     detours,
-    dotted,
     is_method,
-    is_parameter,
-    is_path,
     keyword,
     last_name,
     layers_of,
@@ -49,7 +45,6 @@ from .syntax import (
     viewed_root,
     walk,
 )
-from .taken import is_taken_out
 
 _HOLDERS = ("tuple", "list", "dict", "object")
 
@@ -66,10 +61,7 @@ class Form:
         self.facts = facts
         self.fact = facts.writes.get(finding.place)
         self.form = RULES[finding.code].kind
-        self.listed = listed  # a variable with a tuple, which is to be made a list
-        self.strict = True  # whether a stale value is the only one that a new tensor may leave as it was
-        self.late = False  # whether a new tensor comes too late for the reader of a stale value
-        self.made: set[str] = set()  # names that are bound to views of the new tensor, once there is one
+        self.readers = Readers(module, finding, facts, listed)
 
     def fixes(self) -> Iterator[Fix]:
         """Every form, the best first, none of a better grade than its rule allows."""
@@ -96,7 +88,7 @@ class Form:
     def alone(self) -> bool:
         """Whether nobody else holds what is written: then it does not matter who was meant to see the write."""
         targets = [target for _, target in writing_statements(self.module, self.finding.place)]
-        return bool(targets) and all(self.private(viewed_root(target)) for target in targets)
+        return bool(targets) and all(self.readers.private(viewed_root(target)) for target in targets)
 
     def unseen(self) -> bool:
         """Whether the write is spelled past autograd, by ``detach()`` or ``.data``: out of place it has a gradient."""
@@ -127,15 +119,19 @@ class Form:
             value = f"({value})" if not statement.value.lpar else value
         root, detour = stripped(target)
         path = self.module.code(root)
-        if self.initialises(target):
+        if self.readers.initialises(target):
             yield from self.under_no_grad(root, statement)
         steps_down = detour and isinstance(statement.operator, cst.FloorDivideAssign)  # it has no derivative
-        if not steps_down and self.can_rebind(root, statement):
-            safe = not detour and self.private(root) and self.keeps_type(statement.operator)
+        if not steps_down and self.readers.can_rebind(root, statement):
+            safe = not detour and self.readers.private(root) and self.readers.keeps_type(statement.operator)
             new = f"{path} = {path} {operator} {value}"
             flows = _FLOWS if detour else ""
             yield Fix(f"write `{path} = {path} {operator} ...`{flows}", safe, (self.module.replaced(statement, new),))
-        elif isinstance(target, cst.Subscript) and self.subscripted_list(target) and self.heard_by(target):
+        elif (
+            isinstance(target, cst.Subscript)
+            and self.readers.subscripted_list(target)
+            and self.readers.heard_by(target)
+        ):
             new = f"{path} = {path} {operator} {value}"
             yield Fix("put the new tensor into its place", False, (self.module.replaced(statement, new),))
         yield from self.clone_first(target, statement)
@@ -154,7 +150,7 @@ class Form:
                     edit = self.module.replaced(index.value, cloned(self.module, index.value))
                     yield Fix("copy the index first", True, (edit,))
             yield from rows(self.module, part, statement, self.facts)
-            if self.initialises(part):
+            if self.readers.initialises(part):
                 yield from self.under_no_grad(root_of(part), statement)
         yield from self.clone_first(part, statement)
         yield from self.under_no_grad(root_of(part), statement)
@@ -183,15 +179,15 @@ class Form:
         links, base = chain(self.module, call)
         outer, edits = links[-1], out_of_place_links(self.module, links)
         root, detour = stripped(base)
-        if not any(link.args for link in links) or self.initialises(base):
+        if not any(link.args for link in links) or self.readers.initialises(base):
             yield from self.under_no_grad(root_of(base), statement)
         reads = any(part.deep_equals(root) for link in links[1:] for argument in link.args for part in walk(argument))
-        if edits and not (self.cuts or reads or (detour and steps(links))):
+        if edits and not (self.readers.cuts or reads or (detour and steps(links))):
             promotes = any(
-                last_name(link.func)[:-1] in PROMOTING and not self.keeps_type(name_of(link)) for link in links
+                last_name(link.func)[:-1] in PROMOTING and not self.readers.keeps_type(name_of(link)) for link in links
             )
             if isinstance(root, (cst.Call, cst.BinaryOperation, cst.UnaryOperation)) and root is base:
-                unnamed = self.private(root)
+                unnamed = self.readers.private(root)
                 if unnamed or not is_statement(outer, statement):
                     yield Fix("use the out-of-place method", unnamed and not promotes, tuple(edits))
             else:
@@ -211,7 +207,7 @@ class Form:
         if isinstance(around, cst.Lambda) and around.body is links[-1] and edits and isinstance(base, cst.Name):
             own = any(param.name.value == base.value for param in around.params.params)
             reads = any(part.deep_equals(base) for link in links for each in link.args for part in walk(each))
-            if own and self.heard_by(base) and not (self.cuts or reads):
+            if own and self.readers.heard_by(base) and not (self.readers.cuts or reads):
                 yield Fix("use the out-of-place method", False, tuple(edits))
 
     def reassigned(
@@ -228,13 +224,16 @@ class Form:
         title = f"use the out-of-place method and assign to `{path}`"
         whole = is_statement(outer, statement) or (isinstance(statement, cst.Assign) and statement.value is outer)
         if whole and rebinds(statement, root):
-            if self.heard_by(root):
+            if self.readers.heard_by(root):
                 yield self.fix(title, root, edits, doubt)
-        elif whole and (self.can_rebind(root, statement) or (self.subscripted_list(root) and self.heard_by(root))):
+        elif whole and (
+            self.readers.can_rebind(root, statement)
+            or (self.readers.subscripted_list(root) and self.readers.heard_by(root))
+        ):
             yield self.fix(title, root, [Edit(start, start, f"{path} = "), *edits], doubt)
         elif is_statement(outer, statement) or not isinstance(root, cst.Name):
             return
-        elif self.heard_by(root) and not self.read_again(root, outer, statement):
+        elif self.readers.heard_by(root) and not self.readers.read_again(root, outer, statement):
             yield self.fix("use the out-of-place method", root, edits, doubt)
 
     def without_flag(self, call: cst.Call, flag: cst.Arg, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
@@ -246,10 +245,10 @@ class Form:
             yield from self.reassigned(first, call, statement, edits, False)
         else:
             rebound = rebinds(statement, first)
-            again = self.read_beside if rebound else self.read_again
-            if not self.heard_by(first) or (isinstance(first, cst.Name) and again(first, call, statement)):
+            again = self.readers.read_beside if rebound else self.readers.read_again
+            if not self.readers.heard_by(first) or (isinstance(first, cst.Name) and again(first, call, statement)):
                 return  # somebody else reads the input, and was meant to read what was written into it
-            safe = self.private(first) and (rebound or not isinstance(first, cst.Name))
+            safe = self.readers.private(first) and (rebound or not isinstance(first, cst.Name))
             yield Fix("drop `inplace=True`", safe, tuple(edits))
 
     def without_out(self, call: cst.Call, out: cst.Arg, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
@@ -258,17 +257,19 @@ class Form:
         path = self.module.code(root)
         start = self.module.start(statement)
         if is_statement(call, statement) or (isinstance(statement, cst.Assign) and statement.value is call):
-            if self.can_rebind(root, statement):
+            if self.readers.can_rebind(root, statement):
                 edits.append(Edit(start, start, f"{path} = "))
                 yield self.fix(f"let it return a new tensor, and assign that to `{path}`", root, edits, True)
-        elif self.heard_by(root) and not (isinstance(root, cst.Name) and self.read_again(root, call, statement)):
+        elif self.readers.heard_by(root) and not (
+            isinstance(root, cst.Name) and self.readers.read_again(root, call, statement)
+        ):
             yield Fix("drop `out=`", False, tuple(edits))
 
     def discarded(self, call: cst.Call, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
         """``x.clamp(0, 1)`` as a statement."""
         assert isinstance(call.func, cst.Attribute)
         root = call.func.value
-        if is_statement(call, statement) and self.can_rebind(root, statement):
+        if is_statement(call, statement) and self.readers.can_rebind(root, statement):
             start, path = self.module.start(statement), self.module.code(root)
             yield Fix(f"assign the result to `{path}`", False, (Edit(start, start, f"{path} = "),))
 
@@ -282,13 +283,16 @@ class Form:
         for root in layers_of(target):
             if isinstance(statement, (cst.Assign, cst.AugAssign)) and root is target:
                 continue  # the assignment itself binds it
-            if not ((self.subscripted_list(root) and self.heard_by(root)) or self.can_rebind(root, statement)):
+            if not (
+                (self.readers.subscripted_list(root) and self.readers.heard_by(root))
+                or self.readers.can_rebind(root, statement)
+            ):
                 continue
             path, start = self.module.code(root), self.module.start(statement)
-            array = self.is_array(root, target)
+            array = self.readers.is_array(root, target)
             copy = f"{path} = {path}.{'copy' if array else 'clone'}()"
             title = f"write to a copy: `{copy}`{_PASSES_BY if detours(target) else ''}"
-            safe = self.private(root) and not detours(target)
+            safe = self.readers.private(root) and not detours(target)
             yield Fix(title, safe, (Edit(start, start, line_above(self.module, statement, copy)),))
             if source is not None:
                 # What is written reads, and so keeps, the very tensor: it has to be computed before the copy is made.
@@ -308,168 +312,4 @@ class Form:
         return under_no_grad(self.module, self.form, self.fact, root, statement)
 
     def fix(self, title: str, root: cst.BaseExpression, edits: Sequence[Edit], doubt: bool) -> Fix:
-        return Fix(title, not doubt and self.private(root), tuple(edits))
-
-    # Who may be given a new tensor
-
-    def can_rebind(self, root: cst.BaseExpression, statement: cst.CSTNode) -> bool:
-        """Whether binding the name to a new tensor does for the rest of the program what the write did."""
-        if self.late or not self.heard_by(root) or any(self.holds(root, kind) for kind in _HOLDERS):
-            return False
-        if isinstance(root, cst.Attribute):
-            if self.form in ("argument", "dataset") or (self.form == "ctx" and self.is_kept_for_backward(root)):
-                return False  # the object belongs to the caller, the dataset or the next backward as well
-            leaf = self.fact is not None and self.fact.leaf
-            bound = not leaf and not self.holds(root.value, FROZEN)
-            return is_path(root) and bound and not is_parameter(self.module, root.attr.value)
-        if not isinstance(root, cst.Name):
-            return False
-        scope = scope_around(self.module, statement)
-        taken = self.form == "read" and is_taken_out(scope, root.value, statement, self.fact, self.readers())
-        if taken or not scope.binds(root.value) or scope.fills(root.value):
-            return False
-        looped = scope.iterates(root.value) and not (
-            (self.form in ("views", "detach") and self.private(root))
-            or (self.form == "discarded" and self.read_after(root, statement))
-        )
-        if looped or (self.form in LEAF_KINDS and scope.holds_parameter(root.value)):
-            return False
-        if self.holds(root, LEAF) and (self.form == "data" or (self.form in LEAF_KINDS and self.asked(root))):
-            return False
-        called = self.form != "read" or self.module.around(root, cst.FunctionDef) is not None
-        if called and not (self.reached_by(root) or self.read_after(root, statement)):
-            return False  # it was for the caller
-        return self.form == "detach" or not self.part_of_another(root)
-
-    @property
-    def cuts(self) -> bool:
-        """Whether a new tensor would be none of the graph, and the old one is."""
-        return self.fact is not None and self.fact.cuts
-
-    def heard_by(self, root: cst.BaseExpression) -> bool:
-        """Whether a new tensor under this name reaches everybody who reads the old one later, as the analysis saw."""
-        fact = self.fact
-        if fact is None:
-            return True
-        way = ELEMENT if isinstance(root, cst.Subscript) else last_name(root)
-        way = f".{way}" if isinstance(root, cst.Attribute) else way
-        lost = fact.cuts and (fact.ways or fact.shared or not fact.discarded)  # or else nobody reads it
-        if self.form == "read" and fact.given and isinstance(root, cst.Name) and self.read_outside():
-            return False  # who called for the write, by a statement, has the tensor by another name
-        if self.form == "read" and is_lost_to_relation(self.module, fact, way):
-            return False
-        if lost or (fact.part_of_leaf and not self.computes_with(root)):
-            return False
-        silent = RULES[self.finding.code].silent and not (self.form == "read" and self.strict)
-        if silent or self.form in ("dirty", "saved"):
-            return True  # that others see the write is what is wrong
-        ways = (
-            fact.ways - {tuple_way(self.listed)} - (self.readers() if self.form in ("read", "expanded") else self.made)
-        )
-        return ways <= {way}
-
-    def readers(self) -> set[str]:
-        """By which names, attributes and elements that is read which the finding calls stale: it is to stay so."""
-        if self.form == "expanded":
-            return {ELEMENTS}
-        module, places = self.module, {related.place for related in self.finding.related}
-        operations = [node for node in module.of(cst.BinaryOperation) if module.start(node) in places]
-        operands = [operand for node in operations for operand in (node.left, node.right)]
-        names = [node for node in module.of(cst.Name) if module.start(node) in places or node in operands]
-        ways = {ELEMENT, ELEMENTS, OTHER_ELEMENT, *(node.value for node in names)}
-        for node in module.of(cst.Attribute):
-            if node in operands or not places.isdisjoint((module.start(node), module.start(node.attr))):
-                ways.add(f".{last_name(node)}")
-        return ways | {ELSEWHERE} if self.read_outside() else ways
-
-    def read_outside(self) -> bool:
-        """Whether the stale value is read outside of the function that overwrites it."""
-        module, places = self.module, [related.place for related in self.finding.related]
-        function = next((node for node in module.of(cst.FunctionDef) if module.spans(node, self.finding.place)), None)
-        return function is not None and not all(module.spans(function, place) for place in places)
-
-    def initialises(self, target: cst.BaseExpression) -> bool:
-        """Whether a leaf is given numbers and then not computed with here, or its own gradient is asked for."""
-        fact = self.fact
-        if fact is None or not (fact.leaf or fact.part_of_leaf) or fact.cuts:
-            return False
-        root = root_of(target)
-        if self.asked(root) and not fact.carries:
-            return True
-        return not self.computes_with(root) and fact.numbers
-
-    def asked(self, root: cst.BaseExpression) -> bool:
-        """Whether somebody reads the gradient of a tensor: one that is computed has none."""
-        return any(node.attr.value == "grad" and node.value.deep_equals(root) for node in self.module.of(cst.Attribute))
-
-    def computes_with(self, root: cst.BaseExpression) -> bool:
-        scope = scope_around(self.module, root)
-        return not isinstance(root, cst.Name) or scope.computes_with(root.value, self.finding.line)
-
-    def holds(self, root: cst.BaseExpression, kind: str) -> bool:
-        """Whether the analysis saw a variable hold something of a kind."""
-        return self.fact is not None and kind in self.fact.kinds.get(dotted(root), ())
-
-    def part_of_another(self, root: cst.Name) -> bool:
-        """Whether a variable is a view of another that is read later: the write was meant to reach that one."""
-        fact = self.fact
-        if fact is None or root.value not in fact.views:
-            return False
-        others = fact.names - {root.value} - self.made - (self.readers() if self.form == "read" else set())
-        return not others.isdisjoint(fact.ways)
-
-    def is_kept_for_backward(self, attribute: cst.Attribute) -> bool:
-        """Whether an attribute is one of the context of a custom function: the next backward reads it there."""
-        function = self.module.around(attribute, cst.FunctionDef)
-        first = function.params.params[:1] if function is not None else ()
-        return any(isinstance(attribute.value, cst.Name) and attribute.value.value == each.name.value for each in first)
-
-    def is_array(self, root: cst.BaseExpression, target: cst.BaseExpression) -> bool:
-        """Whether the root of what is written is a numpy array, which has no `clone`."""
-        kinds = self.fact.kinds.get(dotted(root), set()) if self.fact is not None else set()
-        if {"array", "tensor"} <= kinds:  # an unknown argument may be a tensor, but the finding is about the array
-            return "copy()" in self.finding.help
-        if kinds and "" not in kinds:
-            return kinds == {"array"}
-        return self.form == "numpy" or (self.fact is not None and self.fact.form == "numpy" and not detours(target))
-
-    def subscripted_list(self, root: cst.BaseExpression) -> bool:
-        """``rows[i]`` or ``cache["h"]``: if the container is a tensor after all, the second analysis says so."""
-        if not isinstance(root, cst.Subscript) or not is_path(root.value) or self.cuts:
-            return False
-        if self.late or self.holds(root.value, "tensor"):
-            return False  # its elements lie in the memory that is not to be written
-        if self.form == "read" and self.fact is not None and not renews_an_entry(self.fact, self.read_outside()):
-            return False
-        if self.form in ("argument", "dataset"):
-            return False  # the container belongs to the caller, or the dataset, as well
-        return bool(self.listed) or not self.holds(root.value, "tuple")
-
-    def read_after(self, root: cst.BaseExpression, statement: cst.CSTNode) -> bool:
-        return not isinstance(root, cst.Name) or scope_around(self.module, statement).read_after(root.value, statement)
-
-    def read_beside(self, root: cst.Name, call: cst.Call, statement: cst.BaseSmallStatement) -> bool:
-        """Whether a name is read in the same statement, outside of the call that overwrites it."""
-        module, start = self.module, self.module.start
-        return any(
-            start(statement) <= start(use) < module.end(statement) and not start(call) <= start(use) < module.end(call)
-            for use in scope_around(self.module, statement).uses(root.value)
-        )
-
-    def read_again(self, root: cst.Name, call: cst.Call, statement: cst.BaseSmallStatement) -> bool:
-        beside = self.form != "read" and self.read_beside(root, call, statement)  # or else that is what is stale
-        return beside or self.read_after(root, statement)
-
-    def keeps_type(self, name: cst.CSTNode) -> bool:
-        """Whether a write leaves the type of what it overwrites, written out of place as well."""
-        fact = self.facts.writes.get(self.module.start(name))
-        return fact is not None and fact.same_type
-
-    def private(self, root: cst.BaseExpression) -> bool:
-        """Whether nobody else can read what is written; the variables of a module are anybody's."""
-        return self.reached_by(root) and self.module.around(root, cst.FunctionDef) is not None
-
-    def reached_by(self, root: cst.BaseExpression) -> bool:
-        """Whether what is written was computed here, and is reached by this name alone, or by none."""
-        names = {root.value} if isinstance(root, cst.Name) else set[str]()
-        return self.fact is not None and not self.fact.shared and self.fact.names <= names
+        return Fix(title, not doubt and self.readers.private(root), tuple(edits))

@@ -43,8 +43,8 @@ def _over_a_copy(form: Form, loops: list[cst.For], edits: list[Edit]) -> Iterato
     name = root_of(_base(loop.iter) or loop.iter)
     start = form.module.start(loop)
     indent = form.module.tree.code.split("\n")[start.line - 1][: start.column]
-    form.made = {node.value for loop in loops for node in walk(loop.target) if isinstance(node, cst.Name)}
-    if isinstance(name, cst.Name) and not indent.strip() and form.can_rebind(name, loop):
+    form.readers.made = {node.value for loop in loops for node in walk(loop.target) if isinstance(node, cst.Name)}
+    if isinstance(name, cst.Name) and not indent.strip() and form.readers.can_rebind(name, loop):
         copy = f"{name.value} = {name.value}.clone()"
         yield Fix(f"index a copy: `{copy}`", False, (Edit(start, start, f"{copy}\n{indent}"), *edits))
 

@@ -26,26 +26,33 @@ def under_no_grad(
         return  # what is returned is a value
     if fact is not None and (fact.feeds or part) and _computes_with(module, root, statement):
         return
-    line = module.parents[statement]
-    start, end = module.start(statement), module.end(statement)
-    if not (isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1) or not imports(module, "torch"):
+    if not imports(module, "torch"):
         return
     held = isinstance(root, cst.Name) and scope_around(module, statement).holds_parameter(root.value)
     leaf = fact is not None and (fact.leaf or fact.part_of_leaf)
     if isinstance(root, cst.Name) and not held and not leaf:
         return  # any other tensor is a value, and a value wants its gradient
+    if edits := _indented(module, statement, "with torch.no_grad():"):
+        yield Fix("write under `torch.no_grad()`", False, tuple(edits))
+
+
+def _indented(module: Module, statement: cst.BaseSmallStatement, head: str) -> list[Edit]:
+    """The edits that put a statement under a head; none if it has no lines of its own, or a text of several lines."""
+    line = module.parents[statement]
+    start, end = module.start(statement), module.end(statement)
     lines = module.tree.code.split("\n")[start.line - 1 : end.line]
     indent = lines[0][: start.column]
-    if any('"""' in row or "'''" in row or row.endswith("\\") for row in lines):
-        return
+    alone = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
+    if not alone or any('"""' in row or "'''" in row or row.endswith("\\") for row in lines):
+        return []
     deeper = indent + (module.tree.default_indent if "\t" not in indent else "\t")
-    edits = [Edit(start, start, f"with torch.no_grad():\n{deeper}")]
+    edits = [Edit(start, start, f"{head}\n{deeper}")]
     edits += [
         Edit(Place(number, 0), Place(number, 0), deeper[len(indent) :])
         for number in range(start.line + 1, end.line + 1)
         if lines[number - start.line].strip()
     ]
-    yield Fix("write under `torch.no_grad()`", False, tuple(edits))
+    return edits
 
 
 def _computes_with(module: Module, root: cst.BaseExpression, statement: cst.BaseSmallStatement) -> bool:

@@ -55,7 +55,7 @@ def _one_by_one(
             return
     dim = named.get("dim") or (plain.pop(0) if plain else None)
     where = module.code(dim) if dim is not None else "0"
-    before = ""
+    before: list[Edit] = []
     if size is None:
         pieces = [f"{base}.select({where}, {i})" for i in range(count)]
     elif isinstance(size, (cst.List, cst.Tuple)):
@@ -65,16 +65,19 @@ def _one_by_one(
         step = scope_around(module, assign).unused("size")
         whole = module.code(size)
         value = f"-(-{base}.size({where}) // {whole})" if name == "chunk" else whole
-        before = line_above(module, assign, f"{step} = {value}")
-        last = f"{base}.size({where})"
-        pieces = [_narrow(base, where, [step] * i, step) for i in range(count - 1)]
-        offset = _sum([step] * (count - 1))
-        pieces.append(f"{base}.narrow({where}, {offset}, {last} - {offset})")
-    if pieces and count > 1:
         start = module.start(assign)
-        edits = [module.replaced(call, ", ".join(pieces))]
-        edits += [Edit(start, start, before)] if before else []
-        yield Fix("make the views one by one", False, tuple(edits))
+        before.append(Edit(start, start, line_above(module, assign, f"{step} = {value}")))
+        pieces = _alike(base, where, step, count)
+    if pieces and count > 1:
+        edits = (module.replaced(call, ", ".join(pieces)), *before)
+        yield Fix("make the views one by one", False, edits)
+
+
+def _alike(base: str, dim: str, step: str, count: int) -> list[str]:
+    """Parts of the same size, but the last: it gets what is left."""
+    pieces = [_narrow(base, dim, [step] * i, step) for i in range(count - 1)]
+    offset = _sum([step] * (count - 1))
+    return [*pieces, f"{base}.narrow({dim}, {offset}, {base}.size({dim}) - {offset})"]
 
 
 def _narrow(base: str, dim: str, before: Sequence[str], size: str) -> str:

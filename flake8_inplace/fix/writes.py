@@ -83,26 +83,14 @@ def note_write(
         return
     frame = m.stack.frames[-1]
     fact = facts.writes.setdefault(place_of(site), Fact(form))
-    base = tensor.cell.base  # of a view made under `no_grad`
-    requires = m.grad(tensor) is not Grad.NO or (base is not None and m.state.get(base).grad is not Grad.NO)
-    fact.cuts = fact.cuts or (requires and not m.grad_mode and not any(map(_is_custom, m.stack.frames)))
-    if requires and m.cell(tensor).leaf:
-        whole = tensor.view is View.NONE
-        fact.leaf, fact.part_of_leaf = fact.leaf or whole, fact.part_of_leaf or not whole
+    leaf = _note_graph(m, tensor, fact)
     fact.memory.add(tensor.storage.memory)
-    containers = set(_containers(m, frame, site))
-    fact.containers |= containers
-    fact.own = fact.own or any(holders.is_own(m, each) for each in containers)
-    fact.beside = fact.beside or (bool(containers) and holders.is_beside(m, tensor, containers))
+    _note_containers(m, tensor, site, fact)
     _note_earlier(m, tensor, site, fact)
-    for name, value in frame.vars.items():
-        fact.fields.setdefault(name, set()).update(_fields(m, m.see(value), tensor))
-    fact.of_graph = fact.of_graph or (requires and m.cell(tensor).node is not None)
     fact.carries = fact.carries or (grad is not Grad.NO and m.grad_mode)
     fact.feeds = fact.feeds or carries
-    if refused and form != "out" and not (requires and m.cell(tensor).leaf):  # no leaf, no buffer: a value
-        before, event = m.state[REFUSED].get(tensor.storage, ()), Refused(tensor, site, m.tick(), tuple(m.stack.frames))
-        m.state.set(m.state[REFUSED], tensor.storage, (*before[1 - EVENTS :], event))
+    if refused and form != "out" and not leaf:  # no leaf, no buffer: a value
+        _note_refused(m, tensor, site)
     fact.discarded = fact.discarded or frame.discarded is site.expression
     fact.ordered = fact.ordered or _is_ordered(m, tensor)
     fact.given = fact.given or _is_given(m, tensor)
@@ -113,6 +101,35 @@ def note_write(
     fact.same_type = fact.same_type and all(_keeps_type(m, value, tensor) for value in written.values)
     fact.numbers = fact.numbers and all(map(_is_plain, map(m.see, written.values)))
     _note_kinds(m, frame, fact)
+
+
+def _note_graph(m: Trace, tensor: Tensor, fact: Fact) -> bool:
+    """Note what a tensor is to autograd. Returns whether it is a leaf, or a part of one."""
+    base = tensor.cell.base  # of a view made under `no_grad`
+    requires = m.grad(tensor) is not Grad.NO or (base is not None and m.state.get(base).grad is not Grad.NO)
+    fact.cuts = fact.cuts or (requires and not m.grad_mode and not any(map(_is_custom, m.stack.frames)))
+    fact.of_graph = fact.of_graph or (requires and m.cell(tensor).node is not None)
+    leaf = requires and m.cell(tensor).leaf
+    fact.leaf = fact.leaf or (leaf and tensor.view is View.NONE)
+    fact.part_of_leaf = fact.part_of_leaf or (leaf and tensor.view is not View.NONE)
+    return leaf
+
+
+def _note_refused(m: Trace, tensor: Tensor, site: Site) -> None:
+    """Note a write that PyTorch refuses. The analysis goes on as if it had not been."""
+    before, event = m.state[REFUSED].get(tensor.storage, ()), Refused(tensor, site, m.tick(), tuple(m.stack.frames))
+    m.state.set(m.state[REFUSED], tensor.storage, (*before[1 - EVENTS :], event))
+
+
+def _note_containers(m: Trace, tensor: Tensor, site: Site, fact: Fact) -> None:
+    """Note which containers the place names, and who else in the frame has the tensor in a container or attribute."""
+    frame = m.stack.frames[-1]
+    containers = set(_containers(m, frame, site))
+    fact.containers |= containers
+    fact.own = fact.own or any(holders.is_own(m, each) for each in containers)
+    fact.beside = fact.beside or (bool(containers) and holders.is_beside(m, tensor, containers))
+    for name, value in frame.vars.items():
+        fact.fields.setdefault(name, set()).update(_fields(m, m.see(value), tensor))
 
 
 def _note_earlier(m: Trace, tensor: Tensor, site: Site, fact: Fact) -> None:

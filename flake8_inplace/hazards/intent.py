@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 def variable_of(site: Site, frame: Frame) -> str:
     """Return the variable in the text of a write, such as ``x`` in ``x[0].add_(1)``, or an empty string."""
-    from ..program.wording import called_name, written_name
+    from ..program.operands import called_name
+    from ..program.wording import written_name
 
     called = frame.vars.get(called_name(site.expression))
     return (

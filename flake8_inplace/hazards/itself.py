@@ -45,7 +45,7 @@ from .snapshots import Update, updates
 from .two_holders import goes_over, judge_callers, judge_holders
 
 if TYPE_CHECKING:
-    from ..program.wording import Operand
+    from ..program.operands import Operand
 
 # Training overwrites gradients and running statistics without a write in the text.
 RULES: tuple[Rule, ...] = ()  # it reports TIP303
@@ -114,7 +114,8 @@ def on_copy(m: Trace, tensor: Tensor, source: Tensor) -> None:
 
     A function that asks whether they are copies where they are not.
     """
-    from ..program.wording import operands, tells_apart
+    from ..program.operands import operands
+    from ..program.wording import tells_apart
 
     here = m.here()
     if here is None or tensor.storage.memory is not source.storage.memory or not m.stack.frames:
@@ -132,7 +133,7 @@ def _is_up_to_date(m: Trace, change: Overwrite | Update, site: Site, target: Ten
     If ``new`` has changed, the copy brings ``x`` up to date. An earlier run of the copy mostly went to another part.
     ``apart``: ``new`` is surely an alias that was taken, ``x.detach()``, and was to be another tensor.
     """
-    from ..program.wording import operands
+    from ..program.operands import operands
 
     if change.site is not None and change.site.expression is site.expression and target.view is not View.NONE:
         return True
@@ -170,7 +171,7 @@ def _asked(m: Trace, frame: Frame, site: Site) -> Iterator[tuple[List | Dict, in
 
     A dictionary that it names, ``before[name]``, or a list that the function has read since, ``zip(new, before)``.
     """
-    from ..program.wording import operands
+    from ..program.operands import operands
 
     named = [operand.name for operand in operands(site.expression) or () if operand.path is None]
     for name, bound in frame.vars.items():
@@ -364,7 +365,8 @@ def _taken(m: Trace, site: Site, tensors: Sequence[Tensor], apart: bool) -> _Tak
     What the text doesn't tell of an element, such as ``before["weight"]``, the value may: when ``detach()`` made it.
     ``apart``: the two are to have different values, so that a dictionary counts as a variable that has the element.
     """
-    from ..program.wording import binds, operands
+    from ..program.operands import operands
+    from ..program.wording import binds
 
     found, frame = operands(site.expression), m.stack.frames[-1]
     if found is None:

@@ -22,7 +22,8 @@ def goes_over(m: Trace, site: Site) -> bool:
 
     Who goes over pairs comes to the pairs of equals, too.
     """
-    from ..program.wording import indices, operands
+    from ..program.operands import operands
+    from ..program.wording import indices
 
     frame = m.stack.frames[-1]
     names = [operand.name for operand in operands(site.expression) or ()]
@@ -35,7 +36,7 @@ def judge_holders(m: Trace, one: Tensor, other: Tensor, taken: Sequence[int], si
     ``taken``: when attributes that the operands are took it. What the only holder beside a variable has written itself
     doesn't count: the variable may have got the new value.
     """
-    from ..program.wording import operands
+    from ..program.operands import operands
 
     frame, found = m.stack.frames[-1], operands(site.expression) or ()
     if any(operand.name not in frame.vars for operand in found):
@@ -79,7 +80,7 @@ def judge_callers(m: Trace, one: Tensor, other: Tensor, site: Site) -> bool:
     A function that only hands on what it was given says nothing of who has it: its caller does. Nor does one that has
     made the second operand of the first: ``x - x.detach()``.
     """
-    from ..program.wording import operands
+    from ..program.operands import operands
 
     born = m.stack.frames[-1].born
     if operands(site.expression) is None or (one.time > born) is not (other.time > born):

@@ -238,6 +238,11 @@ def _meet(one: Value, other: Value) -> bool:
     if isinstance(other, Slice):
         begins = {one.lower, other.lower} <= {NONE, Const(0)}
         return other.step == NONE and (begins or one.upper == other.upper == NONE or _ends_meet(one, other))
+    return _has(one, other)
+
+
+def _has(one: Slice, other: Value) -> bool:
+    """Whether a slice with steps of one surely has an element: ``:5`` and ``2``, ``-3:`` and ``-1``."""
     number, lower, upper = _number(other), _number(one.lower) or 0, _number(one.upper)
     if number is not None and number < 0 and one.upper == NONE:  # the last one is in `-k:`, whatever `k` is
         return number == -1 or lower <= number

@@ -106,16 +106,7 @@ def _annotated_as(node: cst.BaseExpression, names: Names) -> str:
         if meant is not None:
             return _annotated_as(meant, Names())  # an alias of an alias is not followed
     elif type(node) is cst.Subscript:
-        outer = dotted(node.value).rpartition(".")[2]
-        if type(node.value) is cst.Name and outer not in _KNOWN and (meant := names.alias(outer)) is not None:
-            outer = dotted(meant).rpartition(".")[2]
-        inside = [e.slice.value for e in node.slice if isinstance(e.slice, cst.Index)]
-        if outer == "TensorType":
-            return _of_type(inside)
-        parts = [_annotated_as(part, names) for part in inside]
-        if not TENSORS.isdisjoint(parts):
-            return _HOLDING.get(outer, "")
-        return "scalar" if outer == "Optional" and {"scalar", "array"} >= set(parts) else _SAID.get(outer, "")
+        return _of_generic(node, names)
     elif isinstance(node, cst.BinaryOperation):
         parts = [_annotated_as(node.left, names), _annotated_as(node.right, names)]
         return "maybe" if not TENSORS.isdisjoint(parts) else ""
@@ -123,6 +114,20 @@ def _annotated_as(node: cst.BaseExpression, names: Names) -> str:
         return ""
     vague = len(name) == 1 or name in ("Any", "object") or any(word in name.lower() for word in ("tensor", "array"))
     return _SAID.get(name, "" if vague else "other")
+
+
+def _of_generic(node: cst.Subscript, names: Names) -> str:
+    """What ``Optional[Tensor]`` or ``list[Tensor]`` is."""
+    outer = dotted(node.value).rpartition(".")[2]
+    if type(node.value) is cst.Name and outer not in _KNOWN and (meant := names.alias(outer)) is not None:
+        outer = dotted(meant).rpartition(".")[2]
+    inside = [e.slice.value for e in node.slice if isinstance(e.slice, cst.Index)]
+    if outer == "TensorType":
+        return _of_type(inside)
+    parts = [_annotated_as(part, names) for part in inside]
+    if not TENSORS.isdisjoint(parts):
+        return _HOLDING.get(outer, "")
+    return "scalar" if outer == "Optional" and {"scalar", "array"} >= set(parts) else _SAID.get(outer, "")
 
 
 def _of_type(inside: list[cst.BaseExpression]) -> str:

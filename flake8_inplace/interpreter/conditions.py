@@ -112,14 +112,10 @@ def condition(m: Trace, value: Value) -> bool | Condition:
     if isinstance(value, Dict) and m.state.get(value).open and m.state.get(value).items:
         return True
     if isinstance(value, Choice):
-        truths = {condition(m, option) for guard, option in value.options if m.state.possible(guard)}
-        if truths == {True} or truths == {False}:
-            return truths.pop()
-        if all(isinstance(t, bool) for t in truths) and len(value.options) == 2:
-            (first, option), (second, _) = value.options
-            return Condition(first, second) if condition(m, option) else Condition(second, first)
-    if isinstance(value, Choice) and _plain(value):
-        value = m.symbol("true", value.options, scalar=True)  # the same test has the same result
+        if (known := _of_options(m, value)) is not None:
+            return known
+        if _plain(value):
+            value = m.symbol("true", value.options, scalar=True)  # the same test has the same result
     if isinstance(value, Unknown):
         if value.positive:
             return True
@@ -130,6 +126,17 @@ def condition(m: Trace, value: Value) -> bool | Condition:
     else:
         symbol = Unknown(scalar=True)
     return Condition(frozenset({(symbol, True)}), frozenset({(symbol, False)}))
+
+
+def _of_options(m: Trace, value: Choice) -> bool | Condition | None:
+    """Return the truth that the options of a choice agree on, or which of two is true; None if it isn't known."""
+    truths = {condition(m, option) for guard, option in value.options if m.state.possible(guard)}
+    if truths == {True} or truths == {False}:
+        return truths.pop()
+    if all(isinstance(truth, bool) for truth in truths) and len(value.options) == 2:
+        (first, option), (second, _) = value.options
+        return Condition(first, second) if condition(m, option) else Condition(second, first)
+    return None
 
 
 def branch(m: Trace, value: Value, site: Site, arms: tuple[Callable[[], Value], Callable[[], Value]]) -> Value:

@@ -15,6 +15,7 @@ import libcst as cst
 from ..heap.values import Ref
 from ..program import wording
 from ..program.nodes import has, parts
+from ..program.operands import called_name
 from ..torchfacts import ops as facts
 from ..trace.frames import Frame, Function
 from ..trace.trace import Trace
@@ -111,7 +112,7 @@ def _taken_as_arrays(m: Trace, node: cst.CSTNode, frame: Frame) -> Iterator[str]
     """The variables that ``torch.from_numpy`` is given in a statement, whatever comes of its conditions."""
     if isinstance(node, (cst.BaseCompoundStatement, *_CONDITIONAL)):
         return
-    if isinstance(node, cst.Call) and wording.called_name(node) == "from_numpy" and len(node.args) == 1:
+    if isinstance(node, cst.Call) and called_name(node) == "from_numpy" and len(node.args) == 1:
         given, callee = node.args[0].value, m.see(evaluate(m, node.func, frame))
         yield from [given.value] if isinstance(given, cst.Name) and callee == _FROM_NUMPY else []
     for part in parts(node):

@@ -16,6 +16,7 @@ from ..heap.values import NONE, Choice, Dict, Grad, Object, Tensor, Tuple, Unkno
 from ..models import amp, calls, lazy, lineage, tensors
 from ..program import wording
 from ..program.nodes import parts
+from ..program.operands import called_name
 from ..program.pieces import Piece
 from ..program.site import Site
 from ..trace import events
@@ -153,7 +154,7 @@ def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Val
             return Unknown()
         forget(m.state, frame)
         in_place = constant(kwargs.get("inplace", NONE)) is True
-        _announce(m, frame, value, wording.called_name(site.expression) or function.name, in_place, unused)
+        _announce(m, frame, value, called_name(site.expression) or function.name, in_place, unused)
         return value
     finally:
         _restore_modes(m, function, modes)

@@ -124,14 +124,7 @@ def loop(
         mark, taken = state.mark(), len(m.state[SNAPSHOTS])
         this.later = m.tick() if later or (number and not exact) else 0
         start()
-        this.continues = []
-        through = suite(m, body, frame)
-        exits = list(this.continues)
-        if exits:
-            if through:
-                exits.append(Exit(frozenset(), state.changes(mark)))
-            state.merge(mark, exits)
-        elif not through:
+        if not _iteration(m, frame, this, body, mark):
             alive = False
             break
         grown = number if not exact and (grew(m, mark) or len(m.state[SNAPSHOTS]) > taken) else grown
@@ -148,6 +141,18 @@ def loop(
     if alive and orelse is not None:
         alive = suite(m, orelse.body, frame)
     return _leave(m, this, alive, endless)
+
+
+def _iteration(m: Trace, frame: Frame, this: Loop, body: cst.BaseSuite, mark: int) -> bool:
+    """Run an iteration that began at ``mark``, and join the states of its ways to the next one: is there any?"""
+    this.continues = []
+    through = suite(m, body, frame)
+    exits = list(this.continues)
+    if exits:
+        if through:
+            exits.append(Exit(frozenset(), m.state.changes(mark)))
+        m.state.merge(mark, exits)
+    return through or bool(exits)
 
 
 def _leave(m: Trace, this: Loop, alive: bool, endless: bool) -> bool:

@@ -21,9 +21,9 @@ from ..heap.values import (
     Value,
     constant,
 )
+from ..program.operands import called_name
 from ..program.pieces import SUBCLASSES
 from ..program.site import Site
-from ..program.wording import called_name
 from ..torchfacts import ops as facts
 from ..torchfacts.arrays import READING
 from ..trace import events, holdings

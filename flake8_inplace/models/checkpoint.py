@@ -37,11 +37,8 @@ def _checkpoint(call: Call) -> Value | None:
     nodes = [*graph(*m.history(result))]
     if not m.grad_mode or (nodes and reentrant is False and not any(_saves(m, node, call.site) for node in nodes)):
         return result  # it does not run again
-    owner = function.receiver if isinstance(function, Bound) else function
-    seen = holdings.held(m, owner, set()) if isinstance(owner, Object) else []
-    seen += [tensor for value in (*call.args[1:], *kwargs.values()) for tensor in given_tensors(m, value, NONE)]
     storages = {each.storage for each in saved}
-    if again := [tensor for tensor in seen if tensor.storage not in storages]:
+    if again := [tensor for tensor in _seen(call, function, kwargs) if tensor.storage not in storages]:
         events.checkpoint(m, again, begin)
     if one:
         saved += [_save(call, each) for each in _inputs(call) if each.storage not in storages]
@@ -68,6 +65,13 @@ def _inputs(call: Call) -> list[Tensor]:
     """The tensors that a checkpoint saves: its positional arguments, not what is in a list or has a name."""
     seen = map(call.m.see, call.args[1:])
     return [value for value in seen if isinstance(value, Tensor)] if call.m.grad_mode else []
+
+
+def _seen(call: Call, function: Value, kwargs: dict[str, Value]) -> list[Tensor]:
+    """The tensors that the function sees: those of its instance, and all that it is given."""
+    owner = function.receiver if isinstance(function, Bound) else function
+    seen = holdings.held(call.m, owner, set()) if isinstance(owner, Object) else []
+    return seen + [each for value in (*call.args[1:], *kwargs.values()) for each in given_tensors(call.m, value, NONE)]
 
 
 def _save(call: Call, tensor: Tensor) -> Saved:

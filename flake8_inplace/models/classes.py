@@ -124,18 +124,8 @@ def attribute(m: Trace, instance: Object, name: str, site: Site) -> Value:
     if f"init.{name}" in contents and instance.cls != STRANGER:
         return contents[f"init.{name}"]
     found_member = member(instance.cls, name)
-    if isinstance(found_member, Function):
-        if found_member.kind in ("property", "cached"):
-            value = m.run(found_member, [instance], {}, site)
-            if found_member.kind == "cached":
-                set_attribute(m, instance, name, value, site)
-            return value
-        if found_member.kind == "static":
-            return found_member
-        return Bound(found_member, instance.cls if found_member.kind == "class" else instance)
     if found_member is not None:
-        got = special(m, found_member, "__get__", [instance, instance.cls], site)  # it is a descriptor
-        return found_member if got is None else got
+        return _of_class(m, instance, name, found_member, site)
     if name == "__dict__" and (every := attributes(m, instance)) is not None:
         return every
     fallback = member(instance.cls, "__getattr__")
@@ -147,15 +137,29 @@ def attribute(m: Trace, instance: Object, name: str, site: Site) -> Value:
     if name == "__class__":
         return instance.cls
     if name == "training":
-        value = Const(True)  # modules are made in training mode, and it is training that runs a backward
-    elif _has_method(instance.cls, name):
+        return Const(True)  # modules are made in training mode, and it is training that runs a backward
+    if _has_method(instance.cls, name):
         return Method(instance, name, site.node)
-    else:
-        value = m.symbol(instance, name)
-        if (instance.cls == STRANGER or is_distribution(instance.cls)) and value.node is None:  # of what it was made of
-            value.node = phi(m.history(*contents.values()))
-            value.grad = max((holdings.reach(m, item) for item in contents.values()), default=Grad.NO)
+    value = m.symbol(instance, name)
+    if (instance.cls == STRANGER or is_distribution(instance.cls)) and value.node is None:  # of what it was made of
+        value.node = phi(m.history(*contents.values()))
+        value.grad = max((holdings.reach(m, item) for item in contents.values()), default=Grad.NO)
     return value
+
+
+def _of_class(m: Trace, instance: Object, name: str, found: Value, site: Site) -> Value:
+    """Read what the class of an instance has under a name: a property, a method, a descriptor, or a plain value."""
+    if not isinstance(found, Function):
+        got = special(m, found, "__get__", [instance, instance.cls], site)  # it is a descriptor
+        return found if got is None else got
+    if found.kind in ("property", "cached"):
+        value = m.run(found, [instance], {}, site)
+        if found.kind == "cached":
+            set_attribute(m, instance, name, value, site)
+        return value
+    if found.kind == "static":
+        return found
+    return Bound(found, instance.cls if found.kind == "class" else instance)
 
 
 def attributes(m: Trace, instance: Object) -> Dict | None:

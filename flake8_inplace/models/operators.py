@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
 
 from ..heap.autograd import phi
 from ..heap.values import (
@@ -32,7 +31,7 @@ from ..heap.values import (
 from ..program.site import Site
 from ..torchfacts import kinds
 from ..torchfacts import ops as facts
-from ..torchfacts.notation import ANY_INT, DOUBLE, DTYPE, FITS, SHAPE, Condition, Save
+from ..torchfacts.notation import DOUBLE, DTYPE, FITS, SHAPE, Condition, Save
 from ..torchfacts.refusals import reshapes, takes_expanded
 from ..trace import events
 from ..trace.holdings import depth_of, is_own, tensors_in, unknowns
@@ -40,6 +39,7 @@ from ..trace.log import PLAIN, Written
 from ..trace.trace import BATCHED, Trace
 from . import shapes
 from .amp import copies
+from .options import holds
 from .refusals import (
     RESTRIDED,
     adds_up,
@@ -122,13 +122,7 @@ def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
         if type(value) is Tensor:
             operands[param.name] = [value]
             continue
-        if position == 0 and param.kind == "tensors" and isinstance(value, (List, Tuple)):
-            for element in unknowns(m, value):  # ``torch.stack`` and its like take nothing but tensors
-                m.promote(element)
-        operands[param.name] = list(tensors_in(m, value))
-        if isinstance(value, List):
-            for tensor in operands[param.name]:
-                events.load(m, value, tensor, True)
+        operands[param.name] = _tensors_of(m, value, position == 0 and param.kind == "tensors")
         unknown.extend(unknowns(m, value))
     _note_whole_numbers(m, op, bound, operands)
     grads = {name: max(map(m.grad, tensors), default=Grad.NO) for name, tensors in operands.items()}
@@ -139,6 +133,18 @@ def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
         grads[_ANY] = max(grads.get(_ANY, Grad.NO), m.grad(value))
     grad = max(grads.values(), default=Grad.NO) if recording else Grad.NO
     return _Call(op, bound, site, operands, unknown, {name for name, which in grads.items() if which}, grad)
+
+
+def _tensors_of(m: Trace, value: Value, only: bool) -> list[Tensor]:
+    """The tensors in an operand. ``only``: it has nothing but tensors, as what ``torch.stack`` takes."""
+    if only and isinstance(value, (List, Tuple)):
+        for element in unknowns(m, value):
+            m.promote(element)
+    found = list(tensors_in(m, value))
+    if isinstance(value, List):
+        for tensor in found:
+            events.load(m, value, tensor, True)
+    return found
 
 
 def _note_whole_numbers(m: Trace, op: facts.Op, bound: Bindings, operands: dict[str, list[Tensor]]) -> None:
@@ -354,37 +360,6 @@ def _holds(m: Trace, condition: Condition, call: _Call) -> bool:
     if condition.option.endswith(DTYPE):
         return bool(given) and condition.holds(DOUBLE if given[0].dtype is DType.DOUBLE else None)
     return holds(m, condition, call.bound)
-
-
-def holds(m: Trace, condition: Condition, bound: Bindings) -> bool:
-    """Whether a condition on an option surely holds in this call. What is not known is none of a few odd values."""
-    given = m.see(bound.get(condition.option, NONE))
-    if any(given == m.see(bound[word]) for word in condition.values if word in bound):
-        return not condition.negated  # it is another option that the condition names: `win_length=n_fft`
-    known = _literal(m, given)
-    if known is _UNKNOWN:
-        return condition.negated and not any(value in (None, False, True, ANY_INT) for value in condition.values)
-    return condition.holds(known)
-
-
-_UNKNOWN: Final = object()
-
-
-def _literal(m: Trace, value: Value) -> object:
-    """Return the Python value behind one that is known: of a sequence of equal items, the item. Or ``_UNKNOWN``."""
-    value = m.see(value)
-    if isinstance(value, Const):
-        return value.value
-    if isinstance(value, Tensor):
-        return value  # given, and no constant
-    if isinstance(value, List) and not m.state.get(value).open:
-        value = Tuple(m.state.get(value).items)
-    if isinstance(value, Tuple) and value.items:
-        items = [_literal(m, item) for item in value.items]
-        if _UNKNOWN in items:
-            return _UNKNOWN
-        return items[0] if all(item == items[0] for item in items) else tuple(items)
-    return _UNKNOWN
 
 
 def keep(

@@ -13,7 +13,8 @@ from ..trace import events, needs
 from ..trace.holdings import depth_of, tensors_in
 from ..trace.log import Written
 from ..trace.trace import Trace
-from .operators import holds, run
+from .operators import run
+from .options import holds
 from .refusals import MIXING, in_its_way, into
 from .tensors import note_leaf, unknown_call
 

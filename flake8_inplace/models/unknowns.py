@@ -64,6 +64,25 @@ def unknown_method(call: Call, receiver: Unknown) -> Value:
         tensor = m.promote(receiver)
         if isinstance(tensor, Tensor):
             return methods.method(m, tensor, name, call.args, call.kwargs, call.site)
+    if (result := _of_module(call, receiver)) is not None:
+        return result
+    if name in facts.scalar_methods() and name not in ("values", "indices"):
+        return m.symbol(receiver, name, *call.args, scalar=True)
+    others = [m.see(value) for value in call.values]
+    plain = all(isinstance(each, Const) or is_number(each) or devices.is_device(m, each) for each in others)
+    if tensors.is_method(name) and plain:
+        result = _if_tensor(call, receiver)
+        if name in ("to", "cuda", "cpu"):  # a module returns itself
+            devices.move(m, call.argument(0, "device") if name == "to" else Const(name), receiver, result)
+        return result
+    if not name.startswith("register_"):
+        handed.may_call(call)
+    return tensors.unknown_call(m, receiver, *call.values)
+
+
+def _of_module(call: Call, receiver: Unknown) -> Value | None:
+    """Call a method that only modules and optimizers have; None for any other."""
+    m, name = call.m, call.name
     if name == "state_dict":
         return state_of(call, receiver)
     if name == "load_state_dict":
@@ -79,20 +98,7 @@ def unknown_method(call: Call, receiver: Unknown) -> Value:
         if m.state.modes.get("backward"):
             events.update(m, call.site, frozenset())
         return NONE
-    if name in ("parameters", "named_parameters"):
-        return parameters_of(m, receiver, name)
-    if name in facts.scalar_methods() and name not in ("values", "indices"):
-        return m.symbol(receiver, name, *call.args, scalar=True)
-    others = [m.see(value) for value in call.values]
-    plain = all(isinstance(each, Const) or is_number(each) or devices.is_device(m, each) for each in others)
-    if tensors.is_method(name) and plain:
-        result = _if_tensor(call, receiver)
-        if name in ("to", "cuda", "cpu"):  # a module returns itself
-            devices.move(m, call.argument(0, "device") if name == "to" else Const(name), receiver, result)
-        return result
-    if not name.startswith("register_"):
-        handed.may_call(call)
-    return tensors.unknown_call(m, receiver, *call.values)
+    return parameters_of(m, receiver, name) if name in ("parameters", "named_parameters") else None
 
 
 def _if_tensor(call: Call, receiver: Unknown) -> Value:

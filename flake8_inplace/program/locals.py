@@ -137,6 +137,17 @@ def variable(node: ast.expr) -> str:
     return f".{node.attr}" if isinstance(node, ast.Attribute) and is_self(node.value) else ""
 
 
+def root(node: ast.expr) -> ast.expr:
+    """What an expression is a part of: the ``x`` of ``x.a[0].b``."""
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
+        node = node.value
+    return node
+
+
+def last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
 def is_self(node: ast.expr) -> bool:
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Name) and node.func.id == "super"

@@ -10,7 +10,19 @@ from typing import Any
 
 from ..torchfacts import arrays
 from ..torchfacts import ops as facts
-from .locals import Bindings, is_container, is_new, is_self, is_text, numeric, only_filled, says_number, variable
+from .locals import (
+    Bindings,
+    is_container,
+    is_new,
+    is_self,
+    is_text,
+    last_name,
+    numeric,
+    only_filled,
+    root,
+    says_number,
+    variable,
+)
 from .units import Group, Triggers, Unit
 
 _HARMLESS = frozenset({"requires_grad_", "share_memory_"})
@@ -74,7 +86,7 @@ class _Class:
         attributes = Bindings()
         for reading in self._methods.values():
             attributes.include(reading.bound, lambda name: name.startswith("."))
-        name, bases = self._node.name, frozenset(_last_name(base) for base in self._node.bases)
+        name, bases = self._node.name, frozenset(last_name(base) for base in self._node.bases)
         group = Group(name, self._body.unit(name, attributes, variables), bases)
         for part in self._node.body:
             if isinstance(part, ast.ClassDef):
@@ -193,17 +205,6 @@ def _read(nodes: list[ast.AST], triggers: Triggers) -> _Reading:
     return reading
 
 
-def _root(node: ast.expr) -> ast.expr:
-    """What an expression is a part of: the ``x`` of ``x.a[0].b``."""
-    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
-        node = node.value
-    return node
-
-
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
 def _refer(r: _Reading, node: ast.AST, name: str) -> None:
     if node in r.passed:
         r.given.add((r.passed[node], name))
@@ -229,7 +230,7 @@ def _argument(r: _Reading, node: ast.arg) -> None:
 
 
 def _attribute(r: _Reading, node: ast.Attribute) -> None:
-    name, owner = node.attr, _last_name(node.value)
+    name, owner = node.attr, last_name(node.value)
     (r.own if is_self(node.value) else r.mentions).add(name)
     _refer(r, node, name)
     if is_self(node.value) and isinstance(node.ctx, ast.Store):
@@ -245,12 +246,16 @@ def _attribute(r: _Reading, node: ast.Attribute) -> None:
     elif name in r.triggers.names or (type(node.ctx) is ast.Store and f"{name}=" in r.triggers.names):
         r.writes = r.writes or (name, owner) != ("data", "utils")  # torch.utils.data is a module
     elif name.endswith("_") and not name.endswith("__") and name not in _HARMLESS and not is_new(node.value):
-        owned = variable(node.value) if node in r.at_once else ""
-        r.in_parts |= {owned} if owned else set()  # numbers and containers have no such methods
-        if isinstance(node.value, ast.Subscript) and isinstance(node.value.slice, ast.Name):
-            r.indices.add(node.value.slice.id)
-        r.writes = r.writes or not owned
-        r.makes = r.makes or node not in r.at_once  # self.act = torch.relu_
+        _inplace_method(r, node)
+
+
+def _inplace_method(r: _Reading, node: ast.Attribute) -> None:
+    owned = variable(node.value) if node in r.at_once else ""
+    r.in_parts |= {owned} if owned else set()  # numbers and containers have no such methods
+    if isinstance(node.value, ast.Subscript) and isinstance(node.value.slice, ast.Name):
+        r.indices.add(node.value.slice.id)
+    r.writes = r.writes or not owned
+    r.makes = r.makes or node not in r.at_once  # self.act = torch.relu_
 
 
 def _constant(r: _Reading, node: ast.Constant) -> None:
@@ -281,42 +286,33 @@ def _call(r: _Reading, node: ast.Call) -> None:
     r.at_once.add(func)
     r.calls += not isinstance(func, ast.Name) or func.id not in _PLAIN
     if any(isinstance(arg, ast.Constant) and arg.value is True for arg in node.args):
-        r.makes = r.makes or _last_name(func) not in _never_inplace()  # nn.ReLU(True)
+        r.makes = r.makes or last_name(func) not in facts.never_inplace()  # nn.ReLU(True)
     if isinstance(func, ast.Name) and func.id == "hasattr":
         r.harmless.update(node.args)
-    if _last_name(func) in ("getattr", "methodcaller") and any(map(_ends_inplace, node.args)):
+    if last_name(func) in ("getattr", "methodcaller") and any(map(_ends_inplace, node.args)):
         r.writes = True
-    r.writes = r.writes or arrays.gives_output(_last_name(func), len(node.args), [k.arg for k in node.keywords])
-    if isinstance(func, ast.Attribute) and is_self(func.value):
-        r.asked.add(func.attr)
-    elif isinstance(root := _root(func), ast.Name):  # for block in self.blocks: x = block.act(block.norm(x))
-        r.local.add(root.id)
-    else:
-        r.calls_parts = True
+    r.writes = r.writes or arrays.gives_output(last_name(func), len(node.args), [k.arg for k in node.keywords])
+    _callee(r, func)
     if not isinstance(func, ast.Name) or func.id not in _PLAIN:
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        r.calls_parts = r.calls_parts or any(is_self(_root(arg)) for arg in given)
+        r.calls_parts = r.calls_parts or any(is_self(root(arg)) for arg in given)
     if isinstance(func, ast.Attribute) and func.attr == "apply":  # of a module: calls it for every module in it
         r.at_once.update(part for arg in node.args for part in ast.walk(arg))  # apply(partial(f, scale)), too
-    elif isinstance(func, ast.Attribute) and func.attr in _NOT_OF_TENSORS:
+
+
+def _callee(r: _Reading, func: ast.expr) -> None:
+    if isinstance(func, ast.Attribute) and is_self(func.value):
+        r.asked.add(func.attr)
+    elif isinstance(owner := root(func), ast.Name):  # for block in self.blocks: x = block.act(block.norm(x))
+        r.local.add(owner.id)
+    else:
+        r.calls_parts = True
+    if isinstance(func, ast.Attribute) and func.attr in _NOT_OF_TENSORS:
         r.bound.counts[variable(func.value), "shown"] += 1
-    elif isinstance(func, ast.Attribute) and func.attr in _of_text():
+    elif isinstance(func, ast.Attribute) and func.attr in facts.methods_of_text():
         r.texts.add(variable(func.value))
     elif isinstance(func, ast.Name) and func.id == "self":
         r.own |= {"forward", "__call__"}
-
-
-@cache
-def _of_text() -> frozenset[str]:
-    """Methods that strings have, and neither tensors nor containers."""
-    return frozenset(dir(str)).difference(facts.tensor_methods(), *map(dir, (list, dict, set)))
-
-
-@cache
-def _never_inplace() -> frozenset[str]:
-    """Names of what does not work, or make something that works, in place where it is called with True."""
-    methods = (name for name in facts.tensor_methods() if f"{name}_" not in facts.inplace_methods())
-    return frozenset({"getattr", "get", "pop", "setdefault", *methods})
 
 
 def _ends_inplace(name: ast.expr) -> bool:
@@ -345,7 +341,7 @@ def _confused() -> frozenset[str]:
 def _assign(r: _Reading, node: ast.Assign | ast.AnnAssign) -> None:
     value = node.value
     for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-        if _last_name(target) == "inplace" and value is not None:
+        if last_name(target) == "inplace" and value is not None:
             r.makes = r.makes or not isinstance(value, ast.Constant) or bool(value.value)
         name = variable(target)
         if name:
@@ -359,7 +355,7 @@ def _assign(r: _Reading, node: ast.Assign | ast.AnnAssign) -> None:
 def _unpack(r: _Reading, target: ast.Tuple, value: ast.expr) -> None:
     """``a, b = 0, 1``, or ``rows, columns = x.shape``."""
     values = value.elts if isinstance(value, ast.Tuple) else [value] * len(target.elts)
-    sizes = isinstance(value, ast.Tuple) or _last_name(value) == "shape" or _method(value) == "size"
+    sizes = isinstance(value, ast.Tuple) or last_name(value) == "shape" or _method(value) == "size"
     plain = sizes and not any(isinstance(one, ast.Starred) for one in (*target.elts, *values))
     for name, one in zip(map(variable, target.elts), values, strict=False) if plain else ():
         if name:
@@ -367,7 +363,7 @@ def _unpack(r: _Reading, target: ast.Tuple, value: ast.expr) -> None:
 
 
 def _method(node: ast.expr) -> str:
-    return _last_name(node.func) if isinstance(node, ast.Call) else ""
+    return last_name(node.func) if isinstance(node, ast.Call) else ""
 
 
 def _loop(r: _Reading, node: ast.For | ast.AsyncFor | ast.comprehension) -> None:

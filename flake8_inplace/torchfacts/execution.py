@@ -276,32 +276,14 @@ def execute(
         return None
     copies, held = copied
     owner = {storage(copy): name for name, tensors in held.items() for copy in tensors}
-
-    def swap(value: Any) -> Any:
-        return tree_map(lambda leaf: copies[id(leaf)] if isinstance(leaf, torch.Tensor) else leaf, value)
-
-    packed: list[weakref.ref[_Packed]] = []
-
-    def pack(t: torch.Tensor) -> _Packed:
-        held_by_graph = _Packed(t.detach())
-        packed.append(weakref.ref(held_by_graph))
-        return held_by_graph
-
     versions = {name: [t._version for t in tensors] for name, tensors in held.items()}
-    torch.manual_seed(0)
-    try:
-        with saved_tensors_hooks(pack, lambda kept: kept.tensor):
-            result = function(*swap(list(args)), **swap(dict(kwargs)))
-    except Exception:  # of any kind: this input has no gradient, or the sample asks for what this device lacks
+    called = _call(function, args, kwargs, copies)
+    if called is None:
         return None
-    if result is NotImplemented:
-        return None
+    result, kept = called
     written = {name for name, tensors in held.items() if [t._version for t in tensors] != versions[name]}
     outputs = list(result) if isinstance(result, tuple) and not many else [result]
-    slots = {storage(t): slot_of(i) for i, output in reversed([*enumerate(outputs)]) for t in tensors_in(output)}
-    # What an op overwrites it also returns; the old value it saves as a copy.
-    slots |= {place: "result" if name in written else name for place, name in owner.items()}
-    kept = [one.tensor for ref in packed if (one := ref()) is not None]  # by the graph of what is returned or written
+    slots = _slots(outputs, owner, written)
     places = {storage(t) for t in kept}
     partly = {name for name, tensors in held.items() if any(storage(t) not in places for t in tensors)}
     return Run(
@@ -315,6 +297,38 @@ def execute(
         kept_shape(outputs, list(copies.values())),
         len(outputs) == 1 and isinstance(outputs[0], torch.Tensor) and not outputs[0].dim(),
     )
+
+
+def _slots(outputs: list[Any], owner: dict[int | None, str], written: set[str]) -> dict[int | None, str]:
+    """The names of the results and arguments that the memory of a saved tensor may be."""
+    slots = {storage(t): slot_of(i) for i, output in reversed([*enumerate(outputs)]) for t in tensors_in(output)}
+    # What an op overwrites it also returns; the old value it saves as a copy.
+    return slots | {place: "result" if name in written else name for place, name in owner.items()}
+
+
+def _call(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], copies: dict[int, torch.Tensor]
+) -> tuple[Any, list[torch.Tensor]] | None:
+    """Call on the copies: the result, and what its graph, or that of what was written, has saved. None if it fails."""
+    packed: list[weakref.ref[_Packed]] = []
+
+    def swap(value: Any) -> Any:
+        return tree_map(lambda leaf: copies[id(leaf)] if isinstance(leaf, torch.Tensor) else leaf, value)
+
+    def pack(t: torch.Tensor) -> _Packed:
+        held_by_graph = _Packed(t.detach())
+        packed.append(weakref.ref(held_by_graph))
+        return held_by_graph
+
+    torch.manual_seed(0)
+    try:
+        with saved_tensors_hooks(pack, lambda kept: kept.tensor):
+            result = function(*swap(list(args)), **swap(dict(kwargs)))
+    except Exception:  # of any kind: this input has no gradient, or the sample asks for what this device lacks
+        return None
+    if result is NotImplemented:
+        return None
+    return result, [one.tensor for ref in packed if (one := ref()) is not None]
 
 
 def _copies(

@@ -229,6 +229,19 @@ def no_bump_methods() -> frozenset[str]:
 
 
 @cache
+def methods_of_text() -> frozenset[str]:
+    """Methods that strings have, and neither tensors nor containers."""
+    return frozenset(dir(str)).difference(tensor_methods(), *map(dir, (list, dict, set)))
+
+
+@cache
+def never_inplace() -> frozenset[str]:
+    """Names of what does not work, or make something that works, in place where it is called with True."""
+    methods = (name for name in tensor_methods() if f"{name}_" not in inplace_methods())
+    return frozenset({"getattr", "get", "pop", "setdefault", *methods})
+
+
+@cache
 def keeps_shape(op: str) -> bool:
     """Whether the result of an operator has the shape that its operands are broadcast to."""
     return op in _words("shape_keeping")

@@ -153,6 +153,11 @@ def since(m: Trace, tensor: Tensor, time: int, until: int = 0) -> list[Overwrite
     guard, events = m.state.guard(), m.state[WRITES].get(tensor.storage, ())
     inside = [event for event in events if time < event.time and (event.time <= until or not until)]
     found = [event for event in inside if compatible(event.guard, guard)]
+    return _left(m, found, guard, time) if found else found
+
+
+def _left(m: Trace, found: list[Overwrite], guard: Guard, time: int) -> list[Overwrite]:
+    """Return the writes after ``time`` that no later one of them has surely replaced or undone."""
     filled = [event.time for event in found if event.guard <= guard and fills(event.tensor, event.written)]
     if filled:
         found = [event for event in found if event.time >= max(filled)]
