@@ -218,3 +218,13 @@ def test_importing_is_cheap(module: str) -> None:
     code = f"import sys, {module}; print(*({{'torch', 'libcst', 'numpy'}} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+@each_module
+def test_can_be_read_in_ten_minutes(name: str) -> None:
+    """A room with more lines holds two things; a function with more does two."""
+    text = MODULES[name].read_text()
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    long = [node.name for node in functions if (node.end_lineno or 0) - node.lineno >= 60]
+    assert len(text.splitlines()) <= 450
+    assert long == []
