@@ -285,6 +285,7 @@ LAWS = {
     "SHARERS": Law(st.frozensets(st.sampled_from(EVENTS))),
     "SHARED": Law(agreed),
     "UNCOUNTED": Law(st.frozensets(st.sampled_from(EVENTS))),
+    "NAMED": Law(st.frozensets(st.sampled_from(EVENTS))),
     "PARTS": Law(agreed),
     "LIES_IN": Law(agreed),
     "MERGED": Law(agreed),

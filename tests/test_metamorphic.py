@@ -483,12 +483,6 @@ REASONS: dict[str, list[str]] = {
         "split: programs/training: the data of a weight before it is filled",
         "split: programs/training: the weights before they are pruned",
     ],
-    "who names a value, or hands it on, reads it, whatever is asked of it then": [
-        "name_parts: flow/stale: A record, or a tensor: what is asked for by a key is no tensor",
-        "name_parts: flow/stale: What asks for no element, or replaces all of them",
-        "split: flow/stale: A record, or a tensor: what is asked for by a key is no tensor",
-        "split: flow/stale: What asks for no element, or replaces all of them",
-    ],
     "what a function does that shows a write to be meant is not seen from where it is called": [
         "split: flow/stale: A read of elements that the write left alone, and of others",
         "split: flow/stale: The program asks whether two names are one",

@@ -9,8 +9,10 @@ from ..models import arithmetic, arrays, containers, indexing
 from ..program.site import Site
 from ..trace import events
 from ..trace.frames import Frame
+from ..trace.log import WRITES
+from ..trace.reports import Refusal
 from ..trace.trace import Trace
-from . import evidence
+from . import evidence, naming
 from .annotations import annotation, names_of
 from .binding import bind, set_item, split
 from .dispatch import evaluate, runs
@@ -38,12 +40,19 @@ def _is_last(node: cst.BaseExpression, frame: Frame) -> bool:
 
 @runs(cst.Assign)
 def _assign(m: Trace, node: cst.Assign, frame: Frame) -> bool:
-    value = evaluate(m, node.value, frame)
+    targets = [target.target for target in node.targets]
+    found: list[Refusal] = []
+    if len(m.state[WRITES]) and all(map(naming.is_named, targets)) and naming.takes(node.value):
+        value, found = naming.waiting(m, lambda: evaluate(m, node.value, frame))
+    else:
+        value = evaluate(m, node.value, frame)
     if _is_last(node.value, frame):
         return leave(m, node, NONE, frame)
     _note_array(m, node, value, frame)
-    for target in node.targets:
-        bind(m, target.target, value, frame)
+    for target in targets:
+        bind(m, target, value, frame)
+    if found and not naming.bound(m, targets, found, frame):
+        naming.tell(m, found)
     return True
 
 

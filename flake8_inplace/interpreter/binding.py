@@ -12,6 +12,7 @@ from ..program.site import Site
 from ..trace import events
 from ..trace.callables import Method
 from ..trace.frames import Class, Frame, Function
+from ..trace.log import NAMED
 from ..trace.trace import Trace
 from .conditions import condition
 from .names import quietly
@@ -26,6 +27,8 @@ def bind(m: Trace, target: cst.BaseExpression, value: Value, frame: Frame) -> No
             while scope.parent is not None and (scope is frame or target.value not in scope.vars):
                 scope = scope.parent
         events.bind(m, scope, target.value, value)
+        if len(m.state[NAMED]):
+            m.state.set(m.state[NAMED], (scope, target.value), frozenset())
         m.state.set(scope.vars, target.value, value)
         m.state.set(scope.times, target.value, m.tick())
         if type(value) is Tensor and value.place is None:

@@ -13,7 +13,9 @@ from ..models import handed, iteration, lazy
 from ..models.arithmetic import one_of_many
 from ..trace import events
 from ..trace.frames import Frame, Function
+from ..trace.reports import Refusal
 from ..trace.trace import Trace
+from . import naming
 from .conditions import condition
 from .dispatch import evaluate, evaluates
 
@@ -81,28 +83,39 @@ def last_of(m: Trace, node: cst.ListComp, frame: Frame) -> List:
 def _rounds(m: Trace, node: _Comprehension, part: cst.CompFor, frame: Frame, inner: Frame, made: _Made) -> bool:
     """Run one ``for`` of a comprehension, and those inside it. Return whether all elements are known."""
     if part is node.for_in and made.sources:
-        source = made.sources[0]
+        source, found = made.sources[0], list[Refusal]()
     else:
-        source = iteration.iterator(m, evaluate(m, part.iter, frame))
+        source, found = naming.waiting(m, lambda: iteration.iterator(m, evaluate(m, part.iter, frame)))
         made.sources.append(source)
     complete: list[bool] = []
 
     def once(item: Value, _: bool = False) -> None:
-        complete.append(_round(m, node, part, item, inner, made))
+        complete.append(_round(m, node, part, item, inner, made, found))
 
     body = lazy.suspended(m, source)
     if body is not None:  # it goes on after each element has been used
         lazy.drive(m, source, body, once)
         return False
-    items, exact = iteration.elements(m, source)
+    (items, exact), more = naming.waiting(m, lambda: iteration.elements(m, source))
+    found += more
     for item in items:
         once(item)
     return exact and all(complete)
 
 
-def _round(m: Trace, node: _Comprehension, part: cst.CompFor, item: Value, inner: Frame, made: _Made) -> bool:
+def _round(
+    m: Trace,
+    node: _Comprehension,
+    part: cst.CompFor,
+    item: Value,
+    inner: Frame,
+    made: _Made,
+    found: list[Refusal],
+) -> bool:
     """Run one round of a ``for`` of a comprehension. Return whether all elements that it makes are known."""
     m.bind(part.target, item, inner)
+    if not naming.bound(m, [part.target], found, inner):
+        naming.tell(m, found)
     if any(condition(m, evaluate(m, test.test, inner)) is False for test in part.ifs):
         return True
     exact = not part.ifs

@@ -17,6 +17,7 @@ from ..trace import events, holdings
 from ..trace.frames import Frame, Loop
 from ..trace.log import YIELDS
 from ..trace.trace import Trace
+from . import naming
 from .binding import bind
 from .conditions import condition
 from .dispatch import evaluate, runs, site_of, skip, suite
@@ -27,28 +28,37 @@ ROUNDS = 4
 
 @runs(cst.For)
 def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
-    source = iteration.iterator(m, evaluate(m, node.iter, frame), site_of(node.iter, frame))
+    source, found = naming.waiting(
+        m, lambda: iteration.iterator(m, evaluate(m, node.iter, frame), site_of(node.iter, frame))
+    )
     begin = m.tick()
     body = lazy.suspended(m, source)
     if body is not None and not has(node.body, cst.Break, cst.Return):
+        naming.tell(m, found)
         return _interleaved(m, node, source, body, frame)
-    every, complete = iteration.elements(m, source)
+    (every, complete), more = naming.waiting(m, lambda: iteration.elements(m, source))
+    found += more
     items, exact = iteration.few(m, every, complete, modules.configures(frame.piece))
     if not items:
         skip(m, node.iter, node.body, frame)
 
     last = items[-1:]
     current: list[Value] = []
+    named: list[bool] = []  # whether an iteration gave a name to what had been overwritten
+
+    def start(item: Value) -> None:
+        _begin(m, node, frame, current, item)
+        named.append(naming.bound(m, [node.target], found, frame))
 
     def binding(at: int, item: Value) -> Callable[[], None]:
         same = complete and items is every
-        return lambda: _begin(m, node, frame, current, iteration.present(m, source, at, item) if same else item)
+        return lambda: start(iteration.present(m, source, at, item) if same else item)
 
     frame.elements |= wording.targets(node.target)
 
     def further() -> None:
         last[:] = [iteration.another(m, last[0])]
-        _begin(m, node, frame, current, last[0])
+        start(last[0])
 
     def ending() -> Guard:
         return iteration.at_end(m, last[0]) if last else ALWAYS
@@ -56,6 +66,8 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
     rounds = [binding(at, item) for at, item in enumerate(items)]
     alive = loop(m, frame, node.body, rounds, further, node.orelse, exact, ending=ending)
     events.exhaust(m, source, begin)
+    if not any(named):
+        naming.tell(m, found)
     return alive
 
 

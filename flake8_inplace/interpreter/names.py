@@ -31,9 +31,9 @@ from ..torchfacts.arrays import READING
 from ..trace import events
 from ..trace.callables import Bound, Dispatch, Method, Namespace, Super
 from ..trace.frames import Class, Frame, Function
-from ..trace.log import REFUSED, WRITES, proven
+from ..trace.log import NAMED, REFUSED, WRITES, proven
 from ..trace.trace import MODULES, OPTIMIZERS, Trace
-from . import modules
+from . import modules, naming
 from .dispatch import evaluate, evaluates
 
 
@@ -108,6 +108,8 @@ def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
         scope = scope.parent
     if scope is None:
         return
+    if logged and len(m.state[NAMED]):
+        naming.read(m, name, scope)
     if several and isinstance(value, (Tuple, List)):
         events.read_tuple(m, name, value, scope)
     if emits:

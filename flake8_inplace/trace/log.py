@@ -29,6 +29,7 @@ from ..heap.values import (
 from ..program.sealed import sealed
 from ..program.site import Site
 from .frames import Frame
+from .reports import Refusal
 from .trace import Trace
 
 if TYPE_CHECKING:
@@ -141,6 +142,8 @@ USED: Declared[Overwrite, int] = Declared(latest)
 """When the function that wrote to an array read it afterwards."""
 GRADIENTS: Declared[Tensor, Cell | None] = Declared(same_or_none)
 """Whose gradient a tensor is, by what ``x.grad`` returned: the cell of ``x``."""
+NAMED: Declared[tuple[Frame, str], frozenset[Refusal]] = Declared(union)
+"""What is to be reported once a variable is read that got its name after its value was overwritten."""
 YIELDS: Declared[Value, tuple[Yielded, ...]] = Declared(in_order)
 """The values that a generator yielded, by the list of its values."""
 

@@ -87,6 +87,10 @@ class Trace(ABC):
     alike: SharedResult | None = None
     clock: int = 0
     unread: bool = False  # while set, evaluation doesn't count as reading the contents of tensors
+    naming: list[Refusal] | None = None  # to be reported once the value that gets a name is read
+    handed: list[Refusal] = field(
+        default_factory=list
+    )  # once a function that is about to run reads them
 
     @abstractmethod
     def call(self, callee: Value, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
@@ -160,7 +164,8 @@ class Trace(ABC):
             needs = (*needs, Need("pandas"))
         beside = (*here[:depth], *through)
         array = site in self.reports.arrays
-        self.reports.misuses.append(Refusal(kind, site, calls, beside, outside, carries, other, needs, array))
+        told = self.reports.misuses if self.naming is None else self.naming
+        told.append(Refusal(kind, site, calls, beside, outside, carries, other, needs, array))
 
     def note_way(self, site: Site) -> None:
         """Note the calls that lead to a write: what is wrong with it may only show when they are done."""
