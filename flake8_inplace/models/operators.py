@@ -118,7 +118,8 @@ def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
     for position, param in enumerate(op.params):
         if param.kind == "other" or (value := bound.get(param.name)) is None:
             continue
-        value = m.promote(value) if param.kind == "tensor" and position == 0 else m.see(value)
+        proves = param.kind == "tensor" and position == 0 and op.name != "tensor"  # which takes numbers and lists too
+        value = m.promote(value) if proves else m.see(value)
         if type(value) is Tensor:
             operands[param.name] = [value]
             continue
