@@ -45,6 +45,7 @@ from .refusals import (
     adds_up,
     is_expanded,
     is_leaf,
+    is_reordered,
     lacks_derivative,
     overlaps,
     refusal,
@@ -228,6 +229,8 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
             m.refuse("overlap", site, other=over.place if over is not None else None)
         else:
             events.operate(m, kinds.plain(op.name), tensor, sources, m.see(call.bound.get("alpha", NONE)), site)
+            for other in [other for other in call.given if is_reordered(tensor, other)]:
+                m.refuse("shift", site, other=other.place)
             refused = unbatched(m, tensor, sources, site) or _write_one(m, tensor, form, call, index) or refused
     for tensor in written if op.name == "as_strided_" else ():
         m.state.set(m.state[RESTRIDED], tensor, shapes.repeats_elements(m, call.bound))
