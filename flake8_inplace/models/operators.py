@@ -183,7 +183,17 @@ def _keep(m: Trace, call: _Call, save: Save, slot: str, tensor: Tensor) -> Saved
     leaf = m.grad(tensor) is Grad.YES and m.cell(tensor).node is None
     made_for = {other.cell for name in save.needs for other in call.operands.get(name, ()) if m.grad(other)}
     guard = m.requiring(made_for) if known else ALWAYS
-    return keep(m, call.op.name, slot, tensor.storage, call.site, False, needs, save.device, asking, leaf, guard)
+    used = _using(m, call, slot)
+    return keep(m, call.op.name, slot, tensor.storage, call.site, False, needs, save.device, asking, leaf, guard, used)
+
+
+def _using(m: Trace, call: _Call, slot: str) -> tuple[Tensor, ...] | None:
+    """Return the operands whose gradient is computed from the values of a saved one, if no such gradient is certain."""
+    if call.op.name not in kinds.ONE_KERNEL:
+        return None
+    slots = {save.slot for save in call.op.saves} - {slot}
+    factors = [tensor for name in sorted(slots) for tensor in call.operands.get(name, ()) if m.grad(tensor)]
+    return None if any(m.grad(tensor) is Grad.YES for tensor in factors) else tuple(factors)
 
 
 def _is_certain(m: Trace, call: _Call, save: Save) -> bool:
@@ -403,12 +413,13 @@ def keep(
     asking: tuple[Tensor, ...] = (),
     leaf: bool = False,
     only: Guard = ALWAYS,
+    used: tuple[Tensor, ...] | None = None,
 ) -> Saved:
     """Autograd keeps a tensor for the backward pass, where one of ``needs`` requires grad and ``only`` holds."""
     packing = m.state.modes.get("packing")
     guard, calls = m.state.guard() | only, tuple(m.stack.calls)
     hooked = packing if packing in ("share", CHECKPOINT) else ""
-    saved = Saved(op, slot, storage, site, guard, calls, hooked, possible, needs, device, asking, leaf)
+    saved = Saved(op, slot, storage, site, guard, calls, hooked, possible, needs, device, asking, leaf, used)
     if packing == CHECKPOINT:
         m.state.set(m.state.modes, "last save", m.tick())
     held = m.state.get(storage)
