@@ -28,6 +28,7 @@ from ..heap.values import (
     Tuple,
     Unknown,
     Value,
+    View,
 )
 from ..program.site import Site
 from ..torchfacts import kinds
@@ -453,7 +454,8 @@ def write(
     if not m.grad_mode and is_leaf(m, tensor):
         m.note_spared(site)
     if not refused:
-        if tensor.origin is not Source.MAYBE_CAST or tensor.storage not in m.backward.readonly:
+        own = reshapes(written.op) and tensor.view is not View.NONE  # `unsqueeze_` of a view changes that view's shape
+        if tensor.storage not in m.backward.readonly or not (own or tensor.origin is Source.MAYBE_CAST):
             events.write(m, tensor.storage, form, site)
         if not reshapes(written.op):
             events.overwrite(m, tensor, form, site, written)
