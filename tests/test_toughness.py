@@ -235,6 +235,15 @@ def test_characters_that_end_no_line(separator: str) -> None:
     assert judge(HAZARD.replace("h +=", f"'{separator}'; h +=")) == ("found", "")
 
 
+def test_many_tensors_that_require_grad_on_some_paths() -> None:
+    lines = ["import torch", "def f(w: torch.nn.Parameter, options):"]
+    for i in range(18):
+        lines += [f" y{i} = torch.zeros(3)", f" if options.a{i}:", f"  if options.b{i}:", f"   if options.c{i}:"]
+        lines += [f"    y{i}.add_(w)"]
+    lines += [f" return torch.stack([{', '.join(f'y{i}' for i in range(18))}]).exp_()", ""]
+    assert not analyze("\n".join(lines)).findings  # three paths of each without a gradient: 3**18 of all
+
+
 def test_only_flake8_keeps_what_is_loaded_out_of_collections() -> None:
     script = """
 import ast, gc, sys

@@ -61,6 +61,8 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
         written = frame.vars.get(event.name)
         if written is None or isinstance(written, Choice) or is_filled_by_another(m, event, name, frame):
             return True
+        if _is_result_of_write(m, event, name, frame):
+            return True
         body = m.text.body(frame.function)[0] if frame.function is not None else None
         if event.name in frame.elements and (body is None or event.form != "augmented" or lists(body, name)):
             return True
@@ -71,6 +73,15 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
         return is_built_for(body, event.name, name, event.line, frame.line)
     bound = targets(event.line)
     return event.form != "inplace" or not bound or name in bound
+
+
+def _is_result_of_write(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
+    """Return whether the name of a write is that of what an in-place method of ``name`` returned: ``y = x.sub_(1)``."""
+    from ..program.wording import targets
+
+    earlier = [each for each in m.state[WRITES].get(event.tensor.storage, ()) if each.time < event.time]
+    by = [each for each in earlier if each.name == name and each.form == "op_" and each.frames[-1] is frame]
+    return any(event.name in targets(each.line) for each in by)
 
 
 def _is_written_by(m: Trace, tensor: Tensor, name: str, frame: Frame) -> bool:

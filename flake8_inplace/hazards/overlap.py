@@ -13,6 +13,7 @@ from ..heap.regions import (
     same_tensor,
     takes_all,
     takes_one,
+    takes_stretch,
     unshaped,
     whole_of,
 )
@@ -95,6 +96,7 @@ def _judge_copy(m: Trace, base: Tensor, index: tuple[Value, ...], source: Tensor
 
     Measured: PyTorch refuses a shift in the first dimension of contiguous memory, and a transposed source. A shift in
     another dimension gives no error. To higher indices the result is wrong; to lower indices it was right on a CPU.
+    A transposed source of a part with gaps, ``x[:2, :2] = x[:2, :2].T``, gives no error either, and wrong results.
     """
     region = source.region
     if region is None or not same_tensor(base, region.base):
@@ -103,7 +105,9 @@ def _judge_copy(m: Trace, base: Tensor, index: tuple[Value, ...], source: Tensor
     moved = how in (Relation.SHIFTED_UP, Relation.SHIFTED_DOWN)
     reordered = how is Relation.SAME and source.contiguous != base.contiguous
     dense = is_dense(base)
-    if reordered or (moved and dimension == 0 and dense):
+    if reordered:
+        m.refuse("overlap" if takes_stretch(index) else "shift", site, other=source.place)
+    elif moved and dimension == 0 and dense:
         m.refuse("overlap", site, other=source.place)
     elif how is Relation.SHIFTED_UP and (dimension > 0 or dense is False):
         m.refuse("shift", site, other=source.place)

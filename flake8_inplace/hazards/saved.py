@@ -155,6 +155,8 @@ RULES = (
 TRIGGERS = Triggers(
     names=frozenset({"step", "data", "detach_", "real=", "imag="}) | arrays.writers() - arrays.writing_methods()
 )
+SILENT = ("data", "numpy", "fused", "hooked")
+"""The forms of the writes that no version counter shows: only values that a backward computes with matter."""
 UPDATES = ("step", "fused")
 """The forms of the writes that optimizers make."""
 AGAIN = "run the forward again before the next backward, or `detach()` what it reuses"
@@ -266,9 +268,11 @@ def _judge(m: Trace, values: Sequence[Value], kept: bool) -> None:
         for saved in node.saves:
             for made in pending.get(saved, ()):
                 before = m.reports.hazards.get((saved, made))
+                silent = made.form in SILENT
                 judged = (before is None or before.needs) and not (kept and made.form in UPDATES)
+                judged = judged and not (silent and saved.used == ())
                 if judged and compatible(saved.guard, made.guard, guard):
-                    needed = (*m.reports.needs(saved.guard | made.guard | guard), *needs.of_save(m, saved))
+                    needed = (*m.reports.needs(saved.guard | made.guard | guard), *needs.of_save(m, saved, silent))
                     if before is None or len(needed) < len(before.needs):
                         m.reports.hazards[saved, made] = Hazard(saved, made, needed, m.here())
 

@@ -105,6 +105,13 @@ def is_dense(tensor: Tensor) -> bool | None:
     return None if base is None else False
 
 
+def takes_stretch(index: tuple[Value, ...]) -> bool:
+    """Whether an index takes one stretch of contiguous memory: ``x[i]``, ``x[2:]``, and not ``x[:2, :2]``."""
+    index = plain(index)
+    last = index[-1] if index else None
+    return not any(isinstance(item, Slice) for item in index[:-1]) and not (isinstance(last, Slice) and _has_step(last))
+
+
 def _has_step(index: Value) -> bool:
     return index.step != NONE if isinstance(index, Slice) else _number(index) is None
 

@@ -366,6 +366,8 @@ class Saved:
     - ``device``: the one device that saves it, if others don't.
     - ``asking``: the operands of which one must require grad, if that is certain of none.
     - ``leaf``: it is a leaf that requires grad, such as a parameter.
+    - ``used``: the operands that may require grad and whose gradient is computed from its values, if those are not
+      all of ``needs``; else None.
     """
 
     op: str
@@ -380,6 +382,7 @@ class Saved:
     device: str = ""
     asking: tuple[Tensor, ...] = ()
     leaf: bool = False
+    used: tuple[Tensor, ...] | None = None
 
     @property
     def recomputed(self) -> bool:

@@ -209,6 +209,8 @@ def _compare(m: Trace, name: str, left: Value, right: Value) -> Value:
     text = right.value if isinstance(right, Const) else None
     if left == Ref("torch.__version__") and name in ("eq", "ne") and isinstance(text, str) and not text[:1].isdigit():
         return Const(name == "ne")  # it asks whether something else poses as torch
+    if _is_beyond_all(name, left, right):
+        return Const(True)
     if name == "ne":
         test = m.symbol("eq", left, right, scalar=True)
         m.numbers.compare("eq", left, right, test)
@@ -219,6 +221,15 @@ def _compare(m: Trace, name: str, left: Value, right: Value) -> Value:
     test = m.symbol(name, left, right, scalar=not mask)
     m.numbers.compare(name, left, right, test)
     return test
+
+
+def _is_beyond_all(name: str, left: Value, right: Value) -> bool:
+    """Whether a value is compared with an infinity, so that the first score is better than none: ``loss < np.inf``."""
+    if name not in ("lt", "le", "gt", "ge"):
+        return False
+    small, large = (left, right) if name in ("lt", "le") else (right, left)
+    bounds = ((small, large, -math.inf), (large, small, math.inf))
+    return any(isinstance(other, Unknown) and constant(one) == bound for one, other, bound in bounds)
 
 
 def _arithmetic(m: Trace, name: str, left: Value, right: Value) -> Value:

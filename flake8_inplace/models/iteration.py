@@ -186,13 +186,18 @@ def _last(m: Trace, item: Value) -> Value:
 
 
 def another(m: Trace, item: Value) -> Value:
-    """What one more round of a loop would see after ``item``: a value like it, with memory of its own."""
+    """What one more round of a loop would see after ``item``: a value like it, with memory of its own.
+
+    After a part of a tensor comes another part of it.
+    """
     item = m.see(item)
     if isinstance(item, Tuple):
         return Tuple(tuple(another(m, part) for part in item.items))
     if isinstance(item, Unknown) and item in m.numbers.last:
         return m.numbers.another(item)
-    if isinstance(item, Tensor) and item.view is View.NONE:
+    if isinstance(item, Tensor) and item.view is not View.NONE:
+        return _next_part(m, item)
+    if isinstance(item, Tensor):
         state = m.cell(item)
         return Tensor(cell=Cell(state.grad, state.node, state.leaf), dims=item.dims)
     return item

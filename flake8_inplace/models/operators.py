@@ -27,6 +27,7 @@ from ..heap.values import (
     Tuple,
     Unknown,
     Value,
+    View,
 )
 from ..program.site import Site
 from ..torchfacts import kinds
@@ -45,6 +46,7 @@ from .refusals import (
     adds_up,
     is_expanded,
     is_leaf,
+    is_reordered,
     lacks_derivative,
     overlaps,
     refusal,
@@ -118,7 +120,8 @@ def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
     for position, param in enumerate(op.params):
         if param.kind == "other" or (value := bound.get(param.name)) is None:
             continue
-        value = m.promote(value) if param.kind == "tensor" and position == 0 else m.see(value)
+        proves = param.kind == "tensor" and position == 0 and op.name != "tensor"  # which takes numbers and lists too
+        value = m.promote(value) if proves else m.see(value)
         if type(value) is Tensor:
             operands[param.name] = [value]
             continue
@@ -187,7 +190,17 @@ def _keep(m: Trace, call: _Call, save: Save, slot: str, tensor: Tensor) -> Saved
     leaf = m.grad(tensor) is Grad.YES and m.cell(tensor).node is None
     made_for = {other.cell for name in save.needs for other in call.operands.get(name, ()) if m.grad(other)}
     guard = m.requiring(made_for) if known else ALWAYS
-    return keep(m, call.op.name, slot, tensor.storage, call.site, False, needs, save.device, asking, leaf, guard)
+    used = _using(m, call, slot)
+    return keep(m, call.op.name, slot, tensor.storage, call.site, False, needs, save.device, asking, leaf, guard, used)
+
+
+def _using(m: Trace, call: _Call, slot: str) -> tuple[Tensor, ...] | None:
+    """Return the operands whose gradient is computed from the values of a saved one, if no such gradient is certain."""
+    if call.op.name not in kinds.ONE_KERNEL:
+        return None
+    slots = {save.slot for save in call.op.saves} - {slot}
+    factors = [tensor for name in sorted(slots) for tensor in call.operands.get(name, ()) if m.grad(tensor)]
+    return None if any(m.grad(tensor) is Grad.YES for tensor in factors) else tuple(factors)
 
 
 def _is_certain(m: Trace, call: _Call, save: Save) -> bool:
@@ -233,6 +246,8 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
             m.refuse("overlap", site, other=over.place if over is not None else None)
         else:
             events.operate(m, kinds.plain(op.name), tensor, sources, m.see(call.bound.get("alpha", NONE)), site)
+            for other in [other for other in call.given if is_reordered(tensor, other)]:
+                m.refuse("shift", site, other=other.place)
             refused = unbatched(m, tensor, sources, site) or _write_one(m, tensor, form, call, index) or refused
     for tensor in written if op.name == "as_strided_" else ():
         m.state.set(m.state[RESTRIDED], tensor, shapes.repeats_elements(m, call.bound))
@@ -374,12 +389,13 @@ def keep(
     asking: tuple[Tensor, ...] = (),
     leaf: bool = False,
     only: Guard = ALWAYS,
+    used: tuple[Tensor, ...] | None = None,
 ) -> Saved:
     """Autograd keeps a tensor for the backward pass, where one of ``needs`` requires grad and ``only`` holds."""
     packing = m.state.modes.get("packing")
     guard, calls = m.state.guard() | only, tuple(m.stack.calls)
     hooked = packing if packing in ("share", CHECKPOINT) else ""
-    saved = Saved(op, slot, storage, site, guard, calls, hooked, possible, needs, device, asking, leaf)
+    saved = Saved(op, slot, storage, site, guard, calls, hooked, possible, needs, device, asking, leaf, used)
     if packing == CHECKPOINT:
         m.state.set(m.state.modes, "last save", m.tick())
     held = m.state.get(storage)
@@ -413,7 +429,8 @@ def write(
     if not m.grad_mode and is_leaf(m, tensor):
         m.note_spared(site)
     if not refused:
-        if tensor.origin is not Source.MAYBE_CAST or tensor.storage not in m.backward.readonly:
+        own = reshapes(written.op) and tensor.view is not View.NONE  # `unsqueeze_` of a view changes that view's shape
+        if tensor.storage not in m.backward.readonly or not (own or tensor.origin is Source.MAYBE_CAST):
             events.write(m, tensor.storage, form, site)
         if not reshapes(written.op):
             events.overwrite(m, tensor, form, site, written)

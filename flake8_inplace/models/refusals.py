@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ..heap.regions import is_dense, plain, same_tensor, takes_one
+from ..heap.regions import is_dense, plain, same_tensor, takes_one, takes_stretch, unshaped
 from ..heap.state import Declared, same_or_none
 from ..heap.values import NONE, UNCERTAIN, Bindings, Dimension, Grad, Region, Tensor, Value, View, constant
 from ..program.site import Site
@@ -36,13 +36,20 @@ def in_its_way(m: Trace, op: facts.Op, out: Value, bound: Bindings, site: Site) 
         m.refuse("shift", site, other=out.place)
 
 
-def overlaps(tensor: Tensor, other: Tensor) -> bool:
-    """Whether a write to ``tensor`` reads the same memory in another order: ``m += m.T``.
+def is_reordered(tensor: Tensor, other: Tensor) -> bool:
+    """Whether a write to ``tensor`` reads the elements that it overwrites in another order: ``m += m.T``.
 
     Expanded memory is left alone: what was expanded may be another part of it.
     """
-    same = other is not tensor and other.storage is tensor.storage and other.view is not View.EXPANDED
-    return same and other.contiguous != tensor.contiguous
+    if other is tensor or other.storage is not tensor.storage or View.EXPANDED in (tensor.view, other.view):
+        return False
+    return other.contiguous != tensor.contiguous and _meet(tensor, other)
+
+
+def overlaps(tensor: Tensor, other: Tensor) -> bool:
+    """Whether PyTorch refuses such a write. It asks only where both fill one stretch of memory: not ``m[:2, :2]``."""
+    every = [region for each in (tensor, other) for region in _regions(each)]
+    return is_reordered(tensor, other) and all(takes_stretch(region.index) for region in every)
 
 
 def shares_memory(op: str, tensor: Tensor, operands: Mapping[str, Sequence[Tensor]]) -> bool:
@@ -61,9 +68,14 @@ def lies_in(tensor: Tensor, operand: Tensor) -> bool:
         return True
     if operand.storage is not tensor.storage or any(one.origin in UNCERTAIN for one in (tensor, operand)):
         return False
-    inside = any(same_tensor(tensor, region.base) for region in _regions(operand))
-    around = any(same_tensor(operand, region.base) for region in _regions(tensor))
-    return (inside or around or same_tensor(tensor, operand)) and _is_dense(tensor) and _is_dense(operand)
+    return _meet(tensor, operand) and _is_dense(tensor) and _is_dense(operand)
+
+
+def _meet(one: Tensor, other: Tensor) -> bool:
+    """Whether two tensors surely have elements in common: one is a part of the other, or both are the same part."""
+    inside = any(same_tensor(one, region.base) for region in _regions(other))
+    around = any(same_tensor(other, region.base) for region in _regions(one))
+    return inside or around or same_tensor(unshaped(one), unshaped(other))
 
 
 def _regions(tensor: Tensor) -> Iterator[Region]:

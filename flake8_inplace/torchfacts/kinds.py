@@ -48,6 +48,8 @@ NOISE = frozenset({"rand_like", "randn_like", "randint_like"})
 """Operators that take only the shape of their operand: two calls have nothing in common."""
 CONVOLUTIONS = frozenset(f"{conv}{n}d" for n in (1, 2, 3) for conv in ("conv", "Conv"))
 """Those of which ``padding="same"`` may save a copy of the input: the analysis computes when."""
+ONE_KERNEL = CONVOLUTIONS | frozenset(f"{conv}{n}d" for n in (1, 2, 3) for conv in ("conv_transpose", "ConvTranspose"))
+"""Products whose backward takes both operands, whichever gradient it computes: each from the values of the other."""
 ELEMENTWISE = frozenset(
     "clone add sub mul div pow neg abs square sqrt rsqrt reciprocal exp log sigmoid tanh relu".split()
 )

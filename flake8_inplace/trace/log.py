@@ -15,6 +15,7 @@ from ..heap.values import (
     Array,
     Cell,
     Choice,
+    Const,
     Dict,
     Guard,
     List,
@@ -25,6 +26,7 @@ from ..heap.values import (
     Unknown,
     Value,
     View,
+    is_number,
 )
 from ..program.sealed import sealed
 from ..program.site import Site
@@ -45,6 +47,8 @@ EVENTS = 8
 """The most writes to one storage that are logged; older ones are dropped."""
 PLACES = 3
 """How deep containers are searched for tensors, in a value put into a list and in an argument."""
+ROUNDING = 1e-9
+"""How far from zero a sum of steps may be that add up to nothing."""
 ENTRIES = 8
 """How many entries of a list or dictionary among the arguments are searched."""
 
@@ -168,6 +172,8 @@ def _left(m: Trace, found: list[Overwrite], guard: Guard, time: int) -> list[Ove
     for begin, end in [each for each in restored if each[0] > time]:
         found = [event for event in found if not begin < event.time <= end]
     if len(found) > 1:
+        undone = _undone(m, [event for event in found if event.guard <= guard])
+        found = [event for event in found if event not in undone]
         later = [event for event in found if event.written.op == "setitem" and event.guard <= guard]
         found = [event for event in found if not any(_replaces(each, event) for each in later)]
     return found
@@ -182,6 +188,41 @@ def _restores(m: Trace, event: Overwrite) -> int:
     of, to = m.see(made.values[0]), event.tensor
     same = isinstance(of, Tensor) and (same_tensor(of, to) or (of.storage is event.counter and of.region is to.region))
     return made.time if same else 0
+
+
+def _undone(m: Trace, events: list[Overwrite]) -> list[Overwrite]:
+    """Return the writes that add up to nothing: ``x[i] += h``, ``x[i] -= 2 * h``, ``x[i] += h``.
+
+    So did the same statements in earlier iterations, of which the log may have the last ones only.
+    """
+    undone: list[Overwrite] = []
+    run: list[Overwrite] = []
+    total = 0.0
+    for event in events:
+        if not run or not (same_tensor(event.tensor, run[0].tensor) and event.written.index == run[0].written.index):
+            run, total = [], 0.0
+        steps = _steps(m, event, (run or [event])[0])
+        run, total = ([*run, event], total + steps) if steps else ([], 0.0)
+        if run and abs(total) < ROUNDING:
+            undone += run
+            run = []
+    statements = {event.site.expression: event.time for event in undone}
+    return [event for event in events if event.time <= statements.get(event.site.expression, 0)]
+
+
+def _steps(m: Trace, event: Overwrite, first: Overwrite) -> float:
+    """Return how many times a write adds what the first one has added, negative if it subtracts it; 0 if unknown."""
+    op = event.written.op.removesuffix("_")
+    if op not in ("add", "sub") or len(event.written.values) != 1 or len(first.written.values) != 1:
+        return 0
+    step, value = m.see(first.written.values[0]), m.see(event.written.values[0])
+    if isinstance(step, Const) and isinstance(value, Const):
+        known = is_number(step) and is_number(value) and step.value
+        times = float(value.value / step.value) if known else 0.0
+    else:
+        twice = [m.symbols.get(("mul", *pair)) for pair in ((Const(2), step), (step, Const(2)))]
+        times = 2.0 if isinstance(value, Unknown) and value in twice else float(value == step)
+    return times if op == first.written.op.removesuffix("_") else -times
 
 
 def _replaces(later: Overwrite, event: Overwrite) -> bool:

@@ -31,13 +31,14 @@ def note_option(m: Trace, option: Unknown) -> None:
         m.reports.tests.setdefault((option, True), Need("where", m.reports.given[option]))
 
 
-def of_save(m: Trace, saved: Saved) -> tuple[Need, ...]:
-    """Return what must hold for a tensor to be saved, its path apart."""
+def of_save(m: Trace, saved: Saved, silent: bool) -> tuple[Need, ...]:
+    """Return what must hold for a tensor to be saved, its path apart; if ``silent``, for its values to be used."""
     found = [Need(f"device {saved.device}")] if saved.device else []
     if saved.possible:
         found.append(Need("possible"))
-    if saved.asking:
-        places = dict.fromkeys(_sources(m, saved.asking))
+    asking = saved.used if silent and saved.used is not None else saved.asking
+    if asking:
+        places = dict.fromkeys(_sources(m, asking))
         found.append(Need("grad", next(iter(places), None)))
     return tuple(found)
 

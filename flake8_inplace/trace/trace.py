@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Set
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import islice, product
 from typing import TYPE_CHECKING
 
 from ..heap.autograd import otherwise
@@ -272,7 +272,7 @@ class Trace(ABC):
     def without(self, cells: Set[Cell]) -> list[Guard]:
         """Return paths on which none of these cells requires grad."""
         known = product(*(self.state.get(cell).without for cell in cells)) if cells else ()
-        return [ALWAYS.union(*guards) for guards in known][:GUARDS]
+        return [ALWAYS.union(*guards) for guards in islice(known, GUARDS)]
 
     def requiring(self, cells: Set[Cell]) -> Guard:
         """Return the guard of the present path, on the runs in which one of these cells may require grad."""
