@@ -35,7 +35,6 @@ PROJECTS = projects(FOLDER)
 WHOLE = projects(FOLDER.parent / "whole")
 
 MISSED = {
-    "hydra_ice_cores": "a file that names another only in a string is not taken for one that imports it",
     "metrics_overwrite": "a write that takes in other tensors may be meant, where the function does not return it",
     "meter_compute": "a total that a meter divides whenever it is asked; it may be meant to change",
     "shared_class_weights": "a constructor that overwrites its argument: what makes an instance is not read for that",

@@ -32,7 +32,6 @@ KNOWN_FALSE = {
 KNOWN_MISSED = {
     "metric_totals": "a total that takes in other tensors may be meant to change, as a running mean is",
     "imported_table": "a table is filled by what its own file defines, or by statements: nothing looks for other hooks",
-    "nested_targets": "a file that names another only in a string is not taken for one that imports it",
 }
 """Projects with a hazard that is not reported, and why."""
 

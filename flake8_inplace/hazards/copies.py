@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ..heap.state import Declared, latest, union
 from ..heap.values import NONE, Choice, Dict, Grad, List, Object, Tensor, Tuple, Value
+from ..program.site import Site
 from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import COPIED, WRITES, Overwrite, array_backing, lies_in, since, whole
@@ -57,6 +58,13 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
     if isinstance(container, List) and m.state[WRITES]:
         for copy in m.state[LIST_COPIES].get(container, frozenset()):
             _judge_beside(m, container, copy, value)
+
+
+@events.load_state_dict.listen
+def on_load_state_dict(m: Trace, module: Value, states: Value, parameters: Sequence[Tensor], site: Site) -> None:
+    """Judge a state that is loaded: all of it is read, by no name of an entry."""
+    for value in m.state.get(states).items.values() if isinstance(states, Dict) else ():
+        _judge_original(m, states, value)
 
 
 @events.read_attribute.listen

@@ -81,7 +81,7 @@ FUNCTIONS = (
     *(nn, numpy, parametrizations, patterns, reflection, stdlib, transforms, typed),
 )
 """The modules that register models of functions and classes; those of methods are imported where they are called."""
-_ASKING = (Ref("builtins.enumerate"), Ref("builtins.iter"), Ref("builtins.next"))
+_ASKING = tuple(Ref(f"builtins.{name}") for name in ("enumerate", "iter", "next", "zip"))
 """Functions that leave it to their models how much of an iterator they read."""
 
 

@@ -21,6 +21,7 @@ from ..heap.values import (
     Tuple,
     Unknown,
     Value,
+    View,
     constant,
     is_number,
 )
@@ -51,7 +52,7 @@ def is_advanced(m: Trace, index: Value) -> bool:
 
 def subscript(m: Trace, tensor: Tensor, index: Value, site: Site) -> Value:
     """``x[index]``: a view, or a copy where the index is a tensor or a list."""
-    if isinstance(key := constant(index), str):
+    if (key := _key_of(tensor, index)) is not None:
         return _entry(m, tensor, key)
     use(m, index)
     if not is_advanced(m, index):
@@ -66,7 +67,18 @@ def subscript(m: Trace, tensor: Tensor, index: Value, site: Site) -> Value:
     return _index_node(m, tensor, [], index, site)
 
 
-def _entry(m: Trace, table: Tensor, key: str) -> Value:
+def _key_of(table: Tensor, index: Value) -> str | Tensor | None:
+    """Return the key by which something is read that was taken for a tensor, if it can only be a dictionary.
+
+    The keys are strings, or what iteration over it yields: ``for name in features: features[name] = ...``.
+    """
+    if isinstance(key := constant(index), str):
+        return key
+    iterated = isinstance(index, Tensor) and index.view is View.MULTI_OUTPUT and index.storage is table.storage
+    return index if iterated and isinstance(index, Tensor) and table.made is None else None
+
+
+def _entry(m: Trace, table: Tensor, key: str | Tensor) -> Value:
     """Return the value under a key of a dictionary that was taken for a tensor."""
     if (stored := m.state.store.get((table, "[]", key))) is not None:
         return m.see(stored)
@@ -100,7 +112,7 @@ def _keep_indices(m: Trace, index: Value, grad: Grad, site: Site) -> tuple[Saved
 def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site: Site, form: str) -> None:
     """``x[index] = value``: the whole storage counts as overwritten."""
     value = m.see(value)
-    if isinstance(key := constant(index), str):
+    if (key := _key_of(tensor, index)) is not None:
         m.state.set(m.state.store, (tensor, "[]", key), value)  # a dictionary that was taken for a tensor
         return
     use(m, index, value)

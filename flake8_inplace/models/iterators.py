@@ -9,7 +9,7 @@ from ..heap.values import NONE, Const, List, Slice, Tuple, Unknown, Value
 from ..trace import events
 from . import lazy
 from .containers import sliced
-from .iteration import ELEMENTS, ZIPPED, counter, elements, iterator, lengths
+from .iteration import ELEMENTS, ZIPPED, another, counter, elements, iterator, lengths
 from .registry import Call, builtin, model, package
 
 Column = tuple[list[Value], bool]
@@ -26,9 +26,39 @@ def _columns(call: Call) -> tuple[list[Column], bool]:
 
 @builtin("zip")
 def _zip(call: Call) -> Value:
+    call.args = [iterator(call.m, arg, call.site) for arg in call.args]
+    beside = _beside_generator(call)
+    if beside is not None:
+        return beside
     made = _side_by_side(call)
     call.m.state.set(call.m.state[ZIPPED], made, tuple(map(call.m.see, call.args)))
     return made
+
+
+def _beside_generator(call: Call) -> Value | None:
+    """Return a generator of the rows if one argument is a generator, which goes on when the next row is asked for."""
+    m, bodies = call.m, [lazy.suspended(call.m, arg) for arg in call.args]
+    at = next((index for index, body in enumerate(bodies) if body is not None), -1)
+    if len(bodies) - bodies.count(None) != 1 or (body := bodies[at]) is None:
+        return None
+    others = [*call.args[:at], *call.args[at + 1 :]]
+    lazy.read(m, *others)
+    columns = [elements(m, other) for other in others]
+    if any(len(items) < 2 for items, _ in columns):  # the loop may end before the second value of the generator
+        return None
+
+    def rows(resume: Callable[[Value], None], once: bool) -> None:
+        count = itertools.count()
+
+        def beside(value: Value) -> None:
+            row = next(count)
+            if all(row < len(items) or not done for items, done in columns):
+                parts = [items[row] if row < len(items) else another(m, items[-1]) for items, _ in columns]
+                resume(Tuple((*parts[:at], value, *parts[at:])))
+
+        body(beside, once)
+
+    return lazy.generator(m, rows, call.args)
 
 
 @model("itertools.zip_longest")

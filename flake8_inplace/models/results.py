@@ -294,6 +294,8 @@ def _dims(m: Trace, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bind
     """The number of dimensions of a new tensor, as far as it tells an index from a list of indices."""
     if op.name in _SEQUENCES or (op.name in _FLAT and len(op.outs) == 1 and bound.get("dim", NONE) == NONE):
         return 1
+    if op.name in _POSITIONS and bound.get("dim", NONE) == NONE and bound.get("keepdim", NONE) == NONE:
+        return 0  # a position in all of a tensor
     if op.name in _SIZED and (sizes := _sizes(m, bound)):
         return len(sizes)
     if op.name in ("tensor", "as_tensor") and "data" in bound:
@@ -305,6 +307,7 @@ def _dims(m: Trace, op: facts.Op, operands: dict[str, list[Tensor]], bound: Bind
 
 _SEQUENCES = frozenset({"arange", "linspace", "randperm", "range"})
 _FLAT = frozenset({"unique", "unique_consecutive", "masked_select"})
+_POSITIONS = frozenset({"argmax", "argmin"})
 _SIZED = frozenset({"zeros", "ones", "empty", "full", "rand", "randn"})
 _CONVERSIONS = frozenset({"clone", "to", "long", "int", "contiguous"})
 

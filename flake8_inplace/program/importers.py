@@ -28,6 +28,9 @@ _NAMING = (f"{IMPORTER}(", "resolve_name(", "locate(")
 """Calls that import what a string names."""
 _CALL = re.compile(r"import_module\([ \t]*(?:[\"']([\w.]+)[\"'][ \t]*[,)])?")
 _STRING = re.compile(r"[\"']([\w.:]+)[\"']")
+_LONGEST = 100
+"""The most characters of the full name of something in a string."""
+_DOTS = str.maketrans(".:", "__")
 _KEYWORD = re.compile(r"\bimport\b")
 _COMMENT = re.compile(r"#[^\n]*")
 _NAME = re.compile(r"[\s(\\]*([\w.]+)")
@@ -84,18 +87,23 @@ class Index:
 def read_index(top: str, for_cache: bool = False) -> Index:
     """Read the import statements of all Python files below a folder. Hidden folders and environments are left out."""
     found = Index()
+    named: dict[str, list[str]] = {}
     for path in python_files(top):
         data = head(path)
         if data is None:
             continue
         text = _decoded(data)
         found.sizes[path] = len(text)
-        found.statements[path] = statements = _statements(text)
+        found.statements[path], named[path] = _statements(text), _named(text)
         registering = _registering(text)
         if for_cache:
-            found.sight.append((path, digest(data), _told(statements, registering)))
+            found.sight.append((path, digest(data), _told(found.statements[path], named[path], registering)))
         for name in registering:
             found.registering.setdefault(name, []).append(path)
+    parts = {os.path.splitext(part)[0] for path in named for part in path.split(os.sep)}
+    for path, statements in found.statements.items():
+        if IMPORTER in found.registering:
+            statements += [each for each in named[path] if _WORD.findall(each)[1] in parts]
         for word in sorted({word for statement in statements for word in _WORD.findall(statement)}):
             found.files.setdefault(word, []).append(path)
     return found
@@ -113,11 +121,11 @@ def head(path: str) -> bytes | None:
 def imports_digest(data: bytes) -> str:
     """What tells the import statements of such a text, and the names that it registers by, from others."""
     text = _decoded(data)
-    return _told(_statements(text), _registering(text))
+    return _told(_statements(text), _named(text), _registering(text))
 
 
-def _told(statements: list[str], registering: list[str]) -> str:
-    return digest("\0".join([*statements, *registering]))
+def _told(*found: list[str]) -> str:
+    return digest("\0".join(word for words in found for word in words))
 
 
 def _registering(text: str) -> list[str]:
@@ -152,6 +160,17 @@ def _statements(text: str) -> list[str]:
         names = lazy.module_names(match.group(1) for match in _STRING.finditer(text))
     stand = (f"{start}import {name}" for name in names for start in ("", "from . ")[: 1 if name[0] == "." else 2])
     return [*_IMPORT.findall(f"\n{text}"), *stand]
+
+
+def _named(text: str) -> list[str]:
+    """Return the statements that would import what strings of a file may name: "package.module.Class".
+
+    To cut the text at its quotes is faster than a search.
+    """
+    parts = [part for part in text.replace("'", '"').split('"') if "." in part or ":" in part]
+    names = dict.fromkeys(part for part in parts if len(part) < _LONGEST and part.translate(_DOTS).isidentifier())
+    split = [name.rpartition(":" if ":" in name else ".") for name in names]
+    return [f"from {module} import {name}" for module, _, name in split if module][: lazy.MAX_COMPUTED]
 
 
 def python_files(top: str) -> list[str]:
