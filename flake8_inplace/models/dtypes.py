@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from ..heap.values import NONE, Bindings, Const, DType, List, Ref, Tensor, Tuple, Unknown, Value
-from ..torchfacts import autocast
+from ..heap.values import (
+    NONE,
+    Bindings,
+    CellState,
+    Const,
+    DType,
+    Grad,
+    List,
+    Ref,
+    Tensor,
+    Tuple,
+    Unknown,
+    Value,
+)
+from ..torchfacts import autocast, kinds
 from ..torchfacts import ops as facts
-from ..torchfacts.kinds import SELECTING
 from ..trace.callables import Autocast
 from ..trace.trace import Trace
 
@@ -29,7 +41,7 @@ EXACT = frozenset(
 """Operators that compute integers of integers."""
 _PROMOTE = ("input", "other", "min", "max")
 """Operands that make the result a fraction if they are one, also as numbers. ``value`` of ``masked_fill`` does not."""
-_OTHER = SELECTING | {"target", "weight", "bias", "running_mean", "running_var"}
+_OTHER = kinds.SELECTING | {"target", "weight", "bias", "running_mean", "running_var"}
 """Operands that the type of a result does not depend on."""
 
 
@@ -117,3 +129,31 @@ def _whole(m: Trace, value: Value) -> bool:
         return type(value.value) in (int, bool)
     items = _parts(m, value) if isinstance(value, (Tuple, List)) else []
     return bool(items) and all(_whole(m, item) for item in items)
+
+
+_BITWISE = frozenset({"and", "or", "xor", "not"})
+
+
+def note_whole_numbers(m: Trace, op: facts.Op, bound: Bindings, operands: dict[str, list[Tensor]]) -> None:
+    """Note which operands surely are integers or truth values, since the operator takes no others there."""
+    if op.name in ("eq", "ne") and _whole_number(bound.get("other", NONE)):
+        for tensor in operands.get("self", ()):
+            hold_whole_numbers(m, tensor)
+    bitwise = op.name.strip("_").removeprefix("bitwise_") in _BITWISE
+    for name in operands if bitwise else kinds.SELECTING.intersection(operands):
+        for tensor in operands[name]:
+            hold_whole_numbers(m, tensor)
+
+
+def _whole_number(value: Value) -> bool:
+    return isinstance(value, Const) and type(value.value) is int and value.value != 0
+
+
+def hold_whole_numbers(m: Trace, tensor: Tensor) -> None:
+    """Labels, ids and masks are what is compared with a whole number; if nothing says otherwise, it has no gradient.
+
+    So are what indexes, and the operands of bitwise operators.
+    """
+    state = m.cell(tensor)
+    if state.grad is Grad.MAYBE:
+        m.state.put(tensor.cell, CellState(Grad.NO, None, state.leaf))

@@ -30,7 +30,8 @@ from ..trace import events
 from ..trace.holdings import depth_of, reach, tensors_in
 from ..trace.log import Written
 from ..trace.trace import Trace
-from .operators import hold_whole_numbers, keep, leaves, write
+from .dtypes import hold_whole_numbers
+from .operators import keep, leaves, write
 from .parts import lead_of_part, tail_of_part, take
 from .refusals import is_expanded, shares_memory, unbatched
 from .tensors import fresh, use, view

@@ -13,7 +13,6 @@ from ..heap.values import (
     Bindings,
     Cell,
     CellState,
-    Const,
     Dimension,
     DType,
     Grad,
@@ -40,6 +39,7 @@ from ..trace.log import PLAIN, Written
 from ..trace.trace import BATCHED, Trace
 from . import shapes
 from .amp import copies
+from .dtypes import note_whole_numbers
 from .options import holds
 from .refusals import (
     RESTRIDED,
@@ -61,7 +61,6 @@ _PRODUCTS = frozenset({"einsum", "multi_dot", "chain_matmul"})
 """Operators over a list that save an element for the gradients of the others."""
 SAVES = 64
 """The most saves of one memory that are told apart: the first of them speak for the others."""
-_BITWISE = frozenset({"and", "or", "xor", "not"})
 _RELATING = kinds.DIFFERENCES | kinds.EQUATING
 _RELATING |= {*"add lerp mul dot vdot matmul mm div where maximum minimum add_ sub_ mul_ lerp_".split()}
 """Operators that say nothing, or little, of a tensor and itself."""
@@ -127,7 +126,7 @@ def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
             continue
         operands[param.name] = _tensors_of(m, value, position == 0 and param.kind == "tensors")
         unknown.extend(unknowns(m, value))
-    _note_whole_numbers(m, op, bound, operands)
+    note_whole_numbers(m, op, bound, operands)
     grads = {name: max(map(m.grad, tensors), default=Grad.NO) for name, tensors in operands.items()}
     if m.backward.used is not None:
         use(m, *(tensor for name, found in operands.items() if name not in op.writes for tensor in found))
@@ -148,17 +147,6 @@ def _tensors_of(m: Trace, value: Value, only: bool) -> list[Tensor]:
         for tensor in found:
             events.load(m, value, tensor, True)
     return found
-
-
-def _note_whole_numbers(m: Trace, op: facts.Op, bound: Bindings, operands: dict[str, list[Tensor]]) -> None:
-    """Note which operands surely are integers or truth values, since the operator takes no others there."""
-    if op.name in ("eq", "ne") and _whole_number(bound.get("other", NONE)):
-        for tensor in operands.get("self", ()):
-            hold_whole_numbers(m, tensor)
-    bitwise = op.name.strip("_").removeprefix("bitwise_") in _BITWISE
-    for name in operands if bitwise else kinds.SELECTING.intersection(operands):
-        for tensor in operands[name]:
-            hold_whole_numbers(m, tensor)
 
 
 _ANY = "*unknown"
@@ -340,20 +328,6 @@ def _alike(m: Trace, op: facts.Op, made: Value, grad: Grad) -> Value:
     form = (made.dims, made.shape, made.lead, made.contiguous, made.dtype)
     key = (m.alike.number, op.name, grad, made.origin, made.view, form)
     return m.alike.made.setdefault(key, made)
-
-
-def _whole_number(value: Value) -> bool:
-    return isinstance(value, Const) and type(value.value) is int and value.value != 0
-
-
-def hold_whole_numbers(m: Trace, tensor: Tensor) -> None:
-    """Labels, ids and masks are what is compared with a whole number; if nothing says otherwise, it has no gradient.
-
-    So are what indexes, and the operands of bitwise operators.
-    """
-    state = m.cell(tensor)
-    if state.grad is Grad.MAYBE:
-        m.state.put(tensor.cell, CellState(Grad.NO, None, state.leaf))
 
 
 def _makes(m: Trace, call: _Call, save: Save) -> bool:

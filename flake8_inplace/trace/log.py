@@ -191,7 +191,7 @@ def _restores(m: Trace, event: Overwrite) -> int:
 
 
 def _undone(m: Trace, events: list[Overwrite]) -> list[Overwrite]:
-    """Return the writes that add up to nothing: ``x[i] += h``, ``x[i] -= 2 * h``, ``x[i] += h``.
+    """Return the writes by one name that add up to nothing: ``x[i] += h``, ``x[i] -= 2 * h``, ``x[i] += h``.
 
     So did the same statements in earlier iterations, of which the log may have the last ones only.
     """
@@ -199,7 +199,7 @@ def _undone(m: Trace, events: list[Overwrite]) -> list[Overwrite]:
     run: list[Overwrite] = []
     total = 0.0
     for event in events:
-        if not run or not (same_tensor(event.tensor, run[0].tensor) and event.written.index == run[0].written.index):
+        if run and not _goes_on(event, run[0]):
             run, total = [], 0.0
         steps = _steps(m, event, (run or [event])[0])
         run, total = ([*run, event], total + steps) if steps else ([], 0.0)
@@ -208,6 +208,12 @@ def _undone(m: Trace, events: list[Overwrite]) -> list[Overwrite]:
             run = []
     statements = {event.site.expression: event.time for event in undone}
     return [event for event in events if event.time <= statements.get(event.site.expression, 0)]
+
+
+def _goes_on(event: Overwrite, first: Overwrite) -> bool:
+    """Whether a write moves what another one did, by the same name: ``plus`` and ``minus`` are to be two values."""
+    same = same_tensor(event.tensor, first.tensor) and event.written.index == first.written.index
+    return same and event.name == first.name and event.frames[-1] is first.frames[-1]
 
 
 def _steps(m: Trace, event: Overwrite, first: Overwrite) -> float:
