@@ -27,7 +27,7 @@ def bind(m: Trace, target: cst.BaseExpression, value: Value, frame: Frame) -> No
             while scope.parent is not None and (scope is frame or target.value not in scope.vars):
                 scope = scope.parent
         events.bind(m, scope, target.value, value)
-        if len(m.state[NAMED]):
+        if len(m.state[NAMED]) and m.state[NAMED].get((scope, target.value)):
             m.state.set(m.state[NAMED], (scope, target.value), frozenset())
         m.state.set(scope.vars, target.value, value)
         m.state.set(scope.times, target.value, m.tick())
