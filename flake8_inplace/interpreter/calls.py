@@ -10,12 +10,11 @@ from ..models import calls, classes, iteration, methods, records
 from ..program.site import Site
 from ..torchfacts import contents
 from ..trace import events
-from ..trace.callables import Bound, Method, Namespace, Super
-from ..trace.frames import Class, Frame, Function
+from ..trace.callables import Method, Namespace, Super
+from ..trace.frames import Class, Frame
 from ..trace.log import STORED, WRITES
-from ..trace.reports import Refusal
 from ..trace.trace import Trace
-from . import modules, naming, reveal
+from . import modules, reveal
 from .binding import set_attribute
 from .dispatch import evaluate, evaluates, site_of
 from .literals import use_operand
@@ -38,14 +37,10 @@ def _call(m: Trace, node: cst.Call, frame: Frame) -> Value:
         if isinstance(func, cst.Attribute) and isinstance(func.value, (cst.Name, cst.Attribute, cst.Subscript)):
             events.discard(m, m.see(callee.receiver), callee.name, Site(frame.piece, func.attr, node))
     since = m.clock
-    found: list[Refusal] = []
-    args, kwargs = arguments(m, node, callee, frame, found)
+    args, kwargs = arguments(m, node, callee, frame)
     if isinstance(callee, Method) and isinstance(node.func, cst.Attribute) and not callee.name.endswith("_"):
         use_operand(m, node.func.value, m.see(callee.receiver), since, frame)
-    if found:
-        result = naming.hand(m, found, lambda: calls.call(m, callee, args, kwargs, site_of(node, frame)))
-    else:
-        result = calls.call(m, callee, args, kwargs, site_of(node, frame))
+    result = calls.call(m, callee, args, kwargs, site_of(node, frame))
     if isinstance(callee, Method) and callee.name in methods.TAKING and isinstance(node.func, cst.Attribute):
         _take(m, node.func.value, callee, args, kwargs, result, frame)
     return result
@@ -72,21 +67,14 @@ def _take(
         read_variable(m, node.value, m.see(callee.receiver), frame, index)
 
 
-def arguments(
-    m: Trace, node: cst.Call, callee: Value, frame: Frame, found: list[Refusal]
-) -> tuple[list[Value], dict[str, Value]]:
-    """Evaluate the arguments of a call. ``found`` gets what is to be reported once the function reads them."""
+def arguments(m: Trace, node: cst.Call, callee: Value, frame: Frame) -> tuple[list[Value], dict[str, Value]]:
     args: list[Value] = []
     kwargs: dict[str, Value] = {}
-    quiet, followed = _is_quiet(callee), isinstance(callee, (Function, Bound)) and len(m.state[WRITES]) > 0
+    quiet = _is_quiet(callee)
     read: list[tuple[cst.BaseExpression, Value, int]] = []
     for arg in node.args:
         filled = arg.keyword is not None and arg.keyword.value == "out"
-        if followed and naming.takes(arg.value):
-            value, waits = _handed(m, arg.value, frame)
-            found += waits
-        else:
-            value = (quietly if quiet or filled else evaluate)(m, arg.value, frame)
+        value = (quietly if quiet or filled else evaluate)(m, arg.value, frame)
         read.append((arg.value, value, m.clock))
         if arg.star == "*":
             args.extend(iteration.collected(m, value)[0])
@@ -103,10 +91,6 @@ def arguments(
     for expression, value, since in read if read and read[0][2] != m.clock else ():
         use_operand(m, expression, value, since, frame)
     return args, kwargs
-
-
-def _handed(m: Trace, node: cst.BaseExpression, frame: Frame) -> tuple[Value, list[Refusal]]:
-    return naming.waiting(m, lambda: evaluate(m, node, frame))
 
 
 def _is_quiet(callee: Value) -> bool:

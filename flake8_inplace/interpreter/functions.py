@@ -25,7 +25,7 @@ from ..trace.callables import Autocast, Dispatch, Managed
 from ..trace.frames import Frame, Function
 from ..trace.stack import DEPTH
 from ..trace.trace import Trace
-from . import naming, uses
+from . import uses
 from .annotations import annotation, names_of
 from .dispatch import evaluate, suite
 
@@ -136,8 +136,6 @@ def _call(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Val
     frame = Frame(variables(), piece, function.frame, function.owner, args[0] if function.owner and args else None)
     frame.function, frame.given, frame.born = function, [*args, *kwargs.values()], m.tick()
     complete = parameters(m, function, args, kwargs, frame, entry=site.node is function.node)
-    if m.handed:
-        naming.receive(m, frame)
     before, stepping, modes = function.node in m.work.reached, m.stack.stepping, dict(m.state.modes)
     unread, m.unread, named, m.naming = m.unread, False, m.naming, None
     if stepping is None and site.node is not function.node and lineage.optimizes(function.owner):

@@ -59,27 +59,6 @@ def tell(m: Trace, found: Iterable[Refusal]) -> None:
 def bound(m: Trace, targets: Iterable[cst.BaseExpression], found: list[Refusal], frame: Frame) -> bool:
     """Let what was found wait for the names in targets that have what was overwritten. Return whether one has."""
     names = {name for target in targets for name in wording.targets(target)} - frame.outer if found else set[str]()
-    return _wait(m, names, found, frame)
-
-
-def hand(m: Trace, found: list[Refusal], call: Callable[[], _T]) -> _T:
-    """Call a function. What was found in its arguments is reported once it reads them, or if it isn't followed."""
-    outer, m.handed = m.handed, found
-    try:
-        return call()
-    finally:
-        tell(m, m.handed)
-        m.handed = outer
-
-
-def receive(m: Trace, frame: Frame) -> None:
-    """Let what was found in the arguments of a call wait for the parameters that have what was overwritten."""
-    found, m.handed = m.handed, []
-    if not _wait(m, frame.vars, found, frame):
-        tell(m, found)
-
-
-def _wait(m: Trace, names: Iterable[str], found: list[Refusal], frame: Frame) -> bool:
     stale = [name for name in names if name in frame.vars and _is_stale(m, frame.vars[name])]
     for name in stale:
         m.state.set(m.state[NAMED], (frame, name), frozenset(found))

@@ -88,7 +88,6 @@ class Trace(ABC):
     clock: int = 0
     unread: bool = False  # while set, evaluation doesn't count as reading the contents of tensors
     naming: list[Refusal] | None = None  # to be reported once the value that gets a name is read
-    handed: list[Refusal] = field(default_factory=list)  # once a function that is about to run reads them
 
     @abstractmethod
     def call(self, callee: Value, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:
