@@ -456,14 +456,8 @@ def difference(name: str, how: str, wanted: Iterable[int] | None = None) -> tupl
 #: Reasons why the findings of a variant differ, and the variants. One whose findings are the same must leave.
 REASONS: dict[str, list[str]] = {
     "TIP303 takes the name of an in-place result for another name, though it is the same tensor": [
-        "name_parts: cases/dqn_gradient_clamp_result_discarded",
         "name_parts: cases/lif_neuron_hard_reset_index",
-        "name_parts: cases/sac_policy_loss_built_before_critic_step",
-        "name_parts: flow/stale: A caller who goes on with what it gave away",
         "name_parts: flow/stale: Mixed with itself in another order",
-        "name_parts: programs/functions_and_layers: a function that saves a copy of what it overwrites",
-        "name_parts: programs/functions_and_layers: a gradient penalty with a copy of the gradient",
-        "name_parts: programs/training_code: statistics of a calibration without gradients",
     ],
     "whether a write converts its target is read off the expression that it assigns": [],
     "whether a write fills a part of an argument is read off its spelling": [],
@@ -524,8 +518,6 @@ REASONS: dict[str, list[str]] = {
         "exchange_arms: flow/python: A path to a parameter, written in a string",
     ],
     "a name that is given to a part of an expression is one more holder of its value": [
-        "name_parts: programs/refusals: derivative: erfinv_",
-        "name_parts: programs/refusals: derivative: mvlgamma_",
         "name_parts: flow/stale: A caller who asks for it",
     ],
     "what proves that an argument is a tensor stands in the function itself, on the way of every run": [
