@@ -46,8 +46,6 @@ from .syntax import (
     walk,
 )
 
-_HOLDERS = ("tuple", "list", "dict", "object")
-
 #: What a write by ``.data`` or ``detach()`` means for the gradient, once it is mended.
 _FLOWS, _PASSES_BY = "; the gradient then passes through it", "; the gradient still passes it by"
 
@@ -59,9 +57,8 @@ class Form:
         self.module = module
         self.finding = finding
         self.facts = facts
-        self.fact = facts.writes.get(finding.place)
-        self.form = RULES[finding.code].kind
         self.readers = Readers(module, finding, facts, listed)
+        self.fact, self.form = self.readers.fact, self.readers.form
 
     def fixes(self) -> Iterator[Fix]:
         """Every form, the best first, none of a better grade than its rule allows."""

@@ -93,13 +93,16 @@ def _rounds(m: Trace, node: _Comprehension, part: cst.CompFor, frame: Frame, inn
         complete.append(_round(m, node, part, item, inner, made, found))
 
     body = lazy.suspended(m, source)
+    exact = False
     if body is not None:  # it goes on after each element has been used
         lazy.drive(m, source, body, once)
-        return False
-    (items, exact), more = naming.waiting(m, lambda: iteration.elements(m, source))
-    found += more
-    for item in items:
-        once(item)
+    else:
+        (items, exact), more = naming.waiting(m, lambda: iteration.elements(m, source))
+        found += more
+        for item in items:
+            once(item)
+    if not complete:
+        naming.tell(m, found)
     return exact and all(complete)
 
 

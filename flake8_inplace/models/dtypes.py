@@ -28,6 +28,7 @@ _TYPES |= dict.fromkeys("float64 double DoubleTensor".split(), DType.DOUBLE)
 _TYPES |= dict.fromkeys("float float32 FloatTensor".split(), DType.UNKNOWN)
 _CONVERSIONS = {"half": DType.LOWER, "bfloat16": DType.LOWER, "float": DType.UNKNOWN, "double": DType.DOUBLE}
 _WHOLE = frozenset({"randint", "randperm"})
+_BITWISE = frozenset({"and", "or", "xor", "not"})
 _TYPED_BY = {"tensor": "data", "as_tensor": "data", "full": "fill_value"}
 """The argument whose type is the type of the result, if no other is asked for."""
 EXACT = frozenset(
@@ -129,9 +130,6 @@ def _whole(m: Trace, value: Value) -> bool:
         return type(value.value) in (int, bool)
     items = _parts(m, value) if isinstance(value, (Tuple, List)) else []
     return bool(items) and all(_whole(m, item) for item in items)
-
-
-_BITWISE = frozenset({"and", "or", "xor", "not"})
 
 
 def note_whole_numbers(m: Trace, op: facts.Op, bound: Bindings, operands: dict[str, list[Tensor]]) -> None:

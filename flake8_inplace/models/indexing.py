@@ -75,8 +75,9 @@ def _key_of(table: Tensor, index: Value) -> str | Tensor | None:
     """
     if isinstance(key := constant(index), str):
         return key
-    iterated = isinstance(index, Tensor) and index.view is View.MULTI_OUTPUT and index.storage is table.storage
-    return index if iterated and isinstance(index, Tensor) and table.made is None else None
+    if not isinstance(index, Tensor) or table.made is not None:
+        return None
+    return index if index.view is View.MULTI_OUTPUT and index.storage is table.storage else None
 
 
 def _entry(m: Trace, table: Tensor, key: str | Tensor) -> Value:
