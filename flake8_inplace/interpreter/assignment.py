@@ -42,7 +42,8 @@ def _is_last(node: cst.BaseExpression, frame: Frame) -> bool:
 def _assign(m: Trace, node: cst.Assign, frame: Frame) -> bool:
     targets = [target.target for target in node.targets]
     found: list[Refusal] = []
-    if len(m.state[WRITES]) and all(map(naming.is_named, targets)) and naming.takes(node.value):
+    private = frame.function is not None  # anybody may read a variable of a module or class
+    if private and len(m.state[WRITES]) and all(map(naming.is_named, targets)) and naming.takes(node.value):
         value, found = naming.waiting(m, lambda: evaluate(m, node.value, frame))
     else:
         value = evaluate(m, node.value, frame)
@@ -51,8 +52,7 @@ def _assign(m: Trace, node: cst.Assign, frame: Frame) -> bool:
     _note_array(m, node, value, frame)
     for target in targets:
         bind(m, target, value, frame)
-    if found and not naming.bound(m, targets, found, frame):
-        naming.tell(m, found)
+    naming.bound(m, targets, found, frame)
     return True
 
 

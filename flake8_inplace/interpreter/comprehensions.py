@@ -117,8 +117,7 @@ def _round(
 ) -> bool:
     """Run one round of a ``for`` of a comprehension. Return whether all elements that it makes are known."""
     m.bind(part.target, item, inner)
-    if not naming.bound(m, [part.target], found, inner):
-        naming.tell(m, found)
+    naming.bound(m, [part.target], found, inner)
     if any(condition(m, evaluate(m, test.test, inner)) is False for test in part.ifs):
         return True
     exact = not part.ifs

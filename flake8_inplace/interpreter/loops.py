@@ -40,15 +40,15 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
     found += more
     items, exact = iteration.few(m, every, complete, modules.configures(frame.piece))
     if not items:
+        naming.tell(m, found)
         skip(m, node.iter, node.body, frame)
 
     last = items[-1:]
     current: list[Value] = []
-    named: list[bool] = []  # whether an iteration gave a name to what had been overwritten
 
     def start(item: Value) -> None:
         _begin(m, node, frame, current, item)
-        named.append(naming.bound(m, [node.target], found, frame))
+        naming.bound(m, [node.target], found, frame)
 
     def binding(at: int, item: Value) -> Callable[[], None]:
         same = complete and items is every
@@ -66,8 +66,6 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
     rounds = [binding(at, item) for at, item in enumerate(items)]
     alive = loop(m, frame, node.body, rounds, further, node.orelse, exact, ending=ending)
     events.exhaust(m, source, begin)
-    if not any(named):
-        naming.tell(m, found)
     return alive
 
 

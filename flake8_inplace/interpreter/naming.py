@@ -56,13 +56,16 @@ def tell(m: Trace, found: Iterable[Refusal]) -> None:
     (m.reports.misuses if m.naming is None else m.naming).extend(found)
 
 
-def bound(m: Trace, targets: Iterable[cst.BaseExpression], found: list[Refusal], frame: Frame) -> bool:
-    """Let what was found wait for the names in targets that have what was overwritten. Return whether one has."""
-    names = {name for target in targets for name in wording.targets(target)} - frame.outer if found else set[str]()
+def bound(m: Trace, targets: Iterable[cst.BaseExpression], found: list[Refusal], frame: Frame) -> None:
+    """Let what was found wait for the names in targets that have what was overwritten. If none has, report it."""
+    if not found:
+        return
+    names = {name for target in targets for name in wording.targets(target)} - frame.outer
     stale = [name for name in names if name in frame.vars and _is_stale(m, frame.vars[name])]
     for name in stale:
         m.state.set(m.state[NAMED], (frame, name), frozenset(found))
-    return bool(stale)
+    if not stale:
+        tell(m, found)
 
 
 def _is_stale(m: Trace, value: Value) -> bool:
