@@ -10,6 +10,7 @@ from operator import or_
 from ..program.units import Triggers
 from . import (
     arguments,
+    constants,
     contained,
     copies,
     custom,
@@ -47,7 +48,20 @@ from . import (
 )
 
 # Imported for their listeners: reads, and the log of writes.
-_ = [contained, copies, first_reads, gradients, handed_out, keyed, merged, moved_on, origins, restored, superseded]
+_ = [
+    constants,
+    contained,
+    copies,
+    first_reads,
+    gradients,
+    handed_out,
+    keyed,
+    merged,
+    moved_on,
+    origins,
+    restored,
+    superseded,
+]
 _ += [loaded, sharers, stale_attributes, stale_parts, tables, taken_out, targets, tied, vectors, yielded]
 CHECKERS = (
     saved,

@@ -92,7 +92,7 @@ def on_cache(m: Trace, function: Function, result: Value) -> None:
         m.state.set(m.state[CACHED], tensor.storage, Site(function.piece, function.node, function.node))
 
 
-_CONVERTED = (Source.MAYBE_CAST, Source.MAYBE_SAME)
+CONVERTED = (Source.MAYBE_CAST, Source.MAYBE_SAME)
 """What a conversion gives: a copy on one machine, or for one type, and the tensor itself on another."""
 UNSURE: Declared[Storage, int] = Declared(latest)
 """When memory was last overwritten through what may be a copy of it: ``self.pe.to(device)``."""
@@ -107,7 +107,7 @@ def on_logged(m: Trace, event: Overwrite) -> None:
     function is defined, ``def hook(grad, total=total)``, is meant to be updated, and so is what a cached function
     without arguments returns.
     """
-    if event.tensor.origin in _CONVERTED:
+    if may_be_copy(event):
         m.state.set(m.state[UNSURE], event.tensor.storage, event.time)
     cached = m.state[CACHED].get(event.tensor.storage) if m.state[CACHED] and event.name else None
     if cached is not None and (_converts(event) or _marks_what_is_given(m, event)):
@@ -163,27 +163,36 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
             if (
                 writes
                 and _is_table(m, tensor, owner, writes, begun)
-                and all(_rescales(event, frame) for event in writes)
+                and all(rescales(event) and _is_of_call(event, frame) for event in writes)
             ):
                 for event in writes:
-                    needs = (Need("same", event.tensor.place),) if event.tensor.origin in _CONVERTED else ()
+                    needs = (Need("same", event.tensor.place),) if may_be_copy(event) else ()
                     made = Site(owner.piece, owner.node, owner.node)
                     m.refuse("shared", event.site, guard=event.guard, other=made, needs=needs)
 
 
-def _rescales(event: Overwrite, frame: Frame) -> bool:
-    """Whether a write of this call changes old values by numbers, or by a mask, through a variable.
+def may_be_copy(event: Overwrite) -> bool:
+    """Return whether a write goes to what a conversion gave: ``self.pe.to(device)``."""
+    return event.tensor.origin in CONVERTED
+
+
+def rescales(event: Overwrite) -> bool:
+    """Return whether a write changes old values by numbers, or by a mask, through a variable.
 
     Through ``self.pe.to(device)``, any change counts: it reaches the table on one machine, and a copy on another one.
     """
     if not event.name or event.form not in ("augmented", "op_", "inplace", "subscript"):
         return False
-    if event.tensor.origin in _CONVERTED:
+    if may_be_copy(event):
         return not event.filled
     numbers = all(map(is_number, event.written.values))
-    changes = event.change is Change.MARKED or (event.change is Change.CONVERTED and numbers)
+    return event.change is Change.MARKED or (event.change is Change.CONVERTED and numbers)
+
+
+def _is_of_call(event: Overwrite, frame: Frame) -> bool:
+    """Whether a write stands in what is called as a function; where it may go to a copy, in any method."""
     here = event.frames[-1] is frame and frame.function is not None and frame.function.name in _CALLED
-    return here and changes
+    return here or may_be_copy(event)
 
 
 def _is_table(m: Trace, tensor: Tensor, owner: Class, writes: list[Overwrite], begun: int) -> bool:
@@ -262,11 +271,11 @@ def _shows(m: Trace, event: Overwrite, element: Value) -> bool:
     memory, named = event.tensor.storage.memory, not attribute_written(event)
     return any(
         _is_in(source, memory) or (named and isinstance(source, Unknown) and not source.scalar)
-        for source in _sources(m, element)
+        for source in sources(m, element)
     )
 
 
-def _sources(m: Trace, element: Value) -> Iterator[Value]:
+def sources(m: Trace, element: Value) -> Iterator[Value]:
     """Yield what an element of a dataset consists of, and all that it was computed from. An array is its tensor."""
     todo, seen = [element], dict[int, Value]()
     while todo:

@@ -161,7 +161,8 @@ class Trace(ABC):
             needs = (*needs, Need("pandas"))
         beside = (*here[:depth], *through)
         array = site in self.reports.arrays
-        told = self.reports.misuses if self.naming is None else self.naming
+        waits = self.naming if kind == "read" else None  # what only gets a name is not read yet
+        told = self.reports.misuses if waits is None else waits
         told.append(Refusal(kind, site, calls, beside, outside, carries, other, needs, array))
 
     def note_way(self, site: Site) -> None:

@@ -1,0 +1,79 @@
+"""Constants that each call of a function changes by a variable of its own: ``mean = MEAN.view(-1, 1)``, ``mean *= 2``.
+
+They are variables of a module, entries of its tables, or attributes of a class; of an instance only through a view.
+Whoever updates one on purpose mostly spells it: ``MEAN.mul_(0.9)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..heap.regions import base_of
+from ..heap.values import NONE, Object, Storage, Tensor, Value
+from ..program.site import Site
+from ..trace import events
+from ..trace.frames import Frame
+from ..trace.log import WRITES, Overwrite, given_tensors, is_record
+from ..trace.reports import Need
+from ..trace.trace import Trace
+from . import replay
+from .tables import DEPTH, is_table
+
+
+@events.returns.listen
+def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: bool) -> None:
+    """Report a constant that a call has changed and computed its result from: the next one starts from other values.
+
+    What a function returns itself, and a single number, which may count, are to be updated.
+    """
+    frame = m.stack.frames[-1] if m.stack.frames and m.state[WRITES] else None
+    if frame is None or frame.function is None or not args:
+        return
+    for log in m.state[WRITES].values():
+        writes = [event for event in log if event.time > born] if log and log[-1].time > born else []
+        if not writes or not all(_is_by_variable(event, frame) for event in writes) or _is_state(log, writes):
+            continue
+        made = _made(m, writes[0].tensor, frame)
+        if made is None or not _shows(m, result, writes[0].tensor.storage.memory):
+            continue
+        for event in writes:
+            needs = (Need("same", event.tensor.place),) if replay.may_be_copy(event) else ()
+            m.refuse("shared", event.site, guard=event.guard, other=made, needs=needs)
+
+
+def _is_by_variable(event: Overwrite, frame: Frame) -> bool:
+    local = event.frames[-1] is frame and event.name in frame.vars and event.name not in frame.outer
+    return local and replay.rescales(event)
+
+
+def _is_state(log: Sequence[Overwrite], writes: Sequence[Overwrite]) -> bool:
+    """Whether something else in a function writes to what these writes change."""
+    sites = {event.site.expression for event in writes}
+    return any(event.site.expression not in sites and event.frames[-1].function is not None for event in log)
+
+
+def _made(m: Trace, written: Tensor, frame: Frame) -> Site | None:
+    """Return where the constant that was written to was made; None if it is none, or the function was given it."""
+    function, owner, instance = frame.function, frame.owner, frame.receiver
+    shared = _held(m, owner.members.values(), written.storage) if owner is not None else []
+    if isinstance(instance, Object) and (written.region is not None or written.origin in replay.CONVERTED):
+        shared += _held(m, m.state.get(instance).items.values(), written.storage)
+    of_module = _held(m, function.frame.vars.values(), written.storage) if function is not None else []
+    tensor = next(iter((*shared, *of_module)), base_of(written))  # what was written to may be its `to(device)`
+    place, listed = tensor.place, tensor.made is not None and tensor.made.op == "tensor" and tensor.shape != ()
+    if place is None or m.grad(tensor) or _held(m, frame.given, written.storage):
+        return None
+    return place if (shared or not place.piece.definition) and (listed or is_table(m, tensor, DEPTH)) else None
+
+
+def _held(m: Trace, values: Iterable[Value], storage: Storage) -> list[Tensor]:
+    """Return the tensors of a storage among some values, and in lists, dictionaries and records among them."""
+    return [found for value in values for found in given_tensors(m, value, NONE) if found.storage is storage]
+
+
+def _shows(m: Trace, result: Value, memory: Storage) -> bool:
+    """Whether a result was computed from what lies in a memory, and doesn't lie there itself, nor keeps it."""
+    kept = isinstance(result, Object) and not is_record(result)
+    if kept or any(found.storage.memory is memory for found in given_tensors(m, result, NONE)):
+        return False
+    return any(isinstance(source, Tensor) and source.storage.memory is memory for source in replay.sources(m, result))
