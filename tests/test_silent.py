@@ -60,6 +60,7 @@ NO_FORM = {
     "buffers_refilled: usage that a checkpoint counts twice",
     "checkpoints: checkpointed function that scales a picture in a dictionary",
     "arrays: records over one buffer that a file refills",
+    "arrays: statistics of a module that a transform scales in place",
     "averages_and_targets: teacher that is a shallow copy of the student, by a function that makes it",
     "checkpoints: checkpointed block that counts the tokens it has seen",
     "paths_and_orders: rows of a picture in a random order, and the picture",

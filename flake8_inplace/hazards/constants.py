@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..heap.regions import base_of
-from ..heap.values import NONE, Object, Storage, Tensor, Value
+from ..heap.values import NONE, List, Object, Storage, Tensor, Tuple, Value
 from ..program.site import Site
 from ..trace import events
 from ..trace.frames import Frame
@@ -18,6 +18,8 @@ from ..trace.reports import Need
 from ..trace.trace import Trace
 from . import replay
 from .tables import DEPTH, is_table
+
+_LISTED = frozenset({"tensor", "array", "asarray"})
 
 
 @events.returns.listen
@@ -60,10 +62,17 @@ def _made(m: Trace, written: Tensor, frame: Frame) -> Site | None:
         shared += _held(m, m.state.get(instance).items.values(), written.storage)
     of_module = _held(m, function.frame.vars.values(), written.storage) if function is not None else []
     tensor = next(iter((*shared, *of_module)), base_of(written))  # what was written to may be its `to(device)`
-    place, listed = tensor.place, tensor.made is not None and tensor.made.op == "tensor" and tensor.shape != ()
+    place = tensor.place
     if place is None or m.grad(tensor) or _held(m, frame.given, written.storage):
         return None
-    return place if (shared or not place.piece.definition) and (listed or is_table(m, tensor, DEPTH)) else None
+    of_many = _is_listed(m, tensor) or is_table(m, tensor, DEPTH)
+    return place if of_many and (shared or not place.piece.definition) else None
+
+
+def _is_listed(m: Trace, tensor: Tensor) -> bool:
+    """Whether a tensor, or the array over it, was made of several numbers in the text."""
+    made = tensor.made
+    return made is not None and made.op in _LISTED and isinstance(m.see(made.values[0]), (List, Tuple))
 
 
 def _held(m: Trace, values: Iterable[Value], storage: Storage) -> list[Tensor]:

@@ -181,11 +181,12 @@ def rescales(event: Overwrite) -> bool:
 
     Through ``self.pe.to(device)``, any change counts: it reaches the table on one machine, and a copy on another one.
     """
-    if not event.name or event.form not in ("augmented", "op_", "inplace", "subscript"):
+    if not event.name or event.form not in ("augmented", "op_", "inplace", "out", "subscript"):
         return False
     if may_be_copy(event):
         return not event.filled
-    numbers = all(map(is_number, event.written.values))
+    others = [value for value in map(array_backing, event.written.values) if value is not event.tensor]
+    numbers = all(map(is_number, others))
     return event.change is Change.MARKED or (event.change is Change.CONVERTED and numbers)
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import libcst as cst
 
-from ..heap.values import Choice, List, Object, Ref, Tensor, Tuple, Unknown, Value, View
+from ..heap.values import Array, Choice, List, Object, Ref, Tensor, Tuple, Unknown, Value, View
 from ..program import wording
 from ..program.nodes import parts
 from ..program.site import Site
@@ -41,7 +41,7 @@ def evaluate(m: Trace, node: cst.BaseExpression, frame: Frame) -> Value:
 
 
 _MAKING = frozenset({cst.Call, cst.Subscript, cst.Attribute, cst.BinaryOperation})
-_PLACED = frozenset({Tensor, Object, Tuple, List, Choice})
+_PLACED = frozenset({Tensor, Array, Object, Tuple, List, Choice})
 
 
 def locate(m: Trace, value: Value, node: cst.CSTNode, frame: Frame) -> None:
@@ -53,6 +53,8 @@ def locate(m: Trace, value: Value, node: cst.CSTNode, frame: Frame) -> None:
     if isinstance(value, Tensor):
         if value.place is None and (new or value.view is not View.NONE):
             value.place = site_of(node, frame)
+    elif isinstance(value, Array):
+        locate(m, value.tensor, node, frame)
     elif isinstance(value, Object):
         if value.place is None and new:
             value.place = site_of(node, frame)

@@ -54,7 +54,7 @@ def to_tensor(m: Trace, array: Array) -> Tensor:
     base = array.tensor
     storage = base.storage if base.storage.numpy else tensors.uncounted(m, base.storage)
     result = Tensor(storage, Cell(), base.view, base.contiguous, base.dims)
-    result.origin, result.time, result.region = base.origin, m.tick(), base.region
+    result.origin, result.time, result.region, result.made = base.origin, m.tick(), base.region, base.made
     return result
 
 
