@@ -6,13 +6,13 @@ Whoever updates one on purpose mostly spells it: ``MEAN.mul_(0.9)``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..heap.regions import base_of
 from ..heap.values import NONE, List, Object, Storage, Tensor, Tuple, Value
 from ..program.site import Site
 from ..trace import events
-from ..trace.frames import Frame
+from ..trace.frames import Class, Frame
 from ..trace.log import WRITES, Overwrite, given_tensors, is_record
 from ..trace.reports import Need
 from ..trace.trace import Trace
@@ -57,22 +57,30 @@ def _is_state(log: Sequence[Overwrite], writes: Sequence[Overwrite]) -> bool:
 def _made(m: Trace, written: Tensor, frame: Frame) -> Site | None:
     """Return where the constant that was written to was made; None if it is none, or the function was given it."""
     function, owner, instance = frame.function, frame.owner, frame.receiver
-    shared = _held(m, owner.members.values(), written.storage) if owner is not None else []
+    shared = _held(m, _members(owner), written.storage) if owner is not None else []
     if isinstance(instance, Object) and (written.region is not None or written.origin in replay.CONVERTED):
         shared += _held(m, m.state.get(instance).items.values(), written.storage)
-    of_module = _held(m, function.frame.vars.values(), written.storage) if function is not None else []
-    tensor = next(iter((*shared, *of_module)), base_of(written))  # what was written to may be its `to(device)`
+    around = _held(m, function.frame.vars.values(), written.storage) if function is not None else []
+    tensor = next(iter((*shared, *around)), base_of(written))  # what was written to may be its `to(device)`
     place = tensor.place
     if place is None or m.grad(tensor) or _held(m, frame.given, written.storage):
         return None
     of_many = _is_listed(m, tensor) or is_table(m, tensor, DEPTH)
-    return place if of_many and (shared or not place.piece.definition) else None
+    return place if of_many and (shared or around or not place.piece.definition) else None
 
 
 def _is_listed(m: Trace, tensor: Tensor) -> bool:
     """Whether a tensor, or the array over it, was made of several numbers in the text."""
     made = tensor.made
     return made is not None and made.op in _LISTED and isinstance(m.see(made.values[0]), (List, Tuple))
+
+
+def _members(owner: Class) -> Iterator[Value]:
+    """Yield what the body of a class, and of those it inherits from, binds."""
+    yield from owner.members.values()
+    for base in owner.bases:
+        if isinstance(base, Class):
+            yield from _members(base)
 
 
 def _held(m: Trace, values: Iterable[Value], storage: Storage) -> list[Tensor]:
