@@ -135,7 +135,7 @@ def _is_at(m: Trace, value: Value, tensor: Tensor, index: tuple[Value, ...]) -> 
         return False
     region, made = value.region, value.made
     if region is not None and value.storage is tensor.storage:
-        return same_tensor(region.base, tensor) and plain(region.index) == plain(index)
+        return not region.reshaped and same_tensor(region.base, tensor) and plain(region.index) == plain(index)
     if made is None or made.op != "index" or made.values != (tensor, *index):
         return False
     return not any(since(m, each, made.time) for each in (tensor, value))
