@@ -113,7 +113,9 @@ def _keeps_values(m: Trace, tensor: Tensor, form: str, written: Written) -> bool
     """Return whether a tensor is given its own values: ``x.copy_(x.data)``, ``y[i] = x[i]`` where ``y`` is ``x``."""
     if form == "subscript" and written.index is not None and len(written.values) == 1:
         value = array_backing(m.see(written.values[0]))
-        return _is_at(m, value, tensor, written.index) or _chooses_its_own(m, value, tensor, written.index)
+        changed = any(event.tensor is value for event in m.state[WRITES].get(tensor.storage, ()))  # `x[i] = f_(x[i])`
+        same = not changed and _is_at(m, value, tensor, written.index)
+        return same or _chooses_its_own(m, value, tensor, written.index)
     if written.op.removeprefix("_foreach_") != "copy_" or tensor.view is not View.NONE:
         return False
     given = [source for value in written.values for source in tensors_in(m, value)]
