@@ -27,6 +27,7 @@ from flake8_inplace.analysis import analyze
 from flake8_inplace.checker import findings
 from flake8_inplace.cli import main
 from flake8_inplace.hazards import TRIGGERS
+from flake8_inplace.heap.join import ASSUMPTIONS
 from flake8_inplace.program.scan import scan
 from flake8_inplace.trace import budget
 
@@ -242,6 +243,34 @@ def test_many_tensors_that_require_grad_on_some_paths() -> None:
         lines += [f"    y{i}.add_(w)"]
     lines += [f" return torch.stack([{', '.join(f'y{i}' for i in range(18))}]).exp_()", ""]
     assert not analyze("\n".join(lines)).findings  # three paths of each without a gradient: 3**18 of all
+
+
+MANY_TESTS = """\
+import torch
+
+
+def scaled(x: torch.Tensor, factor):
+    x *= factor
+    return x
+
+
+def f(x: torch.Tensor, options, double, triple):
+    if {tests}:
+        raise ValueError
+    y = x * 2
+    kept = y
+    if double:
+        y = scaled(y, 2)
+    if triple:
+        y = scaled(y, 3)
+    return {read}
+"""
+
+
+@pytest.mark.parametrize(("read", "lines"), [("y + 1", []), ("y + kept", [5])])
+def test_what_is_bound_after_more_tests_than_are_told_apart(read: str, lines: list[int]) -> None:
+    text = MANY_TESTS.format(tests=" or ".join(f"options[{i}]" for i in range(ASSUMPTIONS + 6)), read=read)
+    assert [finding.line for finding in analyze(text).findings] == lines
 
 
 def test_only_flake8_keeps_what_is_loaded_out_of_collections() -> None:

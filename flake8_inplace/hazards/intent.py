@@ -228,7 +228,8 @@ def settled_elsewhere(m: Trace, misuse: Refusal) -> bool:
     """Return whether an immediate error is reported in an entry point of a file that never mentions gradients.
 
     The first call in grad mode would have shown the error, so external code calls the function under ``no_grad``.
-    A method is excused for what it was given, and not for what its own object has.
+    A method is excused for what it was given, and not for what its own object has, unless it overrides a method of
+    another file: the code there calls it.
     """
     if not misuse.from_outside or misuse.kind not in ("out grad", "leaf", "leaf view"):
         return False

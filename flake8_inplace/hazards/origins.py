@@ -110,9 +110,12 @@ def _over(tensor: Tensor, storage: Storage) -> Tensor:
 
 
 def _keeps_values(m: Trace, tensor: Tensor, form: str, written: Written) -> bool:
-    """Return whether a tensor is given its own values: ``x.copy_(x.data)``, ``x[i] = torch.min(x[i], x[i])``."""
+    """Return whether a tensor is given its own values: ``x.copy_(x.data)``, ``y[i] = x[i]`` where ``y`` is ``x``."""
     if form == "subscript" and written.index is not None and len(written.values) == 1:
-        return _chooses_its_own(m, m.see(written.values[0]), tensor, written.index)
+        value = array_backing(m.see(written.values[0]))
+        changed = any(event.tensor is value for event in m.state[WRITES].get(tensor.storage, ()))  # `x[i] = f_(x[i])`
+        same = not changed and _is_at(m, value, tensor, written.index)
+        return same or _chooses_its_own(m, value, tensor, written.index)
     if written.op.removeprefix("_foreach_") != "copy_" or tensor.view is not View.NONE:
         return False
     given = [source for value in written.values for source in tensors_in(m, value)]
@@ -134,7 +137,7 @@ def _is_at(m: Trace, value: Value, tensor: Tensor, index: tuple[Value, ...]) -> 
         return False
     region, made = value.region, value.made
     if region is not None and value.storage is tensor.storage:
-        return same_tensor(region.base, tensor) and plain(region.index) == plain(index)
+        return not region.reshaped and same_tensor(region.base, tensor) and plain(region.index) == plain(index)
     if made is None or made.op != "index" or made.values != (tensor, *index):
         return False
     return not any(since(m, each, made.time) for each in (tensor, value))

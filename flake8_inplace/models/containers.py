@@ -151,9 +151,8 @@ def _item_of_dict(m: Trace, value: Dict, index: Value) -> Value:
         return _missing(m, value, index)
     if not isinstance(index, Unknown):
         return Unknown()
-    found = table.items.get(index, Unknown())
-    if not isinstance(found, Unknown):
-        return found
+    if not isinstance(table.items.get(index, index), Unknown):
+        return read_key(m, value, index)
     return _any_callable(m, value, index) if value.factory is None else _missing(m, value, index)
 
 

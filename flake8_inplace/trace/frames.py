@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..heap.autograd import compatible
+from ..heap.join import ASSUMPTIONS
 from ..heap.state import Exit, Moments, Table, moments, spread
 from ..heap.values import ALWAYS, Callable_, Guard, Value
 from ..program.pieces import Piece
@@ -49,10 +50,11 @@ class Frame:
     def held(self, name: str, guard: Guard = ALWAYS, path: Guard = ALWAYS) -> int:
         """Return since when a variable may have the value that it has under ``guard``, on the present ``path``.
 
-        A time with that very guard is when it was bound to the value: both are joined alike.
+        A time with that very guard is when it was bound to the value: both are joined alike. On a path with as many
+        assumptions as are told apart, its arms have one guard, so it is the latest of their times.
         """
-        if name not in self.times:
-            return self.born
+        if name not in self.times or len(path) >= ASSUMPTIONS:
+            return self.bound(name)
         every = spread(self.times[name])
         times = [time for when, time in every if when == guard] if guard else []
         times = times or [time for when, time in every if compatible(when, guard) and compatible(when, path)]

@@ -164,19 +164,30 @@ def since(m: Trace, tensor: Tensor, time: int, until: int = 0) -> list[Overwrite
 
 
 def _left(m: Trace, found: list[Overwrite], guard: Guard, time: int) -> list[Overwrite]:
-    """Return the writes after ``time`` that no later one of them has surely replaced or undone."""
-    filled = [event.time for event in found if event.guard <= guard and fills(event.tensor, event.written)]
+    """Return the writes after ``time`` that no later one of them has surely replaced or undone.
+
+    A later one that ran on one path only has done so for the writes of that path.
+    """
+    filled = [event for event in found if fills(event.tensor, event.written)]
     if filled:
-        found = [event for event in found if event.time >= max(filled)]
-    restored = [(_restores(m, event), event.time) for event in found if event.guard <= guard]
-    for begin, end in [each for each in restored if each[0] > time]:
-        found = [event for event in found if not begin < event.time <= end]
+        found = [event for event in found if not any(_follows(each, event, guard) for each in filled)]
+    restored = [(begin, event) for event in found if (begin := _restores(m, event)) > time]
+    for begin, last in restored:
+        found = [event for event in found if not (begin < event.time and _follows(last, event, guard, True))]
     if len(found) > 1:
         undone = _undone(m, [event for event in found if event.guard <= guard])
         found = [event for event in found if event not in undone]
-        later = [event for event in found if event.written.op == "setitem" and event.guard <= guard]
-        found = [event for event in found if not any(_replaces(each, event) for each in later)]
+        later = [event for event in found if event.written.op == "setitem"]
+        found = [
+            each for each in found if not any(_replaces(new, each) and _follows(new, each, guard) for new in later)
+        ]
     return found
+
+
+def _follows(later: Overwrite, event: Overwrite, guard: Guard, itself: bool = False) -> bool:
+    """Return whether a write runs after another one on every path on which that runs."""
+    after = later.time > event.time or (itself and later.time == event.time)
+    return after and later.guard <= guard | event.guard
 
 
 def _restores(m: Trace, event: Overwrite) -> int:
@@ -234,7 +245,7 @@ def _steps(m: Trace, event: Overwrite, first: Overwrite) -> float:
 def _replaces(later: Overwrite, event: Overwrite) -> bool:
     """Whether a write gave other values to all elements that an earlier one overwrote: ``x[i] = 0``, ``x[i] = 1``."""
     index = later.written.index
-    if later.time <= event.time or not index or index != event.written.index or reads(later.tensor, later.written):
+    if not index or index != event.written.index or reads(later.tensor, later.written):
         return False
     return same_tensor(later.tensor, event.tensor)
 

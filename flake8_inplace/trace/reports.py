@@ -56,7 +56,7 @@ class Refusal:
 
     - ``calls``: the calls that led to the write.
     - ``beside``: the calls that led to where it goes wrong, or to where the written tensor comes from.
-    - ``from_outside``: it is in a plain function that was read as an entry point.
+    - ``from_outside``: it is in an entry point that code outside the file calls (`Stack.from_outside`).
     - ``carries``: the values that are written have a gradient of their own.
     - ``needs``: what must hold besides.
     - ``other``: the other place that takes part: where the view was taken, or where the value is read.

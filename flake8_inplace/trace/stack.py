@@ -39,10 +39,23 @@ class Stack:
         return bool(self.frames) and self.frames[-1].discarded is site.expression
 
     def from_outside(self) -> bool:
-        """Return whether a plain function with arguments is running as an entry point."""
-        return self.is_entry() and self.frames[-1].owner is None
+        """Return whether a function with arguments is running as an entry point that code outside the file calls.
+
+        That is a plain function, or a method that overrides one of a class in another file, which calls it.
+        """
+        if not self.is_entry():
+            return False
+        owner = self.frames[-1].owner
+        return owner is None or (len(self.functions) == 1 and _overrides(owner, self.functions[0]))
 
     def is_entry(self) -> bool:
         """Return whether a function or method with arguments is running as an entry point."""
         outside = bool(self.functions) and self.calls[0].node is self.functions[0].node
         return outside and any(frame.given for frame in self.frames[:2])
+
+
+def _overrides(owner: Class, method: Function) -> bool:
+    """Return whether a base of a class has a method of that name in another file."""
+    bases = [base for base in owner.bases if isinstance(base, Class)]
+    away = any(method.name in base.members and base.piece.path != method.piece.path for base in bases)
+    return away or any(_overrides(base, method) for base in bases)
