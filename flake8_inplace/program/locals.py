@@ -72,9 +72,10 @@ class Bindings:
             known = self.numbers.setdefault(name, {})
             known[numbers] = known.get(numbers, 0) + times
 
-    def roots(self, names: set[str]) -> set[str]:
-        """Return variables, and those that their values begin with."""
-        return names | {self.begun[name] for name in names if name in self.begun}
+    def roots(self, names: set[str], around: Scopes) -> set[str]:
+        """Return variables, and those that their values begin with, unless these are numbers."""
+        begun = {self.begun[name] for name in names if name in self.begun}
+        return names | {name for name in begun if not self._is_number(name, around, set())}
 
     def augment(self, name: str, value: ast.expr) -> None:
         self.counts[name, "any"] -= 1  # which it counts for as a target
