@@ -480,6 +480,22 @@ class A(nn.Module):
     def forward(self, x):
         return self.act(x)  # read
 """,
+    "what a constructor takes out of an argument": """
+class A:
+    def __init__(self, config):
+        table = config.table  # read
+        table /= 2
+def f(config):
+    return A(config)  # read
+class B:
+    def __init__(self, size: int, sizes):
+        patch = size  # read
+        for _, patch in sizes:
+            pass
+        patch *= 2
+def g(size):
+    return B(size, [])
+""",
     "custom functions": """
 class Same(torch.autograd.Function):
     @staticmethod

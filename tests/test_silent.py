@@ -52,6 +52,7 @@ def test_every_program_is_a_test() -> None:
 #: loop of the caller goes over, shallow copies in an attribute, integers; two keys or two dictionaries, a mixture of a
 #: tensor with itself.
 NO_FORM = {
+    "values_of_callers: tokens that a helper of a helper rules out, in logits that their caller still scores",
     "averages_and_targets: averaged generator that was given the layers of the one that is trained, frozen in turn",
     "positions_and_holders: change of a state since it was kept in a dictionary",
     "copies_of_lists: conflicting gradients projected, by a copy of the list of them",

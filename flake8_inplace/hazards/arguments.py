@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from ..heap.values import (
     Tuple,
     Unknown,
     Value,
+    constant,
 )
 from ..rule import Rule
 from ..torchfacts.kinds import SCALING, plain
@@ -267,6 +269,7 @@ def _note_writes(
     """
     changes = {event.change for event in writes}
     converted = Change.CONVERTED in changes <= {Change.CONVERTED, Change.SHIFTED}
+    converted = converted or all(_rules_out(m, tensor, event) for event in writes)
     for event in writes:
         if _is_packed(m, event):
             continue
@@ -276,6 +279,19 @@ def _note_writes(
             m.state.set(m.state[RETURNED], (Change.OTHER, event), tensor)
         if converted or (changes == {Change.MARKED} and not back):
             m.state.set(m.state[RETURNED], (event.change, event), tensor)
+
+
+def _rules_out(m: Trace, tensor: Tensor, event: Overwrite) -> bool:
+    """Whether a write rules elements out by an infinity, for a softmax or a maximum: ``logits[:, banned] = -inf``.
+
+    A mask that was made to be filled is left out. So is what a loop gives to each call: once more changes nothing.
+    """
+    base, number = base_of(tensor), constant(event.written.values[-1]) if event.written.values else None
+    if not (isinstance(number, float) and math.isinf(number)) or base.origin is Source.BLANK:
+        return False
+    made = base.made.time if base.made is not None else 0
+    given_by_loop = any(loop.began > made for frame in m.stack.frames[:-1] for loop in frame.loops)
+    return event.written.op in ("setitem", "masked_fill_", "index_fill_") and not given_by_loop
 
 
 def _is_scaled_on_the_way(m: Trace, tensor: Tensor, writes: list[Overwrite], results: Sequence[Tensor]) -> bool:

@@ -144,17 +144,18 @@ def on_join(m: Trace, left: Tuple, right: Tuple) -> None:
         return
     frame = m.stack.frames[-1]
     bound = max((frame.bound(name) for name, value in frame.vars.items() if m.see(value) is left), default=0)
-    for part in [_copied(m, each) for item in right.items if bound for each in direct_tensors(m, item)]:
+    added = [each for item in right.items if bound for each in direct_tensors(m, item)]
+    for part in [part for each in added for part in _with_original(m, each)]:
         if any(is_same(m, other, part) for other in left.items):
             for event in since(m, part, bound):
                 if surely_changes(part, event):
                     m.refuse("read", event.site, guard=event.guard)
 
 
-def _copied(m: Trace, tensor: Tensor) -> Tensor:
-    """Return ``x`` of ``x.clone()``, and any other tensor itself."""
-    source = m.see(tensor.made.values[0]) if tensor.made is not None and tensor.made.op == "clone" else tensor
-    return source if isinstance(source, Tensor) else tensor
+def _with_original(m: Trace, tensor: Tensor) -> list[Tensor]:
+    """Return a tensor, and ``x`` too if it is ``x.clone()``."""
+    source = m.see(tensor.made.values[0]) if tensor.made is not None and tensor.made.op == "clone" else NONE
+    return [tensor, source] if isinstance(source, Tensor) else [tensor]
 
 
 @events.method.listen

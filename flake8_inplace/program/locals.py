@@ -41,12 +41,14 @@ class Bindings:
 
     ``counts`` says how often to "any" value, to a "container", and to what :func:`is_new`, and how often one is "shown"
     to be a container by a method; ``numbers`` are the bindings to numbers, each kind with how often it is met, for a
-    class may bind one attribute in a thousand methods; ``grown`` is what a variable is augmented by.
+    class may bind one attribute in a thousand methods; ``grown`` is what a variable is augmented by, and ``begun`` the
+    variable that its value begins with: ``x = batch.x[0]``.
     """
 
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     numbers: dict[str, dict[frozenset[str], int]] = field(default_factory=dict)
     grown: dict[str, set[Numbers]] = field(default_factory=dict)
+    begun: dict[str, str] = field(default_factory=dict)
 
     def bind(self, name: str) -> None:
         self.counts[name, "any"] += 1
@@ -61,11 +63,19 @@ class Bindings:
         elif alone and is_new(value):
             self.counts[name, "new"] += 1
         self.number(name, frozenset() if value is None else numeric(value))
+        begin = root(value.func if isinstance(value, ast.Call) else value) if value is not None else None
+        if isinstance(begin, ast.Name) and not is_self(begin):
+            self.begun[name] = begin.id
 
     def number(self, name: str, numbers: Numbers, times: int = 1) -> None:
         if numbers is not None:
             known = self.numbers.setdefault(name, {})
             known[numbers] = known.get(numbers, 0) + times
+
+    def roots(self, names: set[str], around: Scopes) -> set[str]:
+        """Return variables, and those that their values begin with, unless these are numbers."""
+        begun = {self.begun[name] for name in names if name in self.begun}
+        return names | {name for name in begun if not self._is_number(name, around, set())}
 
     def augment(self, name: str, value: ast.expr) -> None:
         self.counts[name, "any"] -= 1  # which it counts for as a target

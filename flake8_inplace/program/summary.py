@@ -166,7 +166,7 @@ class _Reading:
             frozenset(self.given),
             self.calls_parts or any(self.bound.binds(name, around) for name in self.local),
             self.writes or tensors > filled,
-            not self.parameters.isdisjoint(tensors | self.indices),
+            not self.parameters.isdisjoint(self.bound.roots(tensors | self.indices, around)),
             bool(filled),
             self.makes,
             self.begins,

@@ -30,12 +30,12 @@ class Unit:
     by a string, and ``referred`` those of all that it does not only call. ``given`` are names, each after that of a
     function which it is given to in a statement of its own. ``asked`` are attributes of ``self`` that it calls;
     ``calls_parts`` says that it calls something else that may be a part of ``self``. ``writes``: it may overwrite a
-    tensor when it runs; ``alters``: one that it is given, or a part whose index it is given; ``fills``: one that it has
-    just made, which only ``vmap`` and inference mode may mind; ``begins``: by giving parameters their first values;
-    ``returns``: a value, for which that may come too late; ``makes``: it may make something that overwrites a tensor
-    when it is called, as ``nn.ReLU(inplace=True)`` does. ``calls`` counts its calls, and twice whatever else it
-    computes. ``loads`` are names such as ``relu_``, which overwrite if they are among those ``imported`` from modules
-    of torch.
+    tensor when it runs; ``alters``: one that it is given or takes out of that, or a part whose index it is given;
+    ``fills``: one that it has just made, which only ``vmap`` and inference mode may mind; ``begins``: by giving
+    parameters their first values; ``returns``: a value, for which that may come too late; ``makes``: it may make
+    something that overwrites a tensor when it is called, as ``nn.ReLU(inplace=True)`` does. ``calls`` counts its calls,
+    and twice whatever else it computes. ``loads`` are names such as ``relu_``, which overwrite if they are among those
+    ``imported`` from modules of torch.
     """
 
     name: str
