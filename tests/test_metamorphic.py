@@ -482,6 +482,9 @@ REASONS: dict[str, list[str]] = {
     "steps count as taken back only where one function takes them all": [
         "split: flow/stale: Steps that are taken back",
     ],
+    "a constant is changed by the function that takes it, and not by one that is given it": [
+        "split: flow/stale: Constants that each call of a function changes",
+    ],
     "who hands a value on reads it, whatever is asked of it then": [
         "split: flow/stale: A record, or a tensor: what is asked for by a key is no tensor",
         "split: flow/stale: What asks for no element, or replaces all of them",
