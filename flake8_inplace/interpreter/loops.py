@@ -16,6 +16,7 @@ from ..program.nodes import has
 from ..trace import events, holdings
 from ..trace.frames import Frame, Loop
 from ..trace.log import YIELDS
+from ..trace.reports import Refusal
 from ..trace.trace import Trace
 from . import naming
 from .binding import bind
@@ -46,19 +47,15 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
     last = items[-1:]
     current: list[Value] = []
 
-    def start(item: Value) -> None:
-        _begin(m, node, frame, current, item)
-        naming.bound(m, [node.target], found, frame)
-
     def binding(at: int, item: Value) -> Callable[[], None]:
         same = complete and items is every
-        return lambda: start(iteration.present(m, source, at, item) if same else item)
+        return lambda: _begin(m, node, frame, current, iteration.present(m, source, at, item) if same else item, found)
 
     frame.elements |= wording.targets(node.target)
 
     def further() -> None:
         last[:] = [iteration.another(m, last[0])]
-        start(last[0])
+        _begin(m, node, frame, current, last[0], found)
 
     def ending() -> Guard:
         return iteration.at_end(m, last[0]) if last else ALWAYS
@@ -69,12 +66,16 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
     return alive
 
 
-def _begin(m: Trace, node: cst.For, frame: Frame, current: list[Value], item: Value) -> None:
-    """Begin an iteration with a value; ``current`` has that of the iteration before, which was not the last one."""
+def _begin(m: Trace, node: cst.For, frame: Frame, current: list[Value], item: Value, found: list[Refusal]) -> None:
+    """Begin an iteration with a value; ``current`` has that of the iteration before, which was not the last one.
+
+    What was ``found`` where the value was taken waits for the name that it gets.
+    """
     if current and m.state.possible(before := iteration.before(m, current[0], item)):
         m.state.assume(before)
     current[:] = [item]
     bind(m, node.target, item, frame)
+    naming.bound(m, [node.target], found, frame)
 
 
 def _interleaved(m: Trace, node: cst.For, source: Value, body: lazy.Body, frame: Frame) -> bool:
