@@ -1,7 +1,7 @@
 """Constants that each call of a function changes by a variable of its own: ``mean = MEAN.view(-1, 1)``, ``mean *= 2``.
 
-They are variables of a module, entries of its tables, or attributes of a class; of an instance only through a view.
-Whoever updates one on purpose mostly spells it: ``MEAN.mul_(0.9)``.
+They are variables of a module or of an enclosing function, entries of their tables, or attributes of a class; those of
+an instance only where a view of them is changed. Whoever updates one on purpose mostly spells it: ``MEAN.mul_(0.9)``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from . import replay
 from .tables import DEPTH, is_table
 
 _LISTED = frozenset({"tensor", "array", "asarray"})
+"""What makes a tensor or an array of the numbers in a list."""
 
 
 @events.returns.listen
@@ -72,7 +73,8 @@ def _made(m: Trace, written: Tensor, frame: Frame) -> Site | None:
 def _is_listed(m: Trace, tensor: Tensor) -> bool:
     """Whether a tensor, or the array over it, was made of several numbers in the text."""
     made = tensor.made
-    return made is not None and made.op in _LISTED and isinstance(m.see(made.values[0]), (List, Tuple))
+    given = made.values[:1] if made is not None and made.op in _LISTED else ()
+    return any(isinstance(m.see(value), (List, Tuple)) for value in given)
 
 
 def _members(owner: Class) -> Iterator[Value]:
