@@ -29,7 +29,7 @@ def _boolean(m: Trace, node: cst.BooleanOperation, frame: Frame) -> Value:
         events.decide(m)
         return evaluate(m, node.right, frame) if test is conjunction else left
     mark = m.state.mark()
-    m.state.assume(test.true if conjunction else test.false)
+    m.assume(test.true if conjunction else test.false)
     assumed = m.state.mark()
     right = m.see(evaluate(m, node.right, frame))
     changed = m.state.changes(mark) if m.state.mark() > assumed else {}
@@ -148,7 +148,7 @@ def branch(m: Trace, value: Value, site: Site, arms: tuple[Callable[[], Value], 
     note_test(m, site, (test.true, test.false))
     mark, exits = m.state.mark(), []
     for guard, arm in ((test.true, arms[0]), (test.false, arms[1])):
-        m.state.assume(guard)
+        m.assume(guard)
         result = arm()
         exits.append(Exit(guard, m.state.changes(mark), result))
         m.state.rollback(mark)

@@ -113,7 +113,7 @@ def fork(m: Trace, arms: list[tuple[Guard | None, Callable[[], bool]]]) -> bool:
     for guard, arm in arms:
         if guard is not None and not m.state.possible(guard):
             continue
-        m.state.assume(guard or frozenset())
+        m.assume(guard or frozenset())
         if arm():
             if not exits and arm is arms[-1][1]:
                 return True
@@ -153,7 +153,7 @@ def _assert(m: Trace, node: cst.Assert, frame: Frame) -> bool:
     if isinstance(test, bool):
         return test or _raise(m, node, frame)
     note_test(m, Site(frame.piece, node, node.test), (test.true, test.false), (False, True))
-    m.state.assume(test.true)
+    m.assume(test.true)
     return True
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..heap.values import (
     NONE,
+    TENSOR,
     Array,
     Choice,
     Const,
@@ -247,7 +248,12 @@ def instance_of(m: Trace, value: Value, cls: Value) -> Value:
     found = _is_of_classes(value, options) if isinstance(value, Object) else None
     if found is None and len(names) == len(options):
         found = _is_of_names(m, value, names)
-    return m.symbol("isinstance", value, cls, scalar=True) if found is None else Const(found)
+    if found is not None:
+        return Const(found)
+    asked = m.symbol("isinstance", value, cls, scalar=True)
+    if cls == TENSOR and isinstance(value, Unknown):
+        m.tested[asked] = value
+    return asked
 
 
 def _is_of_names(m: Trace, value: Value, names: list[str]) -> bool | None:

@@ -84,6 +84,7 @@ class Trace(ABC):
     symbols: dict[Hashable, Unknown] = field(default_factory=dict)
     tensors: dict[Unknown, Tensor] = field(default_factory=dict)  # the tensor that an unknown value is, if it is one
     numbers: Numbers = field(default_factory=Numbers)
+    tested: dict[Unknown, Unknown] = field(default_factory=dict)  # what a test asks to be a tensor, by its result
     alike: SharedResult | None = None
     clock: int = 0
     unread: bool = False  # while set, evaluation doesn't count as reading the contents of tensors
@@ -121,12 +122,12 @@ class Trace(ABC):
         """Break reference cycles, when nothing more is read."""
         self.text.close()
         self.state = State()
-        self.symbols, self.tensors, self.numbers = {}, {}, Numbers()
+        self.symbols, self.tensors, self.numbers, self.tested = {}, {}, Numbers(), {}
 
     def fresh_entry(self) -> None:
         """Start an entry point from the state after module-level code."""
         self.state = State(self.work.module_state)
-        self.symbols, self.tensors = {}, {}
+        self.symbols, self.tensors, self.tested = {}, {}, {}
         self.budget.fresh_entry()
 
     def tick(self) -> int:
@@ -209,6 +210,13 @@ class Trace(ABC):
         found = self.symbol(value, *key, grad=part_grad(value))
         found.node = found.node or value.node
         return found
+
+    def assume(self, guard: Guard) -> None:
+        """Continue under these assumptions. What a test finds to be a tensor is one."""
+        self.state.assume(guard)
+        for symbol, truth in guard if self.tested else ():
+            if truth and symbol in self.tested:
+                self.promote(self.tested[symbol])
 
     def promote(self, value: Value) -> Value:
         """Refine an unknown value to the tensor that its use proves it to be.
