@@ -39,10 +39,18 @@ def _subscript(m: Trace, node: cst.Subscript, frame: Frame) -> Value:
     part = bool(m.state[WRITES]) and type(node.value) is cst.Name
     value = (quietly if part else evaluate)(m, node.value, frame)
     index = index_of(m, node, value, frame)
-    keyed = isinstance(constant(index), str) and isinstance(m.see(value), Tensor)  # which has no keys: here it is none
-    if part and isinstance(node.value, cst.Name) and not m.unread and not keyed:
-        read_variable(m, node.value.value, value, frame, items_of(index))
+    if part and isinstance(node.value, cst.Name) and not m.unread:
+        read = _with_keys(m, value) if isinstance(constant(index), str) else value
+        read_variable(m, node.value.value, read, frame, items_of(index))
     return subscript(m, value, index, Site(frame.piece, node.lbracket, node))
+
+
+def _with_keys(m: Trace, value: Value) -> Value:
+    """Return what may have keys: a tensor has none, so where one is asked for, the value is none."""
+    value = m.see(value)
+    if isinstance(value, Choice):
+        return Choice(tuple((guard, _with_keys(m, option)) for guard, option in value.options))
+    return NONE if isinstance(value, (Tensor, Unknown)) else value
 
 
 def _is_globals(node: cst.BaseExpression) -> bool:

@@ -251,6 +251,8 @@ def instance_of(m: Trace, value: Value, cls: Value) -> Value:
     if found is not None:
         return Const(found)
     asked = m.symbol("isinstance", value, cls, scalar=True)
+    if asked in m.state.path:
+        return Const(m.state.path[asked])
     if cls == TENSOR and isinstance(value, Unknown):
         m.tested[asked] = value
     return asked

@@ -230,7 +230,9 @@ class Trace(ABC):
         asked = self.symbols.get(("isinstance", value, TENSOR))
         found: Value = tensor
         if asked is not None and self.state.path.get(asked) is True:
-            found = Choice(((frozenset({(asked, True)}), tensor), (frozenset({(asked, False)}), Unknown())))
+            other = Unknown()
+            self.symbols["isinstance", other, TENSOR] = asked  # which says of both what they are
+            found = Choice(((frozenset({(asked, True)}), tensor), (frozenset({(asked, False)}), other)))
         self.state.set(self.state.store, value, found)
         return tensor
 
