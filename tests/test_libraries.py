@@ -1,5 +1,6 @@
 """The tables of libraries over torch: what stands in them, what they cost, and what the linter makes of them."""
 
+import importlib
 import importlib.util
 import json
 import subprocess
@@ -9,6 +10,7 @@ import pytest
 
 from flake8_inplace.analysis import analyze
 from flake8_inplace.models.patterns import memory_of
+from flake8_inplace.models.progress import BARS
 from flake8_inplace.torchfacts import modules as layers
 from flake8_inplace.torchfacts import notation, ops
 
@@ -222,3 +224,16 @@ def test_which_import_says_that_a_file_handles_tensors(line: str, handled: bool)
 def test_tables_are_json_of_the_format_of_inplace_ops() -> None:
     for path in ops.LIBRARIES.glob("*.json"):
         assert json.loads(path.read_text()).keys() <= {"format", "version", "source", "rows", "names", "modules"}
+
+
+@pytest.mark.parametrize("name", BARS)
+def test_progress_bars_yield_what_they_are_given(name: str) -> None:
+    module, _, function = name.rpartition(".")
+    try:
+        bar = getattr(importlib.import_module(module), function)
+    except ImportError:
+        pytest.skip(f"{module} is not installed")
+    given = [object(), object(), object()]
+    yielded = list(bar(given))
+    assert len(yielded) == len(given)
+    assert all(one is other for one, other in zip(yielded, given, strict=True))

@@ -66,6 +66,7 @@ from . import (
     overloads,
     parametrizations,
     patterns,
+    progress,
     reflection,
     stdlib,
     strings,
@@ -78,10 +79,10 @@ from .registry import Call, call_model, call_package, package
 
 FUNCTIONS = (
     *(amp, autograd, builtins, checkpoint, distributions, generic, handed, higher, iterators, linalg),
-    *(nn, numpy, parametrizations, patterns, reflection, stdlib, transforms, typed),
+    *(nn, numpy, parametrizations, patterns, progress, reflection, stdlib, transforms, typed),
 )
 """The modules that register models of functions and classes; those of methods are imported where they are called."""
-_ASKING = tuple(Ref(f"builtins.{name}") for name in ("enumerate", "iter", "next", "zip"))
+_ASKING = (*(Ref(f"builtins.{name}") for name in ("enumerate", "iter", "next", "zip")), *map(Ref, progress.BARS))
 """Functions that leave it to their models how much of an iterator they read."""
 
 

@@ -136,12 +136,22 @@ def few(m: Trace, items: list[Value], exact: bool, configures: bool) -> tuple[li
     modules = configures and all(isinstance(_last(m, item), Object) for item in items)
     if len(items) <= (UNROLL if numbers else ELEMENTS if modules else UNROLL_OTHERS):
         return items, exact
-    if numbers:
-        first, second = (constant(item) for item in items[:2])
-        number = counter(m, *([Const(constant(items[-1]) + 1)] if exact and first < second else []))
-        number.positive = 0 <= first < second
-        return [items[0], number], False
+    if numbers or all(isinstance(item, Tuple) for item in items):
+        return [items[0], _after_first(m, items[0], items[1], items[-1], exact)], False
     return sorted(items, key=lambda item: not (isinstance(item, Tensor) and m.state.get(item.storage)))[:2], False
+
+
+def _after_first(m: Trace, first: Value, second: Value, last: Value, exact: bool) -> Value:
+    """The element that stands for all but the first one: of numbers, and numbers in rows, any of them."""
+    if isinstance(first, Tuple) and isinstance(second, Tuple) and isinstance(last, Tuple):
+        columns = zip(first.items, second.items, last.items, strict=False)
+        return Tuple(tuple(_after_first(m, *column, exact) for column in columns))
+    start, following, end = constant(first), constant(second), constant(last)
+    if not (type(start) is type(following) is type(end) is int) or start == following:
+        return second
+    number = counter(m, *([Const(end + 1)] if exact and start < following else []))
+    number.positive = 0 <= start < following
+    return number
 
 
 def counter(m: Trace, *lengths: Value) -> Unknown:
@@ -313,14 +323,17 @@ def spelled(key: Hashable) -> Value:
 
 
 def iterator(m: Trace, value: Value, site: Site | None = None) -> Value:
-    """Return what the ``__iter__`` of an instance of the program returns; any other value as it is.
+    """Return what the ``__iter__`` of an instance of the program returns, and what a progress bar goes through.
 
-    Where ``__next__`` or ``__getitem__`` makes the elements, that is a generator of what two calls return. ``site`` is
-    where it is called, the class by default.
+    Any other value is returned as it is. Where ``__next__`` or ``__getitem__`` makes the elements, that is a generator
+    of what two calls return. ``site`` is where it is called, the class by default.
     """
     value = m.see(value)
-    if not isinstance(value, Object) or not isinstance(value.cls, Class):
+    if not isinstance(value, Object):
         return value
+    if not isinstance(value.cls, Class):
+        inside = m.state.get(value).items.get(ITEMS)
+        return value if inside is None else iterator(m, inside, site)
     site = site or Site(value.cls.piece, value.cls.node, value.cls.node)
     made = classes.special(m, value, "__iter__", [], site)
     if made is None and lineage.member(value.cls, "__getitem__") is not None:
