@@ -28,7 +28,7 @@ from ..program.pieces import SUBCLASSES
 from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..torchfacts.arrays import READING
-from ..trace import events
+from ..trace import devices, events
 from ..trace.callables import Bound, Dispatch, Method, Namespace, Super
 from ..trace.frames import Class, Frame, Function
 from ..trace.log import NAMED, REFUSED, WRITES, proven
@@ -240,7 +240,9 @@ def _unknown_attribute(m: Trace, value: Unknown, name: str, site: Site) -> Value
         return m.symbol(value, name, scalar=True)
     if (value, name) in m.state.store:
         return m.see(m.state.store[value, name])
-    if name in ("shape", "dtype", "device"):
+    if name == "device":
+        return devices.of(m, value)
+    if name in ("shape", "dtype"):
         return m.symbol(value, name, scalar=True)
     if name == "requires_grad":
         return m.ask(m.tensor_of(value).cell)  # which it is only if its use proves it

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from ..heap.regions import base_of
 from ..heap.values import (
     NONE,
+    UNCERTAIN,
     Bindings,
     Const,
     DType,
@@ -94,6 +95,20 @@ def moves_to_cpu(m: Trace, op: facts.Op, bound: Bindings) -> bool:
     return device != NONE and devices.is_cpu(m, device) is True
 
 
+def only_moves(m: Trace, op: facts.Op, bound: Bindings) -> bool:
+    """Whether a conversion asks for a device, and for nothing else."""
+    device = _device_asked(m, op, bound)
+    return op.name == "to" and (devices.is_device(m, device) or devices.is_name(device))
+
+
+def is_unnamed(m: Trace, tensor: Tensor) -> bool:
+    """Whether a tensor with memory of its own was just made and has no name: ``torch.zeros(3)`` in an expression."""
+    if tensor.made is None or tensor.made.op == "detach" or tensor.region is not None:
+        return False
+    names = [frame.bound(name) for frame in m.stack.frames[-1:] for name in frame.times]
+    return tensor.made.time >= max(names, default=m.clock)  # code of a module runs where a name of it is asked for
+
+
 def changes_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> bool:
     """Whether a conversion surely returns the tensor itself: ``contiguous()`` or ``float()`` of what is so already."""
     if op.name == "contiguous":
@@ -147,17 +162,22 @@ def _is_float(m: Trace, tensor: Tensor, depth: int = DEPTH) -> bool:
     made = tensor.made
     if m.grad(tensor) is Grad.YES or made is None:
         return m.grad(tensor) is Grad.YES
-    if made.op.lower() in _FLOATING or is_plain(m, tensor):
+    if made.op.lower() in _FLOATING or is_plain(m, tensor, anywhere=True):
         return True
     operands = _operands(m, made.values)
     keeps = made.op in _KEEPING or made.op in _GATHERING
     return keeps and any(isinstance(operand, Tensor) and _is_float(m, operand, depth - 1) for operand in operands)
 
 
-def is_plain(m: Trace, tensor: Tensor, depth: int = 4) -> bool:
-    """Whether a tensor surely is contiguous, of the default type and on the CPU: made here, or computed from such."""
+def is_plain(m: Trace, tensor: Tensor, depth: int = 4, anywhere: bool = False) -> bool:
+    """Whether a tensor surely is contiguous, of the default type and on the CPU: made here, or computed from such.
+
+    ``anywhere``: it may be on another device.
+    """
     made = tensor.made
-    if made is None or tensor.view is not View.NONE or not depth or tensor.storage.op == "cuda":
+    if made is None or tensor.view is not View.NONE or not depth:
+        return False
+    if not anywhere and _may_be_moved(tensor):
         return False
     if made.op in _MAKING:
         options = [m.see(value) for value in made.values[1:]]
@@ -171,14 +191,14 @@ def is_plain(m: Trace, tensor: Tensor, depth: int = 4) -> bool:
     return (
         made.op in _KEEPING
         and bool(tensors)
-        and all(isinstance(operand, Tensor) and is_plain(m, operand, depth - 1) for operand in operands)
+        and all(isinstance(operand, Tensor) and is_plain(m, operand, depth - 1, anywhere) for operand in operands)
     )
 
 
 def is_on_cpu(m: Trace, tensor: Tensor, depth: int = 4) -> bool:
     """Whether a tensor surely is on the CPU: made here, or computed from such."""
     made = base_of(tensor).made
-    if made is None or not depth or tensor.storage.op == "cuda":
+    if made is None or not depth or _may_be_moved(tensor):
         return False
     if made.op in _MAKING | _MAKING_OF:
         options = [m.see(value) for value in made.values[1:]]
@@ -187,6 +207,11 @@ def is_on_cpu(m: Trace, tensor: Tensor, depth: int = 4) -> bool:
     operands = [value for value in given if not isinstance(value, (Const, List, Tuple, Slice))]
     found = [isinstance(operand, Tensor) and is_on_cpu(m, operand, depth - 1) for operand in operands]
     return any(found) if made.op.lower() in _TOGETHER else bool(found) and all(found)
+
+
+def _may_be_moved(tensor: Tensor) -> bool:
+    """Whether a tensor may have been moved to another device."""
+    return tensor.storage.op in ("cuda", "to") or not {tensor.origin, base_of(tensor).origin}.isdisjoint(UNCERTAIN)
 
 
 def _has_fraction(m: Trace, value: Value) -> bool:

@@ -18,6 +18,7 @@ from ..heap.values import (
 )
 from ..torchfacts import autocast, kinds
 from ..torchfacts import ops as facts
+from ..trace import devices
 from ..trace.callables import Autocast
 from ..trace.trace import Trace
 
@@ -63,7 +64,8 @@ def asked(m: Trace, op: facts.Op, bound: Bindings) -> DType | None:
         return DType.UNKNOWN  # ``dtype=x.dtype``
     if found or op.name not in ("to", "type"):
         return found[0] if found else None
-    opaque = any(isinstance(m.see(value), Unknown) for name, value in bound.items() if name != "self")
+    given = [m.see(value) for name, value in bound.items() if name != "self"]
+    opaque = any(isinstance(value, Unknown) and not devices.is_device(m, value) for value in given)
     return DType.UNKNOWN if opaque else None
 
 

@@ -7,7 +7,7 @@ from ..program.site import Site
 from ..torchfacts import ops as facts
 from ..torchfacts.contents import MAKING, METADATA, REPLACING
 from ..torchfacts.refusals import refuses_grad
-from ..trace import events
+from ..trace import devices, events
 from ..trace.callables import Method
 from ..trace.holdings import depth_of
 from ..trace.log import WRITES
@@ -140,6 +140,8 @@ def attribute(m: Trace, tensor: Tensor, name: str, site: Site) -> Value:
         dtype = m.symbol(tensor, name, scalar=True)
         m.tests_grad(m.symbol(dtype, "is_floating_point", scalar=True), tensor.cell)
         return dtype
+    if name == "device":
+        return devices.of(m, tensor)
     if name in SAME_METADATA:
         return m.symbol(tensor, name, scalar=True)
     if name in VIEWS:

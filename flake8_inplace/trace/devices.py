@@ -24,6 +24,19 @@ def is_device(m: Trace, value: Value) -> bool:
     return (value, _SLOT) in m.state.store
 
 
+def is_name(value: Value) -> bool:
+    """Whether a value is the name of a device: ``"cuda" if torch.cuda.is_available() else "cpu"``."""
+    names = [option for _, option in value.options] if isinstance(value, Choice) else [value]
+    return all(isinstance(constant(name), str) for name in names)
+
+
+def of(m: Trace, tensor: Value) -> Value:
+    """Return the device of a tensor."""
+    found = m.symbol(tensor, "device", scalar=True)
+    make(m, found, found)
+    return found
+
+
 def move(m: Trace, device: Value, *modules: Value) -> None:
     """Note that modules were moved; not if ``device`` is a type: ``model.to(torch.float32)``."""
     if isinstance(m.see(device), Ref):
