@@ -10,7 +10,7 @@ from ..hazards.contained import APPENDED
 from ..hazards.snapshots import SNAPSHOTS
 from ..heap.state import Exit
 from ..heap.values import ALWAYS, NONE, Attributes, Cell, CellState, Guard, List, Tensor, Unknown, Value
-from ..models import iteration, lazy, modules
+from ..models import containers, iteration, lazy, modules
 from ..program import wording
 from ..program.nodes import has
 from ..trace import events, holdings
@@ -146,6 +146,8 @@ def loop(
         if number == len(rounds) - 1 < ROUNDS - 1 and number < grown + 2:
             rounds.append(further)
     frame.loops.pop()
+    if not exact:
+        containers.open_grown(m, this.mark)
     known = ending() if alive and not exact else ALWAYS
     if state.possible(known):
         state.assume(known)

@@ -310,3 +310,12 @@ def remove(m: Trace, value: Value, index: Value) -> None:
         m.state.put(value, less if less is not None and not contents.open else Items(contents.items, True))
     elif isinstance(value, List):
         pop(m, value, constant(index), used=False)
+
+
+def open_grown(m: Trace, mark: int) -> None:
+    """Note that the lists that a loop has made longer since ``mark`` may hold more: not each iteration was read."""
+    before = {key: old for _, key, old in reversed(m.state.journal[mark:]) if isinstance(key, List)}
+    for grown, old in before.items():
+        contents, had = m.state.get(grown), old if isinstance(old, Items) else grown.initial
+        if len(contents.items) > len(had.items) and not contents.open:
+            m.state.put(grown, Items(contents.items, True, contents.picked))
