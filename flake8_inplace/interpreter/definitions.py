@@ -8,10 +8,10 @@ import libcst as cst
 
 from ..heap.state import variables
 from ..heap.values import NONE, Object, Ref, Value
-from ..models import amp, autograd, calls, generic
+from ..models import amp, autograd, calls, generic, managers
 from ..models.lineage import NAMED_TUPLE
 from ..program.site import Site
-from ..trace.callables import Bound, Dispatch, Method, Partial
+from ..trace.callables import Bound, Dispatch, GradMode, Method, Partial
 from ..trace.frames import Class, Frame, Function
 from ..trace.trace import Trace
 from . import heirs, modules
@@ -86,9 +86,9 @@ def make_function(m: Trace, node: cst.FunctionDef, frame: Frame, owner: Class | 
             managed = managed or value.name == "contextlib.contextmanager"
             memoized = memoized or value.name in ("functools.cache", "functools.lru_cache")
             compiled = compiled or value.name in ("torch.compile", "torch.jit.script")
-            mode = autograd.grad_mode_of(value.name)
-            grad = mode if mode is not None else grad
-            inference = inference or value.name == "torch.inference_mode"
+            mode = _grad_mode(m, decorator.decorator, value.name, frame)
+            if mode is not None:
+                grad, inference = mode.on, inference or bool(mode.inference)
             if value.name in amp.DECORATORS:
                 autocast = evaluate(m, decorator.decorator, frame)
     defaults: dict[str, Value] = {}
@@ -117,6 +117,16 @@ def make_function(m: Trace, node: cst.FunctionDef, frame: Frame, owner: Class | 
         autocast=autocast,
         memoized=memoized,
     )
+
+
+def _grad_mode(m: Trace, decorator: cst.BaseExpression, name: str, frame: Frame) -> GradMode | None:
+    """The grad mode that a decorator runs its function in, if it is one for that."""
+    if not isinstance(decorator, cst.Call) or not autograd.takes_grad_mode(name):
+        return autograd.grad_mode_of(name)
+    before = managers.modes_before(m)
+    made = evaluate(m, decorator, frame)
+    managers.restore(m, before)  # set_grad_enabled() switches at once, and back where it gets a function
+    return made if isinstance(made, GradMode) else None
 
 
 @runs(cst.ClassDef)

@@ -32,35 +32,38 @@ from ..trace.trace import Trace
 from . import gradients, tensors
 from .registry import Call, model, package
 
-_MODES = {
-    "torch.no_grad": False,
-    "torch.autograd.no_grad": False,
-    "torch.inference_mode": False,
-    "torch.enable_grad": True,
-    "torch.autograd.enable_grad": True,
-}
+_ROOMS = ("torch", "torch.autograd", "torch.autograd.grad_mode")
+_MODES = {f"{room}.{name}": on for room in _ROOMS for name, on in (("no_grad", False), ("enable_grad", True))}
+_MODES |= {"torch.inference_mode": False, "torch.autograd.inference_mode": False}
+_SETTING = tuple(f"{room}.set_grad_enabled" for room in _ROOMS)
 _BELOW_AUTOGRAD = frozenset({"torch.library.custom_op", "torch.library.triton_op"})
 """Decorators of the implementation of an operator, which autograd does not see."""
 
 
-def grad_mode_of(name: str) -> bool | None:
-    """What a decorator or context manager of this name sets grad mode to, if that is what it does."""
-    return False if name in _BELOW_AUTOGRAD else _MODES.get(name)
+def grad_mode_of(name: str) -> GradMode | None:
+    """The grad mode that a decorator of this name runs a function in, if that is what it does: ``@torch.no_grad``."""
+    on = False if name in _BELOW_AUTOGRAD else _MODES.get(name)
+    return None if on is None else GradMode(on, True if name.endswith("inference_mode") else None)
+
+
+def takes_grad_mode(name: str) -> bool:
+    """Whether the arguments of a decorator say the grad mode: ``@torch.set_grad_enabled(False)``."""
+    return name in _MODES or name in _SETTING
 
 
 @model(*_MODES)
 def _grad_mode(call: Call) -> Value:
     if call.args and isinstance(call.args[0], (Function, Bound)):
         return call.args[0]
-    if call.name != "torch.inference_mode":
+    if not call.name.endswith("inference_mode"):
         return GradMode(_MODES[call.name])
     on = True if call.argument(0, "mode") == NONE else constant(call.argument(0, "mode"))
     return GradMode(on is False, on if isinstance(on, bool) else None)
 
 
-@model("torch.set_grad_enabled", "torch.autograd.set_grad_enabled")
+@model(*_SETTING)
 def _set_grad_enabled(call: Call) -> Value:
-    on = constant(call.args[0]) is not False if call.args else True
+    on = constant(call.m.see(call.argument(0, "mode"))) is not False
     call.m.state.set(call.m.state.modes, "grad", on)
     return GradMode(on)
 
