@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -245,6 +246,8 @@ def instance_of(m: Trace, value: Value, cls: Value) -> Value:
     """``isinstance(value, cls)``: decided for tensors and for instances whose classes are known all the way up."""
     options = cls.items if isinstance(cls, Tuple) else (cls,)
     names = [option.name for option in options if isinstance(option, Ref)]
+    if "builtins.object" in names:
+        return Const(True)
     found = _is_of_classes(value, options) if isinstance(value, Object) else None
     if found is None and len(names) == len(options):
         found = _is_of_names(m, value, names)
@@ -262,7 +265,9 @@ def _is_of_names(m: Trace, value: Value, names: list[str]) -> bool | None:
     """Whether a value is of one of these types, which the program does not define; None if it may be."""
     if isinstance(value, Tensor):
         computed = m.cell(value).node is not None  # which no parameter is
-        return "torch.Tensor" in names or ("torch.nn.Parameter" in names and not computed)
+        if not _ALL.isdisjoint(names) or ("torch.nn.Parameter" in names and not computed):
+            return True
+        return None if any(map(_TYPED.match, names)) else False
     if isinstance(value, (Tuple, List, Dict)):
         plain = {Tuple: "tuple", List: "list", Dict: "dict"}[type(value)]
         return any(name.rpartition(".")[2].lower() == plain for name in names)
@@ -301,6 +306,15 @@ def _is_another(m: Trace, value: Unknown, names: list[str]) -> bool:
 
 
 _TENSORS = frozenset({"torch.Tensor", "torch.nn.Parameter"})
+_ALL = frozenset({"torch.Tensor", "torch._C.TensorBase"})
+_ALL |= {
+    f"{room}.{name}"
+    for room in ("collections.abc", "typing")
+    for name in ("Collection", "Container", "Hashable", "Iterable", "Reversible", "Sized")
+}
+"""Classes, besides ``object``, that all tensors are instances of."""
+_TYPED = re.compile(r"torch(\.cuda)?\.\w+Tensor$|typing\.Supports")
+"""Classes that it depends on the type of its elements, its size and its device whether a tensor is an instance of."""
 _BARE = frozenset({"torch.nn.Module", "torch.nn.modules.Module", "torch.nn.modules.module.Module"})
 
 
