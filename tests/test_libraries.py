@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
 from flake8_inplace.analysis import analyze
 from flake8_inplace.models.patterns import memory_of
@@ -237,3 +238,23 @@ def test_progress_bars_yield_what_they_are_given(name: str) -> None:
     yielded = list(bar(given))
     assert len(yielded) == len(given)
     assert all(one is other for one, other in zip(yielded, given, strict=True))
+
+
+@pytest.mark.parametrize("package", ["accelerate", "lightning"])
+def test_launchers_return_what_they_are_given(package: str) -> None:
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    if package == "accelerate":
+        launcher = importlib.import_module("accelerate").Accelerator(cpu=True)
+        given, stepped = launcher.prepare(model, optimizer)
+        assert launcher.unwrap_model(given) is model
+    else:
+        launcher = importlib.import_module("lightning.fabric").Fabric(accelerator="cpu")
+        given, stepped = launcher.setup(model, optimizer)
+    before = model.weight.detach().clone()
+    launcher.backward(given(torch.ones(2)).sum())
+    stepped.step()
+    assert all(one is other for one, other in zip(given.parameters(), model.parameters(), strict=True))
+    assert not torch.equal(model.weight, before)

@@ -55,6 +55,7 @@ from . import (
     higher,
     instances,
     iterators,
+    launchers,
     lazy,
     linalg,
     lineage,
@@ -78,7 +79,7 @@ from . import (
 from .registry import Call, call_model, call_package, package
 
 FUNCTIONS = (
-    *(amp, autograd, builtins, checkpoint, distributions, generic, handed, higher, iterators, linalg),
+    *(amp, autograd, builtins, checkpoint, distributions, generic, handed, higher, iterators, launchers, linalg),
     *(nn, numpy, parametrizations, patterns, progress, reflection, stdlib, transforms, typed),
 )
 """The modules that register models of functions and classes; those of methods are imported where they are called."""

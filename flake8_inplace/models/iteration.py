@@ -43,6 +43,8 @@ LONGEST = 1024
 """The most elements of a list that are kept."""
 ELEMENTS = 64
 """The most elements of one value that are told apart."""
+GIVEN = "given"
+"""What a progress bar has of the iterable that it goes through."""
 ZIPPED: Declared[List, tuple[Value, ...] | None] = Declared(same_or_none)
 """The arguments of the ``zip`` that made a list."""
 VIEWED: Declared[List, Dict | None] = Declared(same_or_none)
@@ -332,8 +334,8 @@ def iterator(m: Trace, value: Value, site: Site | None = None) -> Value:
     if not isinstance(value, Object):
         return value
     if not isinstance(value.cls, Class):
-        inside = m.state.get(value).items.get(ITEMS)
-        return value if inside is None else iterator(m, inside, site)
+        given = m.state.get(value).items.get(GIVEN)
+        return value if given is None else iterator(m, given, site)
     site = site or Site(value.cls.piece, value.cls.node, value.cls.node)
     made = classes.special(m, value, "__iter__", [], site)
     if made is None and lineage.member(value.cls, "__getitem__") is not None:

@@ -20,6 +20,7 @@ from . import (
     dicts,
     distributions,
     handed,
+    launchers,
     lineage,
     lists,
     optim,
@@ -54,6 +55,9 @@ def _classes(call: Call, instance: Object) -> Iterator[str]:
     if instance.cls == custom.CONTEXT:
         yield custom.CONTEXT.name
     if isinstance(instance.cls, Ref) and distributions.is_distribution(instance.cls):
+        yield instance.cls.name
+        return
+    if isinstance(instance.cls, Ref) and instance.cls.name in launchers.CLASSES:
         yield instance.cls.name
         return
     if own := handed.own_class(instance.cls):

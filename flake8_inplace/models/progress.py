@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..heap.values import ITEMS, NONE, Object, Ref, Value
+from ..heap.values import NONE, Object, Ref, Value
+from .iteration import GIVEN
 from .registry import Call, call_model, model
 
 _TQDM = ("tqdm", "tqdm.std", "tqdm.auto", "tqdm.autonotebook", "tqdm.notebook", "tqdm.asyncio", "tqdm.rich")
@@ -27,7 +28,7 @@ def _bar(call: Call) -> Value | None:
     names = ("iterable", "sequence", "it", "iterator", "gen")
     keyword = next((name for name in names if name in call.kwargs), "")
     source = call.argument(0, keyword)
-    return None if source == NONE else Object(Ref(call.name), {ITEMS: source})
+    return None if source == NONE else Object(Ref(call.name), {GIVEN: source})
 
 
 @model(*(f"{module}.trange" for module in _TQDM), "tqdm.tnrange", "tqdm.notebook.tnrange")
