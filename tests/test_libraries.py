@@ -258,3 +258,19 @@ def test_launchers_return_what_they_are_given(package: str) -> None:
     stepped.step()
     assert all(one is other for one, other in zip(given.parameters(), model.parameters(), strict=True))
     assert not torch.equal(model.weight, before)
+
+
+@pytest.mark.parametrize("package", ["pydantic", "msgspec"])
+def test_records_keep_the_tensors_they_are_given(package: str) -> None:
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    base = (
+        importlib.import_module(package).BaseModel if package == "pydantic" else importlib.import_module(package).Struct
+    )
+    members = {"__annotations__": {"value": torch.Tensor, "values": list[torch.Tensor]}}
+    if package == "pydantic":
+        members["model_config"] = {"arbitrary_types_allowed": True}
+    made, given = type(base)("Record", (base,), members), torch.zeros(2)
+    record = made(value=given, values=[given])
+    assert record.value is given
+    assert record.values[0] is given

@@ -9,7 +9,7 @@ import libcst as cst
 from ..heap.state import variables
 from ..heap.values import NONE, Object, Ref, Value
 from ..models import amp, autograd, calls, generic, managers
-from ..models.lineage import NAMED_TUPLE
+from ..models.lineage import RECORDS
 from ..program.site import Site
 from ..trace.callables import Bound, Dispatch, GradMode, Method, Partial
 from ..trace.frames import Class, Frame, Function
@@ -132,9 +132,7 @@ def _grad_mode(m: Trace, decorator: cst.BaseExpression, name: str, frame: Frame)
 @runs(cst.ClassDef)
 def _class(m: Trace, node: cst.ClassDef, frame: Frame) -> bool:
     bases = tuple(m.see(evaluate(m, arg.value, frame)) for arg in node.bases)
-    generated = (
-        bool(node.decorators) or NAMED_TUPLE in bases or any(isinstance(b, Class) and b.generated for b in bases)
-    )
+    generated = bool(node.decorators) or any(b.generated if isinstance(b, Class) else b in RECORDS for b in bases)
     options = {
         arg.keyword.value: m.see(evaluate(m, arg.value, frame)) for arg in node.keywords if arg.keyword is not None
     }

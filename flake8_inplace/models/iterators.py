@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
-from ..heap.values import NONE, Const, List, Slice, Tuple, Unknown, Value
+from ..heap.values import NONE, Const, List, Slice, Tuple, Unknown, Value, constant
 from ..trace import events
 from . import lazy
 from .containers import sliced
@@ -173,6 +174,34 @@ def _product(call: Call) -> Value | None:
 def _pairwise(call: Call) -> Value | None:
     columns, exact = _columns(call)
     return List([Tuple(pair) for pair in itertools.pairwise(columns[0][0])], not exact) if columns else None
+
+
+@model("itertools.combinations", "itertools.permutations", "itertools.batched")
+def _groups(call: Call) -> Value | None:
+    """Groups of the elements, of a known size."""
+    columns, exact = _columns(replace(call, args=call.args[:1]))
+    size = constant(call.m.see(call.argument(1, "n" if call.name.endswith("batched") else "r")))
+    if not columns or not isinstance(size, int) or size < 1:
+        return None
+    items = columns[0][0]
+    groups: Iterable[Sequence[Value]] = (items[start : start + size] for start in range(0, len(items), size))
+    if not call.name.endswith("batched"):
+        groups = itertools.combinations(items, size)
+    rows = list(itertools.islice(groups, ELEMENTS + 1))
+    return List([Tuple(tuple(row)) for row in rows[:ELEMENTS]], not exact or len(rows) > ELEMENTS)
+
+
+@model("itertools.tee")
+def _tee(call: Call) -> Value | None:
+    columns, _ = _columns(call)
+    count = constant(call.m.see(call.argument(1, "n", Const(2))))
+    return Tuple(tuple([call.args[0]] * count)) if columns and isinstance(count, int) and count < ELEMENTS else None
+
+
+@model("itertools.compress")
+def _compress(call: Call) -> Value | None:
+    columns, _ = _columns(call)
+    return _again(call, columns)
 
 
 @package("itertools")

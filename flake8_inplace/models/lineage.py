@@ -18,6 +18,8 @@ FUNCTION = "torch.autograd.Function"
 DATASETS = frozenset({"torch.utils.data.Dataset", "torch.utils.data.dataset.Dataset"})
 STRANGER = Ref("an unknown class")
 NAMED_TUPLE = Ref("typing.NamedTuple")
+RECORDS = frozenset({NAMED_TUPLE, Ref("pydantic.BaseModel"), Ref("pydantic.main.BaseModel"), Ref("msgspec.Struct")})
+"""Bases that give a class an ``__init__`` that takes its annotated fields."""
 OPTIMIZERS = frozenset(
     f"torch.optim.{name}"
     for name in "Adadelta Adafactor Adagrad Adam Adamax AdamW ASGD LBFGS Muon NAdam RAdam RMSprop Rprop SGD "
