@@ -50,10 +50,18 @@ def _assign(m: Trace, node: cst.Assign, frame: Frame) -> bool:
     if _is_last(node.value, frame):
         return leave(m, node, NONE, frame)
     _note_array(m, node, value, frame)
+    if _is_tensor(m, node, value, frame):
+        value = m.promote(value)
     for target in targets:
         bind(m, target, value, frame)
     naming.bound(m, targets, found, frame)
     return True
+
+
+def _is_tensor(m: Trace, node: cst.Assign, value: Value, frame: Frame) -> bool:
+    """Whether what follows in the function proves that an unknown value is a tensor: ``d = x - y``, ``d.abs_()``."""
+    unknown = isinstance(value, Unknown) and value.default is None and not value.scalar
+    return unknown and frame.function is not None and node in evidence.tensors(m, frame.function)
 
 
 def _note_array(m: Trace, node: cst.Assign, value: Value, frame: Frame) -> None:

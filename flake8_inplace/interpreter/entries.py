@@ -16,7 +16,6 @@ from ..trace.trace import Trace
 from ..trace.worklist import Start
 from . import evidence
 from .annotations import annotation, names_of
-from .evidence import proven
 from .functions import joined, positional, run
 
 
@@ -96,8 +95,9 @@ def _refine(m: Trace, function: Function, spec: list[cst.Param], args: list[Valu
         for param, value in zip(reversed(spec), reversed(args), strict=False)
         if param.annotation is None and isinstance(value, Unknown) and value.default is None
     }
-    for name in proven(m, function, frozenset(plain.keys() - function.defaults.keys())):
-        m.promote(plain[name])
+    for name in evidence.tensors(m, function) if plain else ():
+        if isinstance(name, str) and name in plain and name not in function.defaults:
+            m.promote(plain[name])
     for name in evidence.arrays(m, function).intersection(plain.keys() - function.defaults.keys()):
         arrays.over(m, plain[name])
 

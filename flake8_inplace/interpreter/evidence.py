@@ -25,19 +25,25 @@ from .functions import positional
 _LEAVING = (cst.Return, cst.Raise, cst.Break, cst.Continue)
 _CONDITIONAL = (cst.Lambda, cst.IfExp, cst.BooleanOperation, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 _BINDING = (cst.BaseCompoundStatement, cst.AnnAssign, cst.NamedExpr)
-_Roots = dict[str, frozenset[str]]
-"""The parameters that are tensors if a variable is one."""
+_Origins = frozenset[str | cst.Assign]
+"""Parameters, by their names, and assignments to variables."""
+_Roots = dict[str, _Origins]
+"""The parameters and the results of assignments that are tensors if a variable is one."""
 
 
-def proven(m: Trace, function: Function, names: frozenset[str]) -> frozenset[str]:
-    """The parameters among these that are surely tensors."""
-    body = m.text.body(function)[0]
-    roots = {name: frozenset({name}) for name in names}
-    found: frozenset[str] = frozenset()
-    for statement in _always(body) if names and isinstance(body, cst.BaseSuite) else ():
-        for name in _used_as_tensors(m, statement, function.frame):
-            found |= roots.get(name, frozenset())
-        _rebind(statement, roots)
+def tensors(m: Trace, function: Function) -> _Origins:
+    """The parameters, and the results of assignments, that are surely tensors."""
+    found = m.text.tensors.get(function.node)
+    if found is None:
+        body = m.text.body(function)[0]
+        params = (*positional(function.node.params), *function.node.params.kwonly_params)
+        roots: _Roots = {param.name.value: frozenset({param.name.value}) for param in params}
+        found = frozenset()
+        for statement in _always(body) if isinstance(body, cst.BaseSuite) else ():
+            for name in _used_as_tensors(m, statement, function.frame):
+                found |= roots.get(name, frozenset())
+            _rebind(statement, roots)
+        m.text.tensors[function.node] = found
     return found
 
 
@@ -157,8 +163,8 @@ def _rebind(statement: cst.CSTNode, roots: _Roots) -> None:
         made = _roots_of(statement.value, roots)
         for name in wording.targets(statement):
             roots.pop(name, None)
-            if made and len(statement.targets) == 1 and isinstance(statement.targets[0].target, cst.Name):
-                roots[name] = made
+            if len(statement.targets) == 1 and isinstance(statement.targets[0].target, cst.Name):
+                roots[name] = made | {statement}
     elif isinstance(statement, cst.AnnAssign) and isinstance(statement.target, cst.Name):
         roots.pop(statement.target.value, None)
 
@@ -171,8 +177,8 @@ def _binds(node: cst.CSTNode, name: str) -> bool:
     return any(_binds(part, name) for part in parts(node))
 
 
-def _roots_of(node: cst.BaseExpression, roots: _Roots) -> frozenset[str]:
-    """The parameters that are tensors if what an expression computes is one: of ``-x.exp() * 2``, ``x``."""
+def _roots_of(node: cst.BaseExpression, roots: _Roots) -> _Origins:
+    """What is a tensor if what an expression computes is one: of ``-x.exp() * 2``, ``x``."""
     if isinstance(node, cst.Name):
         return roots.get(node.value, frozenset())
     if isinstance(node, cst.UnaryOperation):
@@ -193,9 +199,10 @@ def _used_as_tensors(m: Trace, node: cst.CSTNode, frame: Frame) -> Iterator[str]
         return
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         owner, name = node.func.value, node.func.attr.value
-        if isinstance(owner, cst.Name) and name in facts.tensor_only_methods():
-            yield owner.value
         first = node.args[0].value if node.args and not node.args[0].star and node.args[0].keyword is None else None
+        named = isinstance(first, cst.BaseString)  # which no such method of a tensor takes: this is a table
+        if isinstance(owner, cst.Name) and name in facts.tensor_only_methods() and not named:
+            yield owner.value
         if isinstance(first, cst.Name) and _takes_tensor(m, node.func, frame):
             yield first.value
     for part in parts(node):
