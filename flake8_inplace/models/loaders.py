@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..heap.values import NONE, List, Object, Origin, Ref, Source, Tensor, Tuple, Value
+from ..heap.values import NONE, List, Object, Origin, Ref, Source, Tensor, Tuple, Value, constant
 from ..trace import events
 from ..trace.callables import Bound
 from ..trace.frames import Function
@@ -29,9 +29,26 @@ def _loader(call: Call) -> Value | None:
     says = isinstance(data, Object) and lineage.is_dataset(data.cls)  # what makes one has read it then
     if isinstance(getter, Function) and (collates or not says):
         events.dataset(call.m, getter, data, collate if collates else NONE, True, call.site)
+    if isinstance(data, Object) and isinstance(lineage.member(data.cls, "__iter__"), Function) and getter is None:
+        _gather(call, data, collate)
     batched = not call.kwargs.keys() & _OWN and call.m.see(call.kwargs.get("batch_size", Tuple(()))) != NONE
     known = batched and isinstance(data, Object) and data.cls == DATASET and len(call.args) <= 3
     return Object(LOADER, {"dataset": data}) if known else None
+
+
+def _gather(call: Call, data: Object, collate: Value) -> None:
+    """Put what an iterable dataset yields together: all of a batch has been yielded by then."""
+    m, size = call.m, constant(call.m.see(call.argument(1, "batch_size")))
+    if not isinstance(size, int) or size < 2:
+        return
+    batch = m.call(Ref("builtins.list"), [data], {}, call.site)
+    if collate != NONE:
+        m.call(collate, [batch], {}, call.site)
+        return
+    items = m.state.get(batch).items if isinstance(batch, List) else ()
+    rows = [each.items if isinstance(each, Tuple) else (each,) for each in map(m.see, items)]
+    for column in zip(*rows, strict=False):
+        m.call(Ref("torch.stack"), [List(list(column))], {}, call.site)
 
 
 def yielded(m: Trace, instance: Object) -> Value | None:

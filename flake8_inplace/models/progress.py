@@ -14,7 +14,7 @@ from .registry import Call, call_model, model
 _TQDM = ("tqdm", "tqdm.std", "tqdm.auto", "tqdm.autonotebook", "tqdm.notebook", "tqdm.asyncio", "tqdm.rich")
 
 
-BARS = (
+BARS: tuple[str, ...] = (
     *(f"{module}.tqdm" for module in _TQDM),
     *("tqdm.tqdm_notebook", "tqdm.notebook.tqdm_notebook", "rich.progress.track", "alive_progress.alive_it"),
     *("progressbar.progressbar", "fastprogress.progress_bar", "fastprogress.fastprogress.progress_bar"),
