@@ -60,7 +60,7 @@ def _without_hooks(call: Call, instance: Object) -> Value:
         result = tensors.unknown_call(m, *call.values, grad=Grad.MAYBE if args else Grad.NO)
         result.likely = any(isinstance(m.see(a), Tensor) for a in args)
         return result
-    if isinstance(instance.cls, Ref) and instance.cls.name in nn.PARALLEL:
+    if isinstance(instance.cls, Ref) and instance.cls.name in lineage.PARALLEL:
         return m.call(m.state.get(instance).items["module"], args, kwargs, call.site)
     own = isinstance(lineage.member(instance.cls, "forward"), Function)
     if lineage.inherits(instance.cls, _SEQUENTIAL) and not own:

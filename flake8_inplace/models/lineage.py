@@ -33,7 +33,12 @@ PACKED = Ref("torch.nn.utils.rnn.PackedSequence")
 FIELD = Ref("dataclasses.field")
 LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ParameterList"})
 DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
-_BUILT_IN = MODULES | LISTS | DICTS
+PARALLEL = frozenset(
+    "torch.nn.DataParallel torch.nn.parallel.DataParallel torch.nn.parallel.DistributedDataParallel "
+    "torch.nn.parallel.distributed.DistributedDataParallel".split()
+)
+"""Modules that run another one on several devices."""
+_BUILT_IN = MODULES | LISTS | DICTS | PARALLEL
 
 
 def lineage(cls: Value) -> list[Value]:

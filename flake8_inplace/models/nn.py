@@ -34,15 +34,10 @@ from ..trace.frames import Function
 from ..trace.log import Written
 from ..trace.trace import Trace
 from . import overloads, parametrizations, shapes, tensors
-from .lineage import DICTS, LISTS, MODULE, OPTIMIZERS, PACKED, is_module, lineage, member
+from .lineage import DICTS, LISTS, MODULE, OPTIMIZERS, PACKED, PARALLEL, is_module, lineage, member
 from .optim import optimizer
 from .records import as_list, as_tuple, dictionary, entries, packed, replaced
 from .registry import Call, model
-
-PARALLEL = frozenset(
-    "torch.nn.DataParallel torch.nn.parallel.DataParallel torch.nn.parallel.DistributedDataParallel "
-    "torch.nn.parallel.distributed.DistributedDataParallel".split()
-)
 
 
 def build(m: Trace, name: str, args: list[Value], kwargs: dict[str, Value]) -> Object | None:
