@@ -314,7 +314,10 @@ def remove(m: Trace, value: Value, index: Value) -> None:
 
 def open_grown(m: Trace, mark: int) -> None:
     """Note that the lists that a loop has made longer since ``mark`` may hold more: not each iteration was read."""
-    before = {key: old for _, key, old in reversed(m.state.journal[mark:]) if isinstance(key, List)}
+    before: dict[List, object] = {}
+    for _, key, old in m.state.journal[mark:]:
+        if isinstance(key, List):
+            before.setdefault(key, old)
     for grown, old in before.items():
         contents, had = m.state.get(grown), old if isinstance(old, Items) else grown.initial
         if len(contents.items) > len(had.items) and not contents.open:
