@@ -9,7 +9,7 @@ from ..torchfacts.arrays import READING
 from ..trace import events, holdings
 from ..trace.callables import Bound, Method, Super
 from ..trace.frames import Class, Function
-from ..trace.trace import Trace
+from ..trace.trace import OPTIMIZERS, Trace
 from . import parametrizations
 from .distributions import is_distribution
 from .lineage import (
@@ -138,7 +138,8 @@ def attribute(m: Trace, instance: Object, name: str, site: Site) -> Value:
         return instance.cls
     if name == "training":
         return Const(True)  # modules are made in training mode, and it is training that runs a backward
-    if _has_method(instance.cls, name):
+    steps = name == "zero_grad" or (name == "step" and instance in m.state[OPTIMIZERS])
+    if _has_method(instance.cls, name) or (steps and instance.cls == STRANGER):
         return Method(instance, name, site.node)
     value = m.symbol(instance, name)
     if (instance.cls == STRANGER or is_distribution(instance.cls)) and value.node is None:  # of what it was made of

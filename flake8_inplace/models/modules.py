@@ -28,7 +28,7 @@ from . import (
     tensors,
 )
 from .registry import Call, call_method, method, model
-from .unknowns import parameters_of, state_of
+from .unknowns import of_optimizer, parameters_of, state_of
 
 MODULE, LIST, DICT = classes.MODULES
 PLACES: Declared[tuple[List, str], int] = Declared(latest)
@@ -42,7 +42,8 @@ def method_of(call: Call, instance: Object) -> Value:
         return records.replaced(call.m, instance, call.kwargs)
     if ITEMS in call.m.state.get(instance).items and not lineage.is_module(instance.cls):
         return _container_method(call, instance)
-    made = call_method(call, instance, *_classes(call, instance))
+    of_stranger = of_optimizer(call, instance) if instance.cls == lineage.STRANGER else None
+    made = of_stranger or call_method(call, instance, *_classes(call, instance))
     if made is not None:
         return made
     return NONE if lineage.optimizes(instance.cls) else tensors.unknown_call(call.m, *call.values)

@@ -90,15 +90,23 @@ def _of_module(call: Call, receiver: Unknown) -> Value | None:
             events.load_state_dict(m, receiver, call.argument(0), holdings.parameters(m, receiver), call.site)
         events.update(m, call.site, frozenset())
         return Unknown(scalar=True)
-    if name == "zero_grad":
+    if name in ("parameters", "named_parameters"):
+        return parameters_of(m, receiver, name)
+    return of_optimizer(call, receiver)
+
+
+def of_optimizer(call: Call, receiver: Value) -> Value | None:
+    """Call a method that only optimizers have, ``step`` of one that has a ``zero_grad``; None for any other."""
+    m = call.m
+    if call.name == "zero_grad":
         m.state.set(m.state[OPTIMIZERS], receiver, True)
         optim.zero_grad(call, m.state[gradients.READ])
         return NONE
-    if name == "step":  # of one that has a `zero_grad`
-        if m.state.modes.get("backward"):
-            events.update(m, call.site, frozenset())
-        return NONE
-    return parameters_of(m, receiver, name) if name in ("parameters", "named_parameters") else None
+    if call.name != "step":
+        return None
+    if m.state.modes.get("backward"):
+        events.update(m, call.site, frozenset())
+    return NONE
 
 
 def _if_tensor(call: Call, receiver: Unknown) -> Value:
