@@ -215,13 +215,18 @@ def says_in_place(name: str) -> bool:
 
 
 def optional(refusal: Refusal) -> bool:
-    """Return whether a silent write is made only under an option named in-place: enabling it shows the intent."""
-    from ..program.wording import under_test
+    """Return whether a silent write is made only under an option named in-place: enabling it shows the intent.
+
+    It stands in an arm of the test, or overwrites what the test has chosen: ``out = x if inplace else x.clone()``.
+    """
+    from ..program.wording import shows_enabled, under_test
 
     site = refusal.write
     if refusal.kind not in ("argument", "saved", "grad_output", "ctx"):
         return False
-    return under_test(site.piece.read(), site.expression, lambda name: "inplace" in name)
+    tests = [(need.site.expression, need.kind == "where") for need in refusal.needs if need.site and need.is_test]
+    chosen = any(shows_enabled(test, lambda name: "inplace" in name, truth) for test, truth in tests)
+    return chosen or under_test(site.piece.read(), site.expression, lambda name: "inplace" in name)
 
 
 def settled_elsewhere(m: Trace, misuse: Refusal) -> bool:
