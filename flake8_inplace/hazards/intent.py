@@ -33,9 +33,7 @@ def variable_of(site: Site, frame: Frame) -> str:
 
 def _is_module(name: str, frame: Frame) -> bool:
     """Return whether a variable is a module."""
-    scope: Frame | None = frame
-    while scope is not None and name not in scope.vars:
-        scope = scope.parent
+    scope = frame.scope_of(name)
     return scope is not None and isinstance(scope.vars[name], (Ref, Namespace))
 
 

@@ -75,9 +75,10 @@ def _is_own(m: Trace, instance: Object, event: Overwrite) -> bool:
     """Whether a write may be to an attribute of an instance, by the variable that it is spelled with."""
     from ..program.wording import root
 
-    frame, name = event.frames[-1], root(event.site.expression)
-    owner = m.see(frame.vars.get(name, NONE))
-    return owner is instance or not isinstance(owner, Object) or frame.bound(name) > event.time
+    name = root(event.site.expression)
+    scope = event.frames[-1].scope_of(name)
+    owner = m.see(scope.vars[name]) if scope is not None and scope.bound(name) < event.time else NONE
+    return owner is instance or not isinstance(owner, Object)
 
 
 def _is_undone(m: Trace, instance: Object, name: str, tensor: Tensor, event: Overwrite) -> bool:
