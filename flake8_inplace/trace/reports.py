@@ -23,10 +23,6 @@ class Need:
     kind: str
     site: Site | None = None
 
-    @property
-    def is_test(self) -> bool:
-        return self.kind in ("where", "unless")
-
 
 @sealed(frozen=True, slots=True, eq=False)
 class Hazard:
