@@ -194,7 +194,8 @@ def _judge_restore(m: Trace, tensor: Tensor, old: Tensor, used: int) -> None:
                     through.add(event.site.expression)
                 elif event.time < used and (here is None or event.site.expression is not here.expression):
                     m.refuse("read", event.site, guard=event.guard)
-    for update in updates_of(m, memory, old.time):
+    besides = old.storage if old.storage is not memory else None
+    for update in updates_of(m, memory, old.time, besides):
         if update.time < used and update.site is not None and update.site.expression not in through:
             m.refuse("read", update.site)
 

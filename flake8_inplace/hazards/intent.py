@@ -11,7 +11,7 @@ from ..program.site import Site
 from ..trace.callables import Method, Namespace, Partial
 from ..trace.frames import Frame
 from ..trace.log import STORED, WRITES, Overwrite, given_tensors
-from ..trace.reports import Refusal
+from ..trace.reports import Need, Refusal
 from ..trace.trace import Trace
 
 if TYPE_CHECKING:
@@ -33,9 +33,7 @@ def variable_of(site: Site, frame: Frame) -> str:
 
 def _is_module(name: str, frame: Frame) -> bool:
     """Return whether a variable is a module."""
-    scope: Frame | None = frame
-    while scope is not None and name not in scope.vars:
-        scope = scope.parent
+    scope = frame.scope_of(name)
     return scope is not None and isinstance(scope.vars[name], (Ref, Namespace))
 
 
@@ -215,13 +213,27 @@ def says_in_place(name: str) -> bool:
 
 
 def optional(refusal: Refusal) -> bool:
-    """Return whether a silent write is made only under an option named in-place: enabling it shows the intent."""
+    """Return whether a silent write is made only under an option named in-place: enabling it shows the intent.
+
+    It stands in an arm of the test, or overwrites what the test has chosen: ``out = x if inplace else x.clone()``.
+    """
     from ..program.wording import under_test
 
     site = refusal.write
     if refusal.kind not in ("argument", "saved", "grad_output", "ctx"):
         return False
-    return under_test(site.piece.read(), site.expression, lambda name: "inplace" in name)
+    chosen = any(_is_enabled(need, site) for need in refusal.needs)
+    return chosen or under_test(site.piece.read(), site.expression, lambda name: "inplace" in name)
+
+
+def _is_enabled(need: Need, write: Site) -> bool:
+    """Whether a write needs an option named in-place. Where another function tests it, its own has such a name, too."""
+    from ..program.wording import mentioned, shows_enabled
+
+    test = need.site if need.kind in ("where", "unless") else None
+    if test is None or not shows_enabled(test.expression, lambda name: "inplace" in name, need.kind == "where"):
+        return False
+    return test.piece is write.piece or any("inplace" in name for name in mentioned(write.piece.read()))
 
 
 def settled_elsewhere(m: Trace, misuse: Refusal) -> bool:

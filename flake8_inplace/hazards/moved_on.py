@@ -64,11 +64,21 @@ def _states(m: Trace, value: Value) -> list[Tensor]:
 
 def _is_other_update(m: Trace, instance: Object, name: str, event: Overwrite, time: int) -> bool:
     """Whether a write updates another attribute, and ran before ``time`` as well: what it updates is a state."""
-    owner, attribute = event.frames[-1].receiver, attribute_written(event)
-    if event.form not in _UPDATES or not attribute or (owner is instance and attribute == name):
+    attribute = attribute_written(event)
+    if event.form not in _UPDATES or not attribute or (attribute == name and _is_own(m, instance, event)):
         return False
     every = m.state[WRITES].get(event.tensor.storage, ())
     return any(each.time < time and each.site.expression is event.site.expression for each in every)
+
+
+def _is_own(m: Trace, instance: Object, event: Overwrite) -> bool:
+    """Whether a write may be to an attribute of an instance, by the variable that it is spelled with."""
+    from ..program.wording import root
+
+    name = root(event.site.expression)
+    scope = event.frames[-1].scope_of(name)
+    owner = m.see(scope.vars[name]) if scope is not None and scope.bound(name) < event.time else NONE
+    return owner is instance or not isinstance(owner, Object)
 
 
 def _is_undone(m: Trace, instance: Object, name: str, tensor: Tensor, event: Overwrite) -> bool:

@@ -52,7 +52,7 @@ RULES = (
 class Update:
     """An update of parameters: when, the optimizer step, or None for one in unknown code, and the memory, if known.
 
-    ``writes``: where an optimizer of the program overwrites each memory.
+    ``writes``: where an optimizer of the program overwrites memory, and the storage by which it does.
     """
 
     time: int
@@ -96,22 +96,28 @@ def updates(m: Trace) -> tuple[Update, ...]:
     return m.state[UPDATES].get(_ALL, ())
 
 
-def updates_of(m: Trace, memory: Storage, time: int) -> list[Update]:
+def updates_of(m: Trace, memory: Storage, time: int, besides: Storage | None = None) -> list[Update]:
     """Return the updates after ``time`` that may be of a parameter.
 
     An update in unknown code, after a backward, is none if an optimizer step of this file follows. To an optimizer of
-    the program, its own write is the update, and not the call of its step.
+    the program, its own write is the update, and not the call of its step. Its writes by the storage ``besides``, that
+    of a ``p.data``, are left out.
     """
     found = [update for update in updates(m) if update.time > time]
     stepped = [update.site is not None for update in found][1:]
     mine = [one for one, next_steps in zip(found, [*stepped, False], strict=False) if one.site or not next_steps]
     mine = [update for update in mine if not update.memory or memory in update.memory]
-    return [_inside(update, memory) for update in mine] if m.stack.stepping is not None else mine
+    if m.stack.stepping is None:
+        return mine
+    return [inside for update in mine if (inside := _inside(update, memory, besides)) is not None]
 
 
-def _inside(update: Update, memory: Storage) -> Update:
-    own = [Update(update.time, site, update.memory) for storage, site in update.writes if storage is memory]
-    return own[0] if own else update
+def _inside(update: Update, memory: Storage, besides: Storage | None) -> Update | None:
+    own = [(storage, site) for storage, site in update.writes if storage.memory is memory]
+    left = [site for storage, site in own if storage is not besides]
+    if not own:
+        return update
+    return Update(update.time, left[0], update.memory) if left else None
 
 
 @events.state_dict.listen
@@ -143,9 +149,8 @@ def on_overwrite(m: Trace, tensor: Tensor, form: str, site: Site, written: Writt
         return
     if stepping is None and (tensor.storage.hidden is None or fills(tensor, written)):
         return
-    place, memory = stepping or site, tensor.storage.memory
-    held, kept = frozenset({memory}), updates(m)[1 - EVENTS :]
-    writes: tuple[tuple[Storage, Site], ...] = ((memory, site),)
+    place, held, kept = stepping or site, frozenset({tensor.storage.memory}), updates(m)[1 - EVENTS :]
+    writes: tuple[tuple[Storage, Site], ...] = ((tensor.storage, site),)
     last = updates(m)[-1] if updates(m) else None
     if last is not None and last.site is not None and _is_one(last.site, place, stepping):
         held, writes, kept = held | last.memory, (*last.writes, *writes), updates(m)[:-1]

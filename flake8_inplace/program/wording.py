@@ -347,6 +347,16 @@ def under_test(node: cst.CSTNode, wanted: cst.CSTNode, asks: Callable[[str], boo
     return any(under_test(part, wanted, asks, asked) for part in parts(node))
 
 
+def shows_enabled(test: cst.CSTNode, asks: Callable[[str], bool], truth: bool) -> bool:
+    """Whether a test that came out as ``truth`` shows that an option with a name that ``asks`` accepts is on."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return shows_enabled(test.expression, asks, not truth)
+    if isinstance(test, cst.BooleanOperation):
+        sure = truth is isinstance(test.operator, cst.And)
+        return sure and any(shows_enabled(part, asks, truth) for part in (test.left, test.right))
+    return truth and isinstance(test, (cst.Name, cst.Attribute, cst.Param)) and any(map(asks, mentioned(test)))
+
+
 def _tests(node: cst.CSTNode, asks: Callable[[str], bool]) -> bool:
     if isinstance(node, cst.IfExp) and any(map(asks, mentioned(node.test))):
         return True

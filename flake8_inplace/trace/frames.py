@@ -43,6 +43,13 @@ class Frame:
     ended: bool = False  # whether control reached it
     elements: frozenset[str] = frozenset()  # the targets of its loops
 
+    def scope_of(self, name: str) -> Frame | None:
+        """Return the frame that has a variable: this one, or one around it."""
+        scope: Frame | None = self
+        while scope is not None and name not in scope.vars:
+            scope = scope.parent
+        return scope
+
     def bound(self, name: str) -> int:
         """Return when a variable was last bound on any path; when the frame began, if it is a parameter."""
         return max((time for _, time in spread(self.times[name])), default=0) if name in self.times else self.born
