@@ -96,6 +96,7 @@ NO_FORM = {
     "state_that_moves_on: target network that is the online network",
     "checkpoints: checkpoint rng counter",
     "arrays: packets read into the memory of a memoryview",
+    "arrays: shared memory of processes, each time as a new array",
     "arrays: results of one work buffer, by a generator expression that is unpacked",
     "parameters: decoder is initialised after vectors were copied to the embedding that it is tied to",
     "attributes: padding row is zeroed once more after the initialisation that undid it",
