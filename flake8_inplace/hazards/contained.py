@@ -180,7 +180,7 @@ def _is_refilled(m: Trace, container: List, element: Value, event: Overwrite, ti
     """Whether an element is a part of a buffer that a function uses again: ``self.pad[:n]``, of another length."""
     if not isinstance(element, Tensor) or not 0 < m.state[APPENDED_VIEWS].get((container, element), 0) < event.time:
         return False
-    return overlaps(element, event) and again(m, event, time)
+    return (overlaps(element, event) or surely_changes(element, event)) and again(m, event, time)
 
 
 def surely_changes(part: Tensor, event: Overwrite) -> bool:
