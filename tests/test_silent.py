@@ -105,6 +105,7 @@ NO_FORM = {
     "averages_and_targets: average of models that is the first of them",
     "snapshots: buffer of first weights for a pruned layer",
     "gradients: noise scale from a small and a large batch",
+    "kept_by_attributes: weights merged by `eval()`, and given back by `train()`",
     "arrays: spectrum of an array halved through the flat of a view",
     "gradients: gradients summed by reduce",
     "environments_and_rollouts: copy method of a dictionary of fields",
