@@ -11,7 +11,6 @@ from ..heap.state import Declared, latest, same_or_none
 from ..heap.values import (
     NONE,
     Array,
-    Choice,
     Const,
     Dict,
     Grad,
@@ -45,7 +44,7 @@ from ..trace.log import (
     since,
 )
 from ..trace.trace import Trace
-from .intent import attribute_written, is_statement, spelled_with
+from .intent import attribute_written, copies_otherwise, is_statement, spelled_with
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -327,19 +326,7 @@ def _writes_since(m: Trace, tensor: Tensor, born: int, alone: bool) -> list[Over
         writes = [event for event in writes if alone or event.tensor is tensor]
     if tensor.origin is not Source.MAYBE_CAST:  # a cast of the function's own may have copied
         writes = [event for event in writes if event.tensor.origin is not Source.MAYBE_CAST]
-    return [event for event in writes if not _copies_otherwise(m, event)]
-
-
-def _copies_otherwise(m: Trace, event: Overwrite) -> bool:
-    """Whether the name of a write is a copy of the tensor on another path: ``if x.ndim == 1: x = x[None].clone()``.
-
-    A function that copies where it finds it necessary knows that it overwrites its argument elsewhere.
-    """
-    value = m.see(event.frames[-1].vars.get(event.name, NONE))
-    options = [array_backing(m.see(option)) for _, option in value.options] if isinstance(value, Choice) else []
-    made = [base_of(option).made for option in options if isinstance(option, Tensor)]
-    copies = [origin for origin in made if origin is not None and origin.op in ("clone", "copy")]
-    return any(_is_of(array_backing(m.see(of)), event.tensor.storage) for origin in copies for of in origin.values)
+    return [event for event in writes if not copies_otherwise(m, event)]
 
 
 def _is_aside(m: Trace, event: Overwrite, tensor: Tensor, args: Sequence[Value], born: int) -> bool:
