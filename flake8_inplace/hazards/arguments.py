@@ -44,7 +44,7 @@ from ..trace.log import (
     since,
 )
 from ..trace.trace import Trace
-from .intent import attribute_written, is_statement, spelled_with
+from .intent import attribute_written, copies_otherwise, is_statement, spelled_with
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -326,7 +326,7 @@ def _writes_since(m: Trace, tensor: Tensor, born: int, alone: bool) -> list[Over
         writes = [event for event in writes if alone or event.tensor is tensor]
     if tensor.origin is not Source.MAYBE_CAST:  # a cast of the function's own may have copied
         writes = [event for event in writes if event.tensor.origin is not Source.MAYBE_CAST]
-    return writes
+    return [event for event in writes if not copies_otherwise(m, event)]
 
 
 def _is_aside(m: Trace, event: Overwrite, tensor: Tensor, args: Sequence[Value], born: int) -> bool:

@@ -180,7 +180,7 @@ def _is_refilled(m: Trace, container: List, element: Value, event: Overwrite, ti
     """Whether an element is a part of a buffer that a function uses again: ``self.pad[:n]``, of another length."""
     if not isinstance(element, Tensor) or not 0 < m.state[APPENDED_VIEWS].get((container, element), 0) < event.time:
         return False
-    return overlaps(element, event) and again(m, event, time)
+    return (overlaps(element, event) or surely_changes(element, event)) and again(m, event, time)
 
 
 def surely_changes(part: Tensor, event: Overwrite) -> bool:
@@ -293,8 +293,12 @@ def on_pass_on(m: Trace, source: Value, container: List | Dict, values: Iterable
     """Copy the times of values that are copied from one container to another."""
     source = m.see(source)
     for value in [array_backing(m.see(value)) for value in values] if m.state[STORED] else ():
-        if isinstance(value, Tensor) and (time := m.state[STORED].get((source, value.storage), 0)) > 0:
+        if not isinstance(value, Tensor):
+            continue
+        if (time := m.state[STORED].get((source, value.storage), 0)) > 0:
             m.state.set(m.state[STORED], (container, value.storage), time)
+        if appended := m.state[APPENDED].get((source, value.storage), 0):
+            m.state.set(m.state[APPENDED], (container, value.storage), appended)
 
 
 @events.load.listen

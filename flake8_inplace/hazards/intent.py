@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from ..heap.regions import base_of
 from ..heap.values import NONE, Array, Choice, Dict, List, Object, Ref, Tensor, Value
 from ..program.scan import GRADIENTS
 from ..program.site import Site
 from ..trace.callables import Method, Namespace, Partial
 from ..trace.frames import Frame
-from ..trace.log import STORED, WRITES, Overwrite, given_tensors
+from ..trace.log import STORED, WRITES, Overwrite, array_backing, direct_tensors, given_tensors
 from ..trace.reports import Need, Refusal
 from ..trace.trace import Trace
 
@@ -71,6 +72,18 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
         return is_built_for(body, event.name, name, event.line, frame.line)
     bound = targets(event.line)
     return event.form != "inplace" or not bound or name in bound
+
+
+def copies_otherwise(m: Trace, event: Overwrite) -> bool:
+    """Return whether the name of a write is a copy of the tensor on another path: ``if short: x = x[None].clone()``.
+
+    A function that copies where it finds it necessary knows that it overwrites its argument elsewhere.
+    """
+    value = m.see(event.frames[-1].vars.get(event.name, NONE))
+    options = [array_backing(m.see(option)) for _, option in value.options] if isinstance(value, Choice) else []
+    made = [base_of(option).made for option in options if isinstance(option, Tensor)]
+    copied = [each for origin in made if origin and origin.op in ("clone", "copy") for each in origin.values]
+    return any(tensor.storage is event.tensor.storage for each in copied for tensor in direct_tensors(m, each))
 
 
 def _is_result_of_write(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:

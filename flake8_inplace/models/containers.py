@@ -121,6 +121,7 @@ def _item_of_list(m: Trace, value: List, index: Value) -> Value:
         part = None if contents.open else sliced(contents.items, index)
         taken = List(_from(contents.items, index), open=True) if part is None else List(part)
         m.numbers.slice(taken, value, index)
+        events.pass_on(m, value, taken, m.state.get(taken).items)
         events.copied(m, value, taken, True)
         return taken
     where = position(m, value, index)

@@ -244,6 +244,10 @@ def _reset_parameters(call: Call, instance: Object) -> Value:
 
 @method(MODULE, "train", "eval")
 def _train(call: Call, instance: Object) -> Value:
+    """Note the mode of all modules. ``eval()`` is ``train(False)``, also of a class that defines a ``train`` itself."""
+    own = lineage.member(instance.cls, "train") if call.name == "eval" else None
+    if isinstance(own, Function):
+        return call.m.run(own, [instance, Const(False)], {}, call.site)
     on = call.name == "train" and (not call.args or constant(call.args[0]) is not False)
     for module in holdings.submodules(call.m, instance):
         classes.set_attribute(call.m, module, "training", Const(on), call.site)

@@ -13,6 +13,7 @@ from ..heap.values import (
     Const,
     Dict,
     List,
+    Object,
     Ref,
     Slice,
     Tensor,
@@ -260,18 +261,22 @@ def _depth(m: Trace, value: Value) -> int | None:
 def _memory_view(call: Call) -> Value | None:
     """A ``memoryview`` is another name for the memory that it is made of."""
     given = call.seen(0) if call.args else NONE
-    return given if isinstance(given, (Array, Unknown)) else None
+    return given if isinstance(given, (Array, *_BUFFERS)) else None
+
+
+_BUFFERS = (Object, Unknown)
+"""What may have memory for an array: ``bytearray(8)``, or an instance of an unknown class, ``RawArray("f", 2)``."""
 
 
 @model("numpy.frombuffer")
 def _from_buffer(call: Call) -> Value | None:
-    return arrays.over(call.m, call.seen(0)) if call.args and isinstance(call.seen(0), Unknown) else None
+    return arrays.over(call.m, call.seen(0)) if call.args and isinstance(call.seen(0), _BUFFERS) else None
 
 
 @model("torch.frombuffer")
 def _tensor_from_buffer(call: Call) -> Value | None:
     given = call.seen(0) if call.args else call.m.see(call.kwargs.get("buffer", NONE))
-    return arrays.to_tensor(call.m, arrays.over(call.m, given)) if isinstance(given, Unknown) else None
+    return arrays.to_tensor(call.m, arrays.over(call.m, given)) if isinstance(given, _BUFFERS) else None
 
 
 @model("torch.from_numpy", "torch.from_dlpack", "torch.utils.dlpack.from_dlpack")
