@@ -260,17 +260,20 @@ def test_launchers_return_what_they_are_given(package: str) -> None:
     assert not torch.equal(model.weight, before)
 
 
-@pytest.mark.parametrize("package", ["pydantic", "msgspec"])
+@pytest.mark.parametrize("package", ["attrs", "pydantic", "msgspec"])
 def test_records_keep_the_tensors_they_are_given(package: str) -> None:
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed")
-    base = (
-        importlib.import_module(package).BaseModel if package == "pydantic" else importlib.import_module(package).Struct
-    )
+    library = importlib.import_module(package)
     members = {"__annotations__": {"value": torch.Tensor, "values": list[torch.Tensor]}}
-    if package == "pydantic":
+    if package == "attrs":
+        made = library.define(type("Record", (), members))
+    elif package == "msgspec":
+        made = type(library.Struct)("Record", (library.Struct,), members)
+    else:
         members["model_config"] = {"arbitrary_types_allowed": True}
-    made, given = type(base)("Record", (base,), members), torch.zeros(2)
+        made = type(library.BaseModel)("Record", (library.BaseModel,), members)
+    given = torch.zeros(2)
     record = made(value=given, values=[given])
     assert record.value is given
     assert record.values[0] is given
