@@ -462,7 +462,8 @@ class Program:
                     (frozenset({(node.symbol, truth)}), arm)
                     for truth, arm in ((True, node.first), (False, node.second))
                 ]
-                flow.fork(SimpleNamespace(state=self.state), [(guard, partial(self.run, arm)) for guard, arm in arms])
+                trace = SimpleNamespace(state=self.state, assume=self.state.assume)
+                flow.fork(trace, [(guard, partial(self.run, arm)) for guard, arm in arms])
         return True
 
     def copied(self) -> list[dict[Any, Any]]:

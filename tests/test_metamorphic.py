@@ -525,10 +525,12 @@ REASONS: dict[str, list[str]] = {
     ],
     "what proves that an argument is a tensor stands in the function itself, on the way of every run": [
         "wrap: flow/evidence: Its use further down",
+        "wrap: flow/evidence: What is computed from values of which nothing is known",
         "wrap: programs/functions_and_layers: an activation is cleared before the second backward",
         "split: programs/functions_and_layers: an activation is cleared before the second backward",
         "wrap: programs/refusals: an argument that a method proves afterwards",
         "split: flow/evidence: Its use further down",
+        "split: flow/evidence: What is computed from values of which nothing is known",
     ],
     "a private function that its caller finds by `globals()` is no entry point too, if the caller is read first": [
         "reorder: flow/entries: A private function that is found by its name, or handed on",

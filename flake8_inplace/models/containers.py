@@ -314,12 +314,15 @@ def remove(m: Trace, value: Value, index: Value) -> None:
 
 
 def open_grown(m: Trace, mark: int) -> None:
-    """Note that the lists that a loop has made longer since ``mark`` may hold more: not each iteration was read."""
+    """Note that the lists that a loop has made longer since ``mark`` may hold more: not each iteration was read.
+
+    What has one element on this path, of a layer that only one name of a configuration asks for, may have no other.
+    """
     before: dict[List, object] = {}
     for _, key, old in m.state.journal[mark:]:
         if isinstance(key, List):
             before.setdefault(key, old)
     for grown, old in before.items():
         contents, had = m.state.get(grown), old if isinstance(old, Items) else grown.initial
-        if len(contents.items) > len(had.items) and not contents.open:
+        if len(contents.items) > max(len(had.items), 1) and not contents.open:
             m.state.put(grown, Items(contents.items, True, contents.picked))
