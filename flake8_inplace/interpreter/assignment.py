@@ -94,6 +94,7 @@ def _augmented(m: Trace, node: cst.AugAssign, frame: Frame) -> bool:
     target = node.target
     if isinstance(target, cst.Subscript):
         owner = quietly(m, target.value, frame)
+        m.assume_used(owner)
         index = index_of(m, target, owner, frame)
         value = evaluate(m, node.value, frame)
         part = Site(frame.piece, target.lbracket, target)
@@ -103,6 +104,7 @@ def _augmented(m: Trace, node: cst.AugAssign, frame: Frame) -> bool:
         return True
     old = evaluate(m, target, frame)
     value = evaluate(m, node.value, frame)
+    m.assume_used(m.see(old))
     new = arithmetic.augment(m, name, old, value, site)
     if new is not old:
         carried = _is_carried(frame, target.value) if isinstance(target, cst.Name) else _goes_on(m)

@@ -44,9 +44,11 @@ def bind(m: Trace, target: cst.BaseExpression, value: Value, frame: Frame) -> No
             bind(m, element.value, item, frame)
     elif isinstance(target, cst.Attribute):
         owner = m.see(quietly(m, target.value, frame))
+        m.assume_used(owner)
         set_attribute(m, owner, target.attr.value, value, Site(frame.piece, target.attr, target))
     elif isinstance(target, cst.Subscript):
         owner = quietly(m, target.value, frame)
+        m.assume_used(owner)
         index = index_of(m, target, owner, frame)
         set_item(m, owner, index, value, Site(frame.piece, target.lbracket, target))
     elif isinstance(target, cst.StarredElement):

@@ -29,9 +29,7 @@ ROUNDS = 4
 
 @runs(cst.For)
 def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
-    source, found = naming.waiting(
-        m, lambda: iteration.iterator(m, evaluate(m, node.iter, frame), site_of(node.iter, frame))
-    )
+    source, found = naming.waiting(m, lambda: _iterated(m, node, frame))
     begin = m.tick()
     body = lazy.suspended(m, source)
     if body is not None and not has(node.body, cst.Break, cst.Return):
@@ -64,6 +62,13 @@ def _for(m: Trace, node: cst.For, frame: Frame) -> bool:
     alive = loop(m, frame, node.body, rounds, further, node.orelse, exact, ending=ending)
     events.exhaust(m, source, begin)
     return alive
+
+
+def _iterated(m: Trace, node: cst.For, frame: Frame) -> Value:
+    """What a loop goes through."""
+    value = evaluate(m, node.iter, frame)
+    m.assume_used(value)
+    return iteration.iterator(m, value, site_of(node.iter, frame))
 
 
 def _begin(m: Trace, node: cst.For, frame: Frame, current: list[Value], item: Value, found: list[Refusal]) -> None:

@@ -152,7 +152,9 @@ def _attribute(m: Trace, node: cst.Attribute, frame: Frame) -> Value:
     read = quietly if taken or only_view or node.attr.value in methods.QUIET else evaluate
     if node.attr.value[0] == "_" and m.grad_mode:
         m.work.private.add(node.attr.value)
-    return attribute(m, read(m, node.value, frame), node.attr.value, Site(frame.piece, node.attr, node))
+    owner = read(m, node.value, frame)
+    m.assume_used(owner)
+    return attribute(m, owner, node.attr.value, Site(frame.piece, node.attr, node))
 
 
 def attribute(m: Trace, value: Value, name: str, site: Site) -> Value:

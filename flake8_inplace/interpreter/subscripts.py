@@ -38,6 +38,7 @@ def _subscript(m: Trace, node: cst.Subscript, frame: Frame) -> Value:
         return subscript(m, last_of(m, node.value, frame), index, Site(frame.piece, node.lbracket, node))
     part = bool(m.state[WRITES]) and type(node.value) is cst.Name
     value = (quietly if part else evaluate)(m, node.value, frame)
+    m.assume_used(value)
     index = index_of(m, node, value, frame)
     if part and isinstance(node.value, cst.Name) and not m.unread:
         read = _with_keys(m, value) if isinstance(constant(index), str) else value

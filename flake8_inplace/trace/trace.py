@@ -13,6 +13,7 @@ from ..heap.join import GUARDS, choose
 from ..heap.state import Declared, Exit, State, resolve, union
 from ..heap.values import (
     ALWAYS,
+    NONE,
     TENSOR,
     Cell,
     CellState,
@@ -217,6 +218,13 @@ class Trace(ABC):
         for symbol, truth in guard if self.tested else ():
             if truth and symbol in self.tested:
                 self.promote(self.tested[symbol])
+
+    def assume_used(self, value: Value) -> None:
+        """Continue where a value is not None, which has been used as None cannot be: ``x.add_(1)``."""
+        if type(value) is Choice:
+            held = [guard for guard, option in value.options if self.see(option) != NONE]
+            if len(held) == 1 < len(value.options) and self.state.possible(held[0]):
+                self.assume(held[0])
 
     def promote(self, value: Value) -> Value:
         """Refine an unknown value to the tensor that its use proves it to be.
