@@ -260,10 +260,12 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
 def entries(m: Trace, value: Value, place: tuple[Hashable, ...] = ()) -> dict[tuple[Hashable, ...], Value]:
     """Return the entries of a sequence, dictionary or dataclass by their position in it, or the value alone.
 
-    What is there on one path only, ``if epoch >= start: history.append(...)``, counts as there.
+    What is there on one path only, ``if epoch >= start: history.append(...)``, counts as there, and so does what is
+    None on the others.
     """
-    if isinstance(value, Choice) and len(value.options) == 1:
-        value = m.see(value.options[0][1])
+    there = [option for _, option in value.options if m.see(option) != NONE] if isinstance(value, Choice) else []
+    if len(there) == 1:
+        value = m.see(there[0])
     inside = _inside(m, value)
     if inside is None:
         return {place: value}
