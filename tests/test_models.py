@@ -18,7 +18,12 @@ from flake8_inplace.runtime.pages import fenced
 
 ROOT = Path(__file__).parent.parent
 #: Packages that need not be installed here.
-ELSEWHERE = {"einops", "pandas"}
+ELSEWHERE = {
+    *("accelerate", "alive_progress", "einops", "fastprogress", "lightning", "lightning_fabric", "pandas"),
+    *("progressbar", "tqdm"),
+}
+#: What newer versions of Python have.
+NEWER = {"itertools.batched": (3, 12)}
 #: Methods that the layers have by convention, though the class that they derive from has none.
 CONVENTIONS = {("torch.nn.Module", "reset_parameters")}
 
@@ -33,6 +38,14 @@ def resolve(name: str) -> Any:
     return found
 
 
+def skip_if_absent(name: str) -> None:
+    package = name.partition(".")[0]
+    if package in ELSEWHERE:
+        pytest.importorskip(package)
+    if sys.version_info < NEWER.get(name, ()):
+        pytest.skip(f"this Python is older than {name}")
+
+
 def methods() -> Iterator[tuple[str, str]]:
     for cls, table in registry.METHODS.items():
         yield from ((cls, name) for name in table)
@@ -40,9 +53,7 @@ def methods() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("name", sorted(registry.MODELS))
 def test_models_are_registered_for_what_exists(name: str) -> None:
-    package = name.partition(".")[0]
-    if package in ELSEWHERE:
-        pytest.importorskip(package)
+    skip_if_absent(name)
     assert callable(resolve(name))
 
 
@@ -53,6 +64,7 @@ def test_packages_exist(name: str) -> None:
 
 @pytest.mark.parametrize(("cls", "name"), sorted(set(methods()) - CONVENTIONS))
 def test_methods_exist(cls: str, name: str) -> None:
+    skip_if_absent(cls)
     assert callable(getattr(resolve(cls), name))
 
 
