@@ -7,6 +7,7 @@ import libcst as cst
 from ..heap.values import NONE, Const, Tensor, Unknown, Value, is_number
 from ..models import arithmetic, arrays, containers, indexing
 from ..program.site import Site
+from ..torchfacts import ops as facts
 from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import WRITES
@@ -61,7 +62,9 @@ def _assign(m: Trace, node: cst.Assign, frame: Frame) -> bool:
 def _is_tensor(m: Trace, node: cst.Assign, value: Value, frame: Frame) -> bool:
     """Whether what follows in the function proves that an unknown value is a tensor: ``d = x - y``, ``d.abs_()``."""
     unknown = isinstance(value, Unknown) and value.default is None and not value.scalar
-    return unknown and frame.function is not None and node in evidence.tensors(m, frame.function)
+    if not unknown or frame.function is None or facts.inplace_methods().isdisjoint(frame.piece.mentions):
+        return False  # without a write nobody asks
+    return node in evidence.tensors(m, frame.function)
 
 
 def _note_array(m: Trace, node: cst.Assign, value: Value, frame: Frame) -> None:
