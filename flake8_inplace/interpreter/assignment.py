@@ -63,7 +63,7 @@ def _is_tensor(m: Trace, node: cst.Assign, value: Value, frame: Frame) -> bool:
     """Whether what follows in the function proves that an unknown value is a tensor: ``d = x - y``, ``d.abs_()``."""
     unknown = isinstance(value, Unknown) and value.default is None and not value.scalar
     if not unknown or frame.function is None or facts.inplace_methods().isdisjoint(frame.piece.mentions):
-        return False  # without a write nobody asks
+        return False  # it matters only where something is overwritten
     return node in evidence.tensors(m, frame.function)
 
 

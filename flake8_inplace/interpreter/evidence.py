@@ -25,13 +25,13 @@ from .functions import positional
 _LEAVING = (cst.Return, cst.Raise, cst.Break, cst.Continue)
 _CONDITIONAL = (cst.Lambda, cst.IfExp, cst.BooleanOperation, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 _BINDING = (cst.BaseCompoundStatement, cst.AnnAssign, cst.NamedExpr)
-_Origins = frozenset[str | cst.Assign]
+_Definitions = frozenset[str | cst.Assign]
 """Parameters, by their names, and assignments to variables."""
-_Roots = dict[str, _Origins]
+_Roots = dict[str, _Definitions]
 """The parameters and the results of assignments that are tensors if a variable is one."""
 
 
-def tensors(m: Trace, function: Function) -> _Origins:
+def tensors(m: Trace, function: Function) -> _Definitions:
     """The parameters, and the results of assignments, that are surely tensors."""
     found = m.text.tensors.get(function.node)
     if found is None:
@@ -177,7 +177,7 @@ def _binds(node: cst.CSTNode, name: str) -> bool:
     return any(_binds(part, name) for part in parts(node))
 
 
-def _roots_of(node: cst.BaseExpression, roots: _Roots) -> _Origins:
+def _roots_of(node: cst.BaseExpression, roots: _Roots) -> _Definitions:
     """What is a tensor if what an expression computes is one: of ``-x.exp() * 2``, ``x``."""
     if isinstance(node, cst.Name):
         return roots.get(node.value, frozenset())

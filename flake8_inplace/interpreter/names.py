@@ -103,9 +103,7 @@ def read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[
     kept = holds or (kind is List and len(m.state[UPDATES]) > 0)
     if not kept and not emits and not several:
         return
-    scope: Frame | None = frame
-    while scope is not None and name not in scope.vars:
-        scope = scope.parent
+    scope = frame.scope_of(name)
     if scope is None:
         return
     if logged and len(m.state[NAMED]):

@@ -47,7 +47,7 @@ def _subscript(m: Trace, node: cst.Subscript, frame: Frame) -> Value:
 
 
 def _with_keys(m: Trace, value: Value) -> Value:
-    """Return what may have keys: a tensor has none, so where one is asked for, the value is none."""
+    """Return a value without the options that are tensors. A tensor has no keys, so what is asked for one is none."""
     value = m.see(value)
     if isinstance(value, Choice):
         return Choice(tuple((guard, _with_keys(m, option)) for guard, option in value.options))

@@ -33,8 +33,8 @@ from . import gradients, tensors
 from .registry import Call, model, package
 
 _ROOMS = ("torch", "torch.autograd", "torch.autograd.grad_mode")
-_MODES = {f"{room}.{name}": on for room in _ROOMS for name, on in (("no_grad", False), ("enable_grad", True))}
-_MODES |= {"torch.inference_mode": False, "torch.autograd.inference_mode": False}
+_SWITCHES = {"no_grad": False, "inference_mode": False, "enable_grad": True}
+_MODES = {f"{room}.{name}": on for room in _ROOMS for name, on in _SWITCHES.items()}
 _SETTING = tuple(f"{room}.set_grad_enabled" for room in _ROOMS)
 _BELOW_AUTOGRAD = frozenset({"torch.library.custom_op", "torch.library.triton_op"})
 """Decorators of the implementation of an operator, which autograd does not see."""

@@ -314,7 +314,7 @@ _ALL |= {
 }
 """Classes, besides ``object``, that all tensors are instances of."""
 _TYPED = re.compile(r"torch(\.cuda)?\.\w+Tensor$|typing\.Supports")
-"""Classes that it depends on the type of its elements, its size and its device whether a tensor is an instance of."""
+"""Whether a tensor is an instance of these depends on its type, its size and its device."""
 _BARE = frozenset({"torch.nn.Module", "torch.nn.modules.Module", "torch.nn.modules.module.Module"})
 
 

@@ -23,7 +23,7 @@ from ..heap.values import (
 )
 from ..torchfacts import kinds
 from ..torchfacts import ops as facts
-from ..trace import devices
+from ..trace import devices, holdings
 from ..trace.trace import Trace
 from .registry import Call, model
 
@@ -101,12 +101,18 @@ def only_moves(m: Trace, op: facts.Op, bound: Bindings) -> bool:
     return op.name == "to" and (devices.is_device(m, device) or devices.is_name(device))
 
 
-def is_unnamed(m: Trace, tensor: Tensor) -> bool:
-    """Whether a tensor with memory of its own was just made and has no name: ``torch.zeros(3)`` in an expression."""
-    if tensor.made is None or tensor.made.op == "detach" or tensor.region is not None:
-        return False
-    names = [frame.bound(name) for frame in m.stack.frames[-1:] for name in frame.times]
-    return tensor.made.time >= max(names, default=m.clock)  # code of a module runs where a name of it is asked for
+def is_held(m: Trace, tensor: Tensor) -> bool:
+    """Whether a variable, or what one holds, may have a tensor: not ``torch.zeros(3)`` in an expression."""
+    made, scope = tensor.made, m.stack.frames[-1] if m.stack.frames else None
+    if made is None or made.op == "detach" or tensor.region is not None or scope is None or made.time < scope.born:
+        return True
+    seen: set[int] = set()
+    while scope is not None:
+        for value in scope.vars.values():
+            if any(each.storage is tensor.storage for each in holdings.held(m, value, seen)):
+                return True
+        scope = scope.parent
+    return False
 
 
 def changes_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from ..heap.values import NONE, Const, List, Slice, Tuple, Unknown, Value, constant
@@ -176,18 +176,26 @@ def _pairwise(call: Call) -> Value | None:
     return List([Tuple(pair) for pair in itertools.pairwise(columns[0][0])], not exact) if columns else None
 
 
-@model("itertools.combinations", "itertools.permutations", "itertools.batched")
+def _batched(items: Sequence[Value], size: int) -> Iterator[Sequence[Value]]:
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
+_GROUPS: dict[str, Callable[[Sequence[Value], int], Iterable[Sequence[Value]]]] = {
+    "batched": _batched,  # Python has it since 3.12
+    "combinations": itertools.combinations,
+    "permutations": itertools.permutations,
+}
+
+
+@model(*(f"itertools.{name}" for name in _GROUPS))
 def _groups(call: Call) -> Value | None:
     """Groups of the elements, of a known size."""
     columns, exact = _columns(replace(call, args=call.args[:1]))
     size = constant(call.m.see(call.argument(1, "n" if call.name.endswith("batched") else "r")))
     if not columns or not isinstance(size, int) or size < 1:
         return None
-    items = columns[0][0]
-    groups: Iterable[Sequence[Value]] = (items[start : start + size] for start in range(0, len(items), size))
-    if not call.name.endswith("batched"):
-        groups = itertools.combinations(items, size)
-    rows = list(itertools.islice(groups, ELEMENTS + 1))
+    items, groups = columns[0][0], _GROUPS[call.name.rpartition(".")[2]]
+    rows = list(itertools.islice(groups(items, size), ELEMENTS + 1))
     return List([Tuple(tuple(row)) for row in rows[:ELEMENTS]], not exact or len(rows) > ELEMENTS)
 
 

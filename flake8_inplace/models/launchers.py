@@ -18,20 +18,25 @@ def _accelerator(call: Call) -> Value:
     return Object(Ref(ACCELERATOR))
 
 
-@model(FABRIC, "lightning.Fabric", "lightning.fabric.fabric.Fabric")
-@model("lightning_fabric.Fabric", "lightning_fabric.fabric.Fabric")
+@model(
+    *(FABRIC, "lightning.Fabric", "lightning.fabric.fabric.Fabric"),
+    *("lightning_fabric.Fabric", "lightning_fabric.fabric.Fabric"),
+)
 def _fabric(call: Call) -> Value:
     return Object(Ref(FABRIC))
 
 
-@method(ACCELERATOR, "prepare", "prepare_model", "prepare_optimizer", "prepare_data_loader", "prepare_scheduler")
-@method(ACCELERATOR, "unwrap_model")
-@method(FABRIC, "setup", "setup_module", "setup_optimizers", "setup_dataloaders")
-def _same(call: Call, launcher: Object) -> Value | None:
-    if not call.args:
-        return None
-    several = len(call.args) > 1 and call.name != "unwrap_model"
-    return Tuple(tuple(call.args)) if several else call.args[0]
+@method(ACCELERATOR, "prepare")
+@method(FABRIC, "setup", "setup_optimizers", "setup_dataloaders")
+def _all(call: Call, launcher: Object) -> Value | None:
+    return Tuple(tuple(call.args)) if len(call.args) > 1 else _first(call, launcher)
+
+
+@method(ACCELERATOR, "prepare_model", "prepare_optimizer", "prepare_data_loader", "prepare_scheduler", "unwrap_model")
+@method(FABRIC, "setup_module")
+def _first(call: Call, launcher: Object) -> Value | None:
+    """The other arguments are options."""
+    return call.args[0] if call.args else None
 
 
 @method(ACCELERATOR, "backward")

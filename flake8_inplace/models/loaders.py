@@ -1,4 +1,4 @@
-"""``TensorDataset``, and the ``DataLoader`` over one: what they yield is known to be tensors."""
+"""``TensorDataset`` and ``DataLoader``: the tensors that they yield, and the batches of an iterable dataset."""
 
 from __future__ import annotations
 

@@ -153,10 +153,10 @@ def _view_or_copy(m: Trace, op: facts.Op, out: Out, base: Tensor, bound: Binding
         copy = fresh()
         copy.dtype, copy.shape = dtype, sized
         return copy
-    moves, unnamed = conversions.only_moves(m, op, bound), op.name == "to" and conversions.is_unnamed(m, base)
-    if unnamed:  # whether it is copied makes no difference to anybody
+    moves, free = conversions.only_moves(m, op, bound), op.name == "to" and not conversions.is_held(m, base)
+    if free:  # whether it is copied makes no difference to anybody
         base.storage.op = op.name
-    if (moves and unnamed) or conversions.changes_nothing(m, op, base, bound):
+    if (moves and free) or conversions.changes_nothing(m, op, base, bound):
         return base
     if op.name in _RESHAPING and is_dense(base) and conversions.is_plain(m, base_of(base)):
         return _view(m, op, out, base, bound)
@@ -170,7 +170,7 @@ def _view_or_copy(m: Trace, op: facts.Op, out: Out, base: Tensor, bound: Binding
         same.origin = Source.MAYBE_SAME
     if moves:
         same.made = base.made
-    if unnamed:
+    if free:
         same.origin = base.origin
     converts = out.integral or dtypes.names_one(m, op, bound)
     unknown = wanted is DType.UNKNOWN and dtypes.asks(op, bound)

@@ -43,7 +43,7 @@ class Text:
     skipped: set[cst.CSTNode] = field(default_factory=set)  # branches that are statically dead
     joined: dict[cst.CSTNode, frozenset[str]] = field(default_factory=dict)  # names a function uses as sequences
     arrays: dict[cst.CSTNode, frozenset[str]] = field(default_factory=dict)  # and as arrays of numpy
-    tensors: dict[cst.CSTNode, frozenset[str | cst.Assign]] = field(default_factory=dict)  # parameters and results
+    tensors: dict[cst.CSTNode, frozenset[str | cst.Assign]] = field(default_factory=dict)  # what surely is a tensor
     generators: dict[cst.CSTNode, bool] = field(default_factory=dict)  # whether these bodies yield
     scopes: list[Frame] = field(default_factory=list)
 
