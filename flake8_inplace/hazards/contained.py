@@ -115,15 +115,10 @@ def _judge_added(m: Trace, container: List, value: Value, others: Sequence[Value
     """Judge a value that a list gets beside other elements."""
     for key, item in entries(m, array_backing(m.see(value))).items():
         part = array_backing(m.see(item))
-        time = _held_since(m, container, part, item) if isinstance(part, Tensor) else 0
-        if isinstance(part, Tensor) and time:
-            writes = since(m, part, time)
-            held = [array_backing(m.see(entries(m, m.see(other)).get(key, NONE))) for other in others if writes]
-            same = any(is_same(m, other, part) for other in held)
-            for event in writes:
-                refilled = (_is_refilled(m, container, other, event, time) for other in held)
-                if (same and surely_changes(part, event)) or any(refilled):
-                    m.refuse("read", event.site, guard=event.guard)
+        if isinstance(part, Tensor):
+            _judge_again(m, container, key, part, item, others)
+            if (source := _original(m, part)) is not None:
+                _judge_again(m, container, key, source, source, others)
         judge_snapshots(m, others, key, part)
         _judge_gradients(m, container, key, part)
         on_store(m, container, part)
@@ -134,28 +129,24 @@ def _judge_added(m: Trace, container: List, value: Value, others: Sequence[Value
                 m.state.set(m.state[APPENDED_VIEWS], (container, part), m.tick())
 
 
-@events.join.listen
-def on_join(m: Trace, left: Tuple, right: Tuple) -> None:
-    """Report ``states + (x,)`` where the variable ``states`` has ``x`` already, and a write came in between.
-
-    That one is stale whether or not the new element is a copy.
-    """
-    if not m.stack.frames:
-        return
-    frame = m.stack.frames[-1]
-    bound = max((frame.bound(name) for name, value in frame.vars.items() if m.see(value) is left), default=0)
-    added = [each for item in right.items if bound for each in direct_tensors(m, item)]
-    for part in [part for each in added for part in _with_original(m, each)]:
-        if any(is_same(m, other, part) for other in left.items):
-            for event in since(m, part, bound):
-                if surely_changes(part, event):
-                    m.refuse("read", event.site, guard=event.guard)
-
-
-def _with_original(m: Trace, tensor: Tensor) -> list[Tensor]:
-    """Return a tensor, and ``x`` too if it is ``x.clone()``."""
+def _original(m: Trace, tensor: Tensor) -> Tensor | None:
+    """Return ``x`` if a tensor is ``x.clone()``: what has ``x`` already was to have a copy of that, too."""
     source = m.see(tensor.made.values[0]) if tensor.made is not None and tensor.made.op == "clone" else NONE
-    return [tensor, source] if isinstance(source, Tensor) else [tensor]
+    return source if isinstance(source, Tensor) else None
+
+
+def _judge_again(
+    m: Trace, container: List, key: tuple[Hashable, ...], part: Tensor, item: Value, others: Sequence[Value]
+) -> None:
+    """Report a write to a tensor since a list got it, or a part of its buffer, which the list gets again."""
+    time = _held_since(m, container, part, item)
+    writes = since(m, part, time) if time else ()
+    held = [array_backing(m.see(entries(m, m.see(other)).get(key, NONE))) for other in others if writes]
+    same = any(is_same(m, other, part) for other in held)
+    for event in writes:
+        refilled = (_is_refilled(m, container, other, event, time) for other in held)
+        if (same and surely_changes(part, event)) or any(refilled):
+            m.refuse("read", event.site, guard=event.guard)
 
 
 @events.method.listen

@@ -21,6 +21,7 @@ from ..heap.values import (
     Value,
     constant,
     is_number,
+    is_tuple,
 )
 from ..program.site import Site
 from ..torchfacts import ops as facts
@@ -68,7 +69,7 @@ def augment(m: Trace, name: str, old: Value, value: Value, site: Site, form: str
     if isinstance(old, Tensor) and inplace:  # there is no in-place matmul: `x @= y` makes a new tensor
         overloads.apply(m, inplace, [old, value], {}, site, form)
         return old
-    if isinstance(old, List) and name == "add":
+    if isinstance(old, List) and name == "add" and not old.fixed:
         extend(m, old, value)
         return old
     if isinstance(old, Dict) and name == "or":
@@ -124,12 +125,11 @@ def _of_containers(m: Trace, name: str, left: Value, right: Value) -> Value | No
     """``a + b`` and ``a * n`` of lists and tuples, ``a | b`` of dictionaries."""
     if name == "add" and isinstance(left, (List, Tuple)) and isinstance(right, (List, Tuple)):
         a, b = elements_all(m, left), elements_all(m, right)
-        if isinstance(left, Tuple) and isinstance(right, Tuple) and len(a[0]) + len(b[0]) <= LONGEST:
-            if len(m.state[WRITES]):
-                events.join(m, left, right)
+        holds = any(isinstance(item, (Tensor, Array)) for item in b[0])
+        few = len(a[0]) + len(b[0]) <= LONGEST
+        if few and not holds and isinstance(left, Tuple) and isinstance(right, Tuple):
             return Tuple((*left.items, *right.items))
-        noted = len(m.state[STORED]) or len(m.state[WRITES]) or any(isinstance(item, (Tensor, Array)) for item in b[0])
-        if noted and len(a[0]) + len(b[0]) <= LONGEST:
+        if few and (holds or len(m.state[STORED]) or len(m.state[WRITES])):
             return _joined(m, left, right, a, b)
         return bounded((*a[0], *b[0]), a[1] or b[1])
     if name == "or" and isinstance(left, Dict) and isinstance(right, Dict):
@@ -144,13 +144,22 @@ _Elements = tuple[tuple[Value, ...], bool]
 
 
 def _joined(m: Trace, left: List | Tuple, right: List | Tuple, first: _Elements, second: _Elements) -> List:
-    """``left + right``, where it matters since when a list holds its elements."""
-    made = List(first[0], first[1] or second[1])
+    """``left + right``, where it matters since when a list or tuple holds its elements."""
+    fixed = is_tuple(left) and is_tuple(right)
+    begun = (_bound(m, left) if isinstance(left, Tuple) else left.time) if fixed else 0
+    made = List(first[0], first[1] or second[1], begun, fixed)
     events.pass_on(m, left, made, first[0])
     for item in second[0]:
         append(m, made, item)
     events.pass_on(m, right, made, second[0])
     return made
+
+
+def _bound(m: Trace, value: Tuple) -> int:
+    """Return when a variable of the running function got a tuple; 0 if none has it."""
+    frames = m.stack.frames[-1:]
+    found = [frame.bound(name) for frame in frames for name, each in frame.vars.items() if m.see(each) is value]
+    return max(found, default=0)
 
 
 def _repeated(m: Trace, left: List, right: Value) -> List:

@@ -24,6 +24,7 @@ from ..heap.values import (
     Unknown,
     Value,
     constant,
+    is_tuple,
 )
 from ..torchfacts import modules
 from ..trace import events
@@ -269,7 +270,7 @@ def _is_of_names(m: Trace, value: Value, names: list[str]) -> bool | None:
             return True
         return None if any(map(_TYPED.match, names)) else False
     if isinstance(value, (Tuple, List, Dict)):
-        plain = {Tuple: "tuple", List: "list", Dict: "dict"}[type(value)]
+        plain = "tuple" if is_tuple(value) else "list" if isinstance(value, List) else "dict"
         return any(name.rpartition(".")[2].lower() == plain for name in names)
     if isinstance(value, Array):
         return False if (_APART - {"numpy.ndarray"}).issuperset(names) else None

@@ -122,8 +122,6 @@ load_key: Event[[Dict, Hashable, Value]] = Event()
 """The value under a key of a dictionary is read. `load` is emitted for it after that."""
 remove: Event[[List | Dict, Value]] = Event()
 """An element is removed from a container."""
-join: Event[[Tuple, Tuple]] = Event()
-"""Two tuples are joined, ``left + right``, after something was overwritten."""
 pass_on: Event[[Value, List | Dict, Iterable[Value]]] = Event()
 """Values are copied from one container to another: source, target, values."""
 copied: Event[[Value, Value, bool]] = Event()
