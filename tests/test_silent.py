@@ -122,6 +122,7 @@ NO_FORM = {
     "caches_and_decoders: expanded initial hidden states written per layer",
     "typed_by_values: zeros of no type, filled with what has a gradient",
     "variables_and_arguments: partial with an output buffer mapped over inputs",
+    "variables_and_arguments: argument centred by a function that stands in the one that gets it",
 }
 
 

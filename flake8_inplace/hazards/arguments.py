@@ -42,6 +42,7 @@ from ..trace.log import (
     given_tensors,
     is_record,
     since,
+    spelled,
 )
 from ..trace.trace import Trace
 from .intent import attribute_written, copies_otherwise, is_statement, spelled_with
@@ -135,7 +136,7 @@ def _note_kept(m: Trace, event: Overwrite) -> None:
 
 def _given_of(m: Trace, frame: Frame, storage: Storage) -> list[Tensor]:
     """Return the arguments of a function that have the memory of a storage."""
-    return [tensor for arg in frame.given for tensor in direct_tensors(m, arg) if tensor.storage is storage]
+    return [tensor for arg in frame.arguments() for tensor in direct_tensors(m, arg) if tensor.storage is storage]
 
 
 def _judge_kept(m: Trace, value: Value, bound: int, frame: Frame) -> None:
@@ -396,7 +397,7 @@ def is_in_copy(m: Trace, event: Overwrite, args: Sequence[Value]) -> bool:
 
     A shallow copy, ``out = dict(given)``, holds the same tensors.
     """
-    container = m.see(event.frames[-1].vars.get(event.name, NONE))
+    container = spelled(m, event)
     if event.form != "augmented" or not isinstance(container, (List, Dict)):
         return False
     return all(container is not given for arg in args for given in _containers(m, arg, PLACES))
@@ -430,8 +431,8 @@ def _is_by_alias(m: Trace, event: Overwrite, tensor: Tensor, args: Sequence[Valu
 
     Parameters are left out: they are updated like this on purpose.
     """
-    state, by, inner = m.cell(tensor), unshaped(event.tensor), event.frames[-1]
-    named = bool(event.name) and array_backing(m.see(inner.vars.get(event.name, NONE))) is event.tensor
+    state, by = m.cell(tensor), unshaped(event.tensor)
+    named = bool(event.name) and array_backing(spelled(m, event)) is event.tensor
     apart = by.time > born and by.cell is not tensor.cell and by.view is unshaped(tensor).view
     if event.written.array:
         apart = apart or all(not isinstance(each, Array) or each.tensor is not tensor for each in map(m.see, args))

@@ -45,6 +45,7 @@ from ..trace.log import (
     is_record,
     lies_in,
     since,
+    spelled,
     whole,
 )
 from ..trace.trace import Trace
@@ -323,7 +324,7 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
 def judge_element(m: Trace, container: List | Dict, value: Tensor, event: Overwrite, time: int, known: bool) -> None:
     """Report a write to an element that was stored at ``time``, or at a time that is not known (0)."""
     inner = event.frames[-1]
-    own = m.see(inner.vars.get(event.name, NONE)) is container
+    own = spelled(m, event) is container
     taken_out = m.state[RETURNED].get((Change.OTHER, event)) is not None and bool(time or container.time)
     taken_out = taken_out and not is_of_call(m, container, event) and not is_aside(m, value, event)
     if own and is_in_copy(m, event, inner.given):
@@ -403,7 +404,7 @@ def _unaware(m: Trace, event: Overwrite, time: int) -> bool:
     """
     if event.form == "subscript" and event.frames[-1] is m.stack.frames[-1]:
         return False
-    own = isinstance(m.see(event.frames[-1].vars.get(event.name, NONE)), Tensor)
+    own = isinstance(spelled(m, event), Tensor)
     finished = own and event.frames[-1] not in m.stack.frames and not goes_on(m, event)
     return (bool(event.name) and not finished) or again(m, event, time) or _is_adopted(m, event, time)
 

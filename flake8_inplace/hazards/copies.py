@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..heap.state import Declared, latest, union
-from ..heap.values import NONE, Choice, Dict, Grad, List, Object, Tensor, Tuple, Value
+from ..heap.values import Choice, Dict, Grad, List, Object, Tensor, Value
 from ..program.site import Site
 from ..trace import events
 from ..trace.frames import Frame
-from ..trace.log import COPIED, WRITES, Overwrite, array_backing, lies_in, since, whole
+from ..trace.log import COPIED, WRITES, Overwrite, array_backing, lies_in, since, spelled, whole
 from ..trace.trace import Trace
 from .intent import attribute_written
 
@@ -26,7 +26,7 @@ def on_copied(m: Trace, source: Value, copy: Value, explicit: bool) -> None:
     ``list(tensors)`` of an argument only makes a list of whatever a caller gives. Parameters are updated in all of
     their holders. A slice of a list may be taken to write to its elements.
     """
-    given = m.stack.frames[-1].given if m.stack.frames else ()
+    given = m.stack.frames[-1].arguments() if m.stack.frames else ()
     if isinstance(source, List) and isinstance(copy, List):
         m.state.set(m.state[LIST_COPIES], source, m.state[LIST_COPIES].get(source, frozenset()) | {copy})
     if not explicit and any(m.see(value) is source for value in given):
@@ -85,7 +85,7 @@ def _judge(m: Trace, copy: Value, value: Value) -> None:
         if time:
             m.state.set(m.state[COPIED], (copy, tensor), -abs(time))
         for event in since(m, tensor, abs(time)) if time else ():
-            own = m.see(event.frames[-1].vars.get(event.name, Tuple(()))) is copy
+            own = spelled(m, event) is copy
             own = own or (time < 0 and not _of_another(copy, event))
             if not own and (whole(tensor, event) or lies_in(tensor, event)):
                 m.refuse("read", event.site, guard=event.guard)
@@ -106,7 +106,7 @@ def _judge_original(m: Trace, source: Value, value: Value) -> None:
         if time:
             m.state.set(m.state[ORIGINALS], (source, tensor), 0)
         for event in since(m, tensor, time) if time else ():
-            by = m.see(event.frames[-1].vars.get(event.name, NONE))
+            by = spelled(m, event)
             through = by is not source if isinstance(by, (Dict, List)) else bool(attribute_written(event))
             if through and (whole(tensor, event) or lies_in(tensor, event)):
                 m.refuse("read", event.site, guard=event.guard)

@@ -14,7 +14,6 @@ from ..heap.autograd import compatible
 from ..heap.regions import DEPTH, base_of, plain, same_tensor, share, whole_of
 from ..heap.values import (
     ALWAYS,
-    NONE,
     UNCERTAIN,
     Choice,
     Dict,
@@ -29,7 +28,18 @@ from ..heap.values import (
 from ..torchfacts import kinds
 from ..trace import events
 from ..trace.frames import Frame
-from ..trace.log import RETURNED, WRITES, Overwrite, array_backing, direct_tensors, fills, since, since_in_memory, whole
+from ..trace.log import (
+    RETURNED,
+    WRITES,
+    Overwrite,
+    array_backing,
+    direct_tensors,
+    fills,
+    since,
+    since_in_memory,
+    spelled,
+    whole,
+)
 from ..trace.trace import Trace
 from .intent import attribute_written, reads_what_it_wrote, writes_through
 from .overlap import written_region
@@ -138,7 +148,7 @@ def _loses(m: Trace, value: Tensor, event: Overwrite) -> bool:
     """Whether a write by another name surely replaced the values that a variable took."""
     state = m.cell(value)
     by_attribute = not event.name and bool(attribute_written(event))
-    apart = by_attribute or isinstance(m.see(event.frames[-1].vars.get(event.name, NONE)), Dict)
+    apart = by_attribute or isinstance(spelled(m, event), Dict)
     if value.origin in UNCERTAIN or (state.grad is Grad.YES and state.leaf):
         return False
     here = event.frames[-1] is m.stack.frames[-1]  # a method that writes to all of an attribute: `hazards.stale` judges

@@ -14,7 +14,7 @@ from ..heap.state import Declared, latest
 from ..heap.values import NONE, Choice, Dict, List, Object, Source, Storage, Tensor, Tuple, Value, View
 from ..trace import events
 from ..trace.frames import Frame
-from ..trace.log import STORED, WRITES, Overwrite, array_backing, direct_tensors, since, whole
+from ..trace.log import STORED, WRITES, Overwrite, array_backing, direct_tensors, since, spelled, whole
 from ..trace.trace import Trace
 from .intent import is_operand, is_spelled_as_held, is_statement
 from .snapshots import may_be_copy
@@ -104,5 +104,5 @@ def goes_on(m: Trace, event: Overwrite) -> bool:
     """
     if m.state[LAST_USED].get(event.tensor.storage, 0) > event.time or is_operand(event):
         return True
-    given = direct_tensors(m, event.frames[-1].vars.get(event.name, NONE))
+    given = direct_tensors(m, spelled(m, event))
     return event.form == "inplace" and all(tensor.storage is not event.tensor.storage for tensor in given)

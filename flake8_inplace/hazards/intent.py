@@ -11,7 +11,7 @@ from ..program.scan import GRADIENTS
 from ..program.site import Site
 from ..trace.callables import Method, Namespace, Partial
 from ..trace.frames import Frame
-from ..trace.log import STORED, WRITES, Overwrite, array_backing, direct_tensors, given_tensors
+from ..trace.log import STORED, WRITES, Overwrite, array_backing, direct_tensors, given_tensors, spelled
 from ..trace.reports import Need, Refusal
 from ..trace.trace import Trace
 
@@ -57,8 +57,8 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
     from ..program.wording import is_built_for, lists, parts_filled, targets, tells_apart
 
     if event.name != name:
-        written = frame.vars.get(event.name)
-        if written is None or isinstance(written, Choice) or is_filled_by_another(m, event, name, frame):
+        scope = _writer(event, frame).local(event.name)
+        if scope is None or isinstance(scope.vars[event.name], Choice) or is_filled_by_another(m, event, name, frame):
             return True
         if _is_result_of_write(m, event, name, frame):
             return True
@@ -74,12 +74,17 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
     return event.form != "inplace" or not bound or name in bound
 
 
+def _writer(event: Overwrite, frame: Frame) -> Frame:
+    """Return the function that made a write, if it is one that stands in another; else that one."""
+    return event.frames[-1] if event.frames[-1].is_inside(frame) else frame
+
+
 def copies_otherwise(m: Trace, event: Overwrite) -> bool:
     """Return whether the name of a write is a copy of the tensor on another path: ``if short: x = x[None].clone()``.
 
     A function that copies where it finds it necessary knows that it overwrites its argument elsewhere.
     """
-    value = m.see(event.frames[-1].vars.get(event.name, NONE))
+    value = spelled(m, event)
     options = [array_backing(m.see(option)) for _, option in value.options] if isinstance(value, Choice) else []
     made = [base_of(option).made for option in options if isinstance(option, Tensor)]
     copied = [each for origin in made if origin and origin.op in ("clone", "copy") for each in origin.values]
@@ -108,12 +113,13 @@ def is_for_base(m: Trace, reader: Value, event: Overwrite, name: str, frame: Fra
     """
     from ..program.wording import is_used_after
 
-    body = m.text.body(frame.function)[0] if frame.function is not None else None
-    apart = isinstance(reader, Array) is not event.written.array and frame.bound(event.name) > frame.bound(name)
+    inner = _writer(event, frame)
+    body = m.text.body(inner.function)[0] if inner.function is not None else None
+    apart = isinstance(reader, Array) is not event.written.array and inner.bound(event.name) > inner.bound(name)
     if not apart or body is None or event.line is None:
         return False
     storage = event.tensor.storage
-    given = any(tensor.storage is storage for value in frame.given for tensor in given_tensors(m, value, NONE))
+    given = any(tensor.storage is storage for value in frame.arguments() for tensor in given_tensors(m, value, NONE))
     kept = any(storage in key for key in m.state[STORED])
     return not given and not kept and not is_used_after(body, event.line, event.name)
 
@@ -180,7 +186,7 @@ def is_filled_by_another(m: Trace, event: Overwrite, name: str, frame: Frame) ->
 
     body = m.text.body(frame.function)[0] if frame.function is not None else None
     names = filled_otherwise(body, event.line, name) if body is not None else ()
-    return any(each in frame.vars for each in names)
+    return any(frame.local(each) is not None for each in names)
 
 
 def assigned_from(frame: Frame) -> list[str]:
@@ -208,7 +214,7 @@ def is_spelled_as_held(m: Trace, event: Overwrite) -> bool:
     """Return whether a write is spelled with what holds the tensor, and means that: ``self.kept["w"].mul_(2)``."""
     from ..program.wording import written_holder
 
-    holder = m.see(event.frames[-1].vars.get(event.name, NONE))
+    holder = spelled(m, event)
     return isinstance(holder, (Object, Dict, List)) and written_holder(event.site.expression) is not None
 
 

@@ -8,7 +8,7 @@ from ..heap.state import Declared, latest, same_or_none
 from ..heap.values import NONE, Dict, Source, Tensor, Value
 from ..program.site import Site
 from ..trace import events
-from ..trace.log import STORED, WRITES, Change, Overwrite, array_backing, since
+from ..trace.log import STORED, WRITES, Change, Overwrite, array_backing, since, spelled
 from ..trace.trace import Trace
 from .contained import entries, is_same, judge_element, judge_snapshots, on_store, surely_changes
 from .intent import is_spelled_otherwise
@@ -60,7 +60,7 @@ def _judge_second_key(m: Trace, container: Dict, value: Tensor, had: bool) -> No
         return
     had_since = abs(m.state[STORED].get((container, value.storage), 0)) or m.stack.frames[-1].born
     for event in since(m, value, had_since):
-        meant = not had and m.see(event.frames[-1].vars.get(event.name, NONE)) is container  # ``table["x"].mul_(2)``
+        meant = not had and spelled(m, event) is container  # ``table["x"].mul_(2)``
         if not meant and surely_changes(value, event):
             m.refuse("read", event.site, guard=event.guard)
 
@@ -73,7 +73,7 @@ def on_logged(m: Trace, event: Overwrite) -> None:
     whole tensor is reported if the other key was used to write other values.
     """
     inner = event.frames[-1]
-    container, pair = m.see(inner.vars.get(event.name, NONE)), m.state[PAIRED].get(event.tensor)
+    container, pair = spelled(m, event), m.state[PAIRED].get(event.tensor)
     if pair is not None and event.name and inner.bound(event.name) > pair[1]:
         container = pair[0]
     part = event.written.index is not None or event.change is Change.MARKED

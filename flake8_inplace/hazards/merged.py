@@ -15,7 +15,7 @@ from ..heap.values import NONE, Dict, Grad, List, Object, Source, Storage, Tenso
 from ..program.site import Site
 from ..torchfacts.kinds import ADDING, SCALING
 from ..trace import events, holdings
-from ..trace.log import ENTRIES, WRITES, Overwrite, array_backing, direct_tensors, given_tensors, since
+from ..trace.log import ENTRIES, WRITES, Overwrite, array_backing, direct_tensors, given_tensors, since, spelled
 from ..trace.trace import Trace
 from .known import is_result
 from .snapshots import SNAPSHOTS
@@ -37,7 +37,7 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
     held = {entry for entry in entries if isinstance(entry, Tensor)}
     for tensor, taken in list(m.state[SNAPSHOTS].items()) if given else ():
         for event in since(m, tensor, born) if taken is not None else ():
-            through = m.see(event.frames[-1].vars.get(event.name, NONE))  # whose entry may be another one by now
+            through = spelled(m, event)  # whose entry may be another one by now
             if (tensor in held or through in given) and _is_sum(m, tensor, event):
                 m.state.set(m.state[MERGED], tensor.storage, event)
 
@@ -103,7 +103,7 @@ def _note_sums(
 
 def _adds_up(m: Trace, event: Overwrite, tensor: Tensor, others: Sequence[Value]) -> bool:
     """Whether a write that is spelled with a variable for one element adds other elements to it, scaled or not."""
-    by = array_backing(m.see(event.frames[-1].vars.get(event.name, NONE)))
+    by = array_backing(spelled(m, event))
     adds = event.written.op.removesuffix("_") in ADDING and event.written.index is None
     added = [each for value in event.written.values for each in direct_tensors(m, value)]
     scaled = [each.made for each in added if each.made is not None and each.made.op in SCALING]

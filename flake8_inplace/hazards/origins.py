@@ -98,7 +98,7 @@ def _spelled_with(m: Trace, site: Site, frame: Frame, storage: Storage) -> str:
     from ..program.wording import root
 
     name = root(site.expression)
-    value = array_backing(m.see(frame.vars.get(name, NONE)))
+    value = array_backing(m.see(frame.value(name)))
     return name if isinstance(value, Tensor) and value.storage is storage else ""
 
 
@@ -178,7 +178,7 @@ def _change(m: Trace, tensor: Tensor, frame: Frame, name: str, form: str, writte
 
     A write that is not through a variable of the tensor is `Change.OTHER`: it is intended to change a container.
     """
-    through = array_backing(m.see(frame.vars.get(name, NONE)))
+    through = array_backing(m.see(frame.value(name)))
     if written.op.removesuffix("_") in _MASKS or not _holds(m, through, tensor):
         return Change.OTHER
     values = (*written.values, *(written.index or ()))
@@ -221,7 +221,9 @@ def _constant(m: Trace, values: list[Tensor], frame: Frame) -> bool:
 
     What is made empty and then written to is none.
     """
-    given = [tensor.storage for value in frame.given for tensor in given_tensors(m, value, NONE)] if values else []
+    given = (
+        [tensor.storage for value in frame.arguments() for tensor in given_tensors(m, value, NONE)] if values else []
+    )
     made = all(value.origin is Source.BLANK and not m.grad(value) for value in values)
     return made and not any(value.storage in given or value.storage in m.state[WRITES] for value in values)
 

@@ -133,7 +133,7 @@ def _marks_what_is_given(m: Trace, event: Overwrite) -> bool:
     masks = [each for each in (*event.written.values, *(event.written.index or ())) if isinstance(each, Tensor)]
     made = [base.made for base in map(base_of, masks) if base.made is not None]
     operands = [each for origin in made for value in origin.values for each in direct_tensors(m, value)]
-    given = event.frames[-1].given
+    given = event.frames[-1].arguments()
     return event.change is Change.MARKED and any(_holds(m, given, each) for each in (*masks, *operands))
 
 

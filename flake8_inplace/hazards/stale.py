@@ -130,7 +130,7 @@ def _read_name(
 ) -> None:
     path = m.state.guard()
     for event in since(m, value, frame.held(name, guard, path)):
-        here = frame is event.frames[-1]
+        here = frame is event.frames[-1] or _is_by_closure(m, event, frame)
         used = here and event.written.array and isinstance(reader, Array)
         own = here and (not event.name or (event.name == name and is_meant(m, event, name, frame)))
         if own and not used:
@@ -147,8 +147,20 @@ def _read_name(
         read = _Read(name, reader, value, frame, index, bound)
         if here:
             _judge_in_function(m, read, event)
-        elif frame in event.frames and frame in m.stack.frames[-1:] and not is_looked_up(m, index, event):
+        elif frame in event.frames and _runs(m, frame) and not is_looked_up(m, index, event):
             _judge_after_call(m, read, event)
+
+
+def _is_by_closure(m: Trace, event: Overwrite, frame: Frame) -> bool:
+    """Whether a function made a write that stands in another one, and has the tensor from there."""
+    inner, storage = event.frames[-1], event.tensor.storage
+    given = (each.storage for value in inner.given for each in direct_tensors(m, value))
+    return inner.is_inside(frame) and storage not in [*given]
+
+
+def _runs(m: Trace, frame: Frame) -> bool:
+    """Whether the running function is one, or stands in it."""
+    return bool(m.stack.frames) and m.stack.frames[-1].is_inside(frame)
 
 
 class _Read(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any
 from ..heap.state import Declared, latest
 from ..heap.values import NONE, Dict, List, Object, Tensor, Tuple, Value
 from ..trace import events
-from ..trace.log import WRITES, Overwrite, array_backing, direct_tensors, is_record, since
+from ..trace.log import WRITES, Overwrite, array_backing, direct_tensors, is_record, since, spelled
 from ..trace.trace import Trace
 from .intent import attribute_written
 
@@ -54,7 +54,7 @@ def _entries(m: Trace, value: Value) -> Mapping[Any, Value]:
 
 def _is_by_name(m: Trace, event: Overwrite) -> bool:
     """Whether a write is spelled with a variable for the tensor. ``state["x"] += 1`` is meant to change the state."""
-    by = m.see(event.frames[-1].vars.get(event.name, NONE))
+    by = spelled(m, event)
     return bool(event.name) and not isinstance(by, (Dict, List, Object)) and not attribute_written(event)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..heap.values import NONE, Object, Storage, Tensor, Tuple, Value
 from ..program.site import Site
 from ..trace.frames import Frame
-from ..trace.log import ATTRIBUTE_WRITERS, Overwrite, array_backing, direct_tensors
+from ..trace.log import ATTRIBUTE_WRITERS, Overwrite, array_backing, direct_tensors, spelled
 from ..trace.trace import Trace
 from .changes import changes
 from .intent import attribute_written
@@ -70,7 +70,7 @@ def _is_by_holder(m: Trace, change: Overwrite | Update, owners: Set[Value], attr
     """Whether a change was written by one of the containers, or by an attribute of one of the names."""
     if not isinstance(change, Overwrite):
         return False
-    written_by = m.see(change.frames[-1].vars.get(change.name, NONE))
+    written_by = spelled(m, change)
     return attribute_written(change) in attributes or written_by in owners
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..heap.autograd import compatible
 from ..heap.join import ASSUMPTIONS
 from ..heap.state import Exit, Moments, Table, moments, spread
-from ..heap.values import ALWAYS, Callable_, Guard, Value
+from ..heap.values import ALWAYS, NONE, Callable_, Guard, Value
 from ..program.pieces import Piece
 from ..program.sealed import sealed
 
@@ -50,9 +50,39 @@ class Frame:
             scope = scope.parent
         return scope
 
+    def local(self, name: str) -> Frame | None:
+        """Return the frame that has a variable: this function, or one that it stands in. A module's is none."""
+        outer = None if name in self.vars else self.around()
+        return outer.local(name) if outer is not None else self if name in self.vars else None
+
+    def value(self, name: str) -> Value:
+        """Return what a variable of this function has, or of one that it stands in."""
+        scope = self.local(name)
+        return scope.vars[name] if scope is not None else NONE
+
+    def is_inside(self, outer: Frame) -> bool:
+        """Whether this is a function, or one that stands in it."""
+        around = None if self is outer else self.around()
+        return self is outer or (around is not None and around.is_inside(outer))
+
+    def around(self) -> Frame | None:
+        """Return the frame of the function that this one stands in, if it stands in one."""
+        return self.parent if self.parent is not None and self.parent.function is not None else None
+
+    def arguments(self) -> Sequence[Value]:
+        """Return what the function was given, and the functions that it stands in."""
+        outer = self.around()
+        return self.given if outer is None else (*self.given, *outer.arguments())
+
     def bound(self, name: str) -> int:
-        """Return when a variable was last bound on any path; when the frame began, if it is a parameter."""
-        return max((time for _, time in spread(self.times[name])), default=0) if name in self.times else self.born
+        """Return when a variable was last bound on any path; when the frame began, if it is a parameter.
+
+        A variable of a function around this one was bound there.
+        """
+        if name in self.times:
+            return max((time for _, time in spread(self.times[name])), default=0)
+        outer = None if name in self.vars else self.around()
+        return self.born if outer is None else outer.bound(name)
 
     def held(self, name: str, guard: Guard = ALWAYS, path: Guard = ALWAYS) -> int:
         """Return since when a variable may have the value that it has under ``guard``, on the present ``path``.

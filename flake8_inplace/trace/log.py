@@ -280,7 +280,7 @@ def again(m: Trace, event: Overwrite, time: int) -> bool:
     like another call.
     """
     frame, storage = event.frames[-1], event.tensor.storage
-    given = [tensor.storage for value in frame.given for tensor in direct_tensors(m, value)]
+    given = [tensor.storage for value in frame.arguments() for tensor in direct_tensors(m, value)]
     return (frame.function is not None and storage not in given) and any(
         before.time <= time and before.site.expression is event.site.expression
         for before in m.state[WRITES].get(storage, ())
@@ -320,6 +320,11 @@ def lies_in(part: Tensor, event: Overwrite) -> bool:
     if region is None or region.reshaped or index is None or not same_tensor(region.base, event.tensor):
         return False
     return bool(region.index) and share(region.index, index)
+
+
+def spelled(m: Trace, event: Overwrite) -> Value:
+    """Return what the variable in the text of a write has now."""
+    return m.see(event.frames[-1].value(event.name))
 
 
 def array_backing(value: Value) -> Value:
