@@ -100,6 +100,8 @@ read_variable: Event[[str, Value, Frame, tuple[Value, ...]]] = Event()
 """A variable of a frame is read, or only its elements at an index: name, value, frame, index."""
 read_tuple: Event[[str, Tuple | List, Frame]] = Event()
 """A variable of a frame is read that has a tuple, also one of unknown length: name, tuple, frame."""
+read_item: Event[[str, Value, Frame]] = Event()
+"""An element of a tuple is read by the variable that has the tuple, ``state[0]``: name, element, frame."""
 set_attribute: Event[[Object, str, Value]] = Event()
 """An attribute of an instance is about to be bound."""
 read_attribute: Event[[Object, str, Value]] = Event()
