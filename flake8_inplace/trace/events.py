@@ -141,6 +141,8 @@ call_instance: Event[[Object, Site]] = Event()
 """An instance is called: instance, place. The layers of a ``Sequential`` are called at its own place."""
 cache: Event[[Function, Value]] = Event()
 """A function under ``functools.cache`` returned, to give the same result to each call with the same arguments."""
+default_made: Event[[Value, int]] = Event()
+"""The ``default_factory`` of a field was called for an instance: what it returned, the time of the call."""
 discard: Event[[Value, str, Site]] = Event()
 """A method of a variable, attribute or element is called as a statement: receiver, name of the method, place."""
 returns: Event[[Sequence[Value], Value, int, bool]] = Event()
