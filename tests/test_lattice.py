@@ -282,6 +282,7 @@ LAWS = {
     "STEPPED": Law(agreed),
     "STEPPED_ON": Law(agreed),
     "CACHED": Law(agreed),
+    "DEFAULTS": Law(agreed),
     "SHARERS": Law(st.frozensets(st.sampled_from(EVENTS))),
     "SHARED": Law(agreed),
     "UNCOUNTED": Law(st.frozensets(st.sampled_from(EVENTS))),

@@ -15,7 +15,7 @@ from ..rules import RULES
 from .facts import Fact
 from .kept import follows
 from .scope import scope_around
-from .statements import imported, writing_statements
+from .statements import deep_copying, writing_statements
 from .syntax import Module, is_path, last_name, root_of, stripped, viewed_root, walk
 
 _TRIED = 4
@@ -101,7 +101,8 @@ def _copied(
         return []
     if (kinds == {"dict"} or _is_copy(value)) and not (fact is not None and fact.of_graph):
         kept = source if is_path(source) or isinstance(source, cst.Subscript) else value
-        return [*imported(module, "copy"), module.replaced(value, f"copy.deepcopy({module.code(kept)})")]
+        copying, needed = deep_copying(module)
+        return [*needed, module.replaced(value, f"{copying}({module.code(kept)})")]
     if kinds != {"list"} and not (made == "list" and not kinds):
         return []
     each = scope_around(module, assign).unused(_ITEM)

@@ -13,7 +13,7 @@ import libcst as cst
 from ..finding import Edit, Finding, Fix, Place
 from ..rules import RULES
 from ..torchfacts import ops
-from .statements import imported
+from .statements import deep_copying
 from .syntax import GATHER, Module, is_library, is_method, is_path, last_name, stripped, walk
 
 _TRIED = 12
@@ -69,15 +69,15 @@ def kept(
 
 def deep_copies(module: Module) -> Iterator[Fix]:
     """``model.state_dict()`` or ``copy.copy(model)`` that is kept: the finding stands at what overwrites it."""
-    needed = imported(module, "copy")
+    copying, needed = deep_copying(module)
     calls = list(module.of(cst.Call))
     for call in calls:
         if module.code(call.func) in ("copy.copy", "copy") and len(call.args) == 1:
-            edit = module.replaced(call.func, "copy.deepcopy")
+            edit = module.replaced(call.func, copying)
             yield Fix(f"make a deep copy on line {edit.start.line}", True, (*needed, edit))
     for call in calls:
         if last_name(call.func) == "state_dict":
-            edit = module.replaced(call, f"copy.deepcopy({module.code(call)})")
+            edit = module.replaced(call, f"{copying}({module.code(call)})")
             yield Fix(f"keep a deep copy on line {edit.start.line}", True, (*needed, edit))
 
 

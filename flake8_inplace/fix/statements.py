@@ -152,15 +152,48 @@ def imports(module: Module, name: str) -> bool:
     )
 
 
+def deep_copying(module: Module) -> tuple[str, list[Edit]]:
+    """What makes a deep copy, and the import that it needs: ``copy`` may stand for the function, or for a variable."""
+    found = {
+        alias.evaluated_name
+        for node in module.of(cst.ImportFrom)
+        if source_of(node) == "copy"
+        for alias in _aliases(node)
+    }
+    if "deepcopy" in found:
+        return "deepcopy", []
+    if "copy" in found or (
+        not imports(module, "copy") and any(_is_variable(module, name) for name in module.of(cst.Name))
+    ):
+        return "deepcopy", _import_line(module, "from copy import deepcopy")
+    return "copy.deepcopy", imported(module, "copy")
+
+
+def _aliases(node: cst.ImportFrom) -> list[cst.ImportAlias]:
+    return [] if isinstance(node.names, cst.ImportStar) else [alias for alias in node.names if not alias.asname]
+
+
+def _is_variable(module: Module, name: cst.Name) -> bool:
+    """Whether a name is a variable that is called ``copy``: no attribute, and no keyword."""
+    parent = module.parents.get(name)
+    label = (isinstance(parent, cst.Attribute) and parent.attr is name) or (
+        isinstance(parent, cst.Arg) and parent.keyword is name
+    )
+    method = isinstance(parent, cst.FunctionDef) and module.around(parent, cst.ClassDef) is not None
+    return name.value == "copy" and not label and not method
+
+
 def imported(module: Module, name: str) -> list[Edit]:
     """The import of a module of the standard library, if there is none yet: beside the first import, or at the top."""
-    if imports(module, name):
-        return []
+    return [] if imports(module, name) else _import_line(module, f"import {name}")
+
+
+def _import_line(module: Module, text: str) -> list[Edit]:
     lines = [line for line in module.of(cst.SimpleStatementLine) if is_import(line.body[0])]
     if not lines:
         docstring = module.tree.get_docstring() is not None
         place = module.end(module.tree.body[0]) if docstring else module.start(module.tree.body[0])
-        return [Edit(place, place, f"\nimport {name}" if docstring else f"import {name}\n")]
+        return [Edit(place, place, f"\n{text}" if docstring else f"{text}\n")]
     future = isinstance(lines[0].body[0], cst.ImportFrom) and source_of(lines[0].body[0]) == "__future__"
     place = module.end(lines[0]) if future else module.start(lines[0])
-    return [Edit(place, place, f"\nimport {name}" if future else f"import {name}\n")]
+    return [Edit(place, place, f"\n{text}" if future else f"{text}\n")]

@@ -2,25 +2,51 @@
 
 They are variables of a module or of an enclosing function, entries of their tables, or attributes of a class; those of
 an instance only where a view of them is changed. Whoever updates one on purpose mostly spells it: ``MEAN.mul_(0.9)``.
+
+A ``default_factory`` that returns such a constant gives one tensor to all instances: ``self.total += x`` is for one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from ..heap.regions import base_of
-from ..heap.values import NONE, List, Object, Storage, Tensor, Tuple, Value
+from ..heap.state import Declared, same_or_none
+from ..heap.values import NONE, Const, List, Object, Storage, Tensor, Tuple, Value
 from ..program.site import Site
 from ..trace import events
-from ..trace.frames import Class, Frame
-from ..trace.log import WRITES, Overwrite, given_tensors, is_record
+from ..trace.frames import Frame, members
+from ..trace.log import WRITES, Overwrite, direct_tensors, given_tensors, is_record
 from ..trace.reports import Need
 from ..trace.trace import Trace
 from . import replay
+from .intent import attribute_written
 from .tables import DEPTH, is_table
 
 _LISTED = frozenset({"tensor", "array", "asarray"})
 """What makes a tensor or an array of the numbers in a list."""
+
+
+DEFAULTS: Declared[Storage, Site | None] = Declared(same_or_none)
+"""Where the memory was made that a ``default_factory`` gives to each instance."""
+
+
+@events.default_made.listen
+def on_default_made(m: Trace, made: Value, begin: int) -> None:
+    """Note a tensor that a factory returned, and has not made. Weights are there to be shared."""
+    for tensor in [each for each in direct_tensors(m, made) if not m.grad(each)]:
+        origin = base_of(tensor).made
+        if origin is not None and origin.time < begin and tensor.place is not None:
+            m.state.set(m.state[DEFAULTS], tensor.storage, tensor.place)
+
+
+@events.logged.listen
+def on_logged(m: Trace, event: Overwrite) -> None:
+    """Report the update of an attribute whose default all instances share. What only counts may be meant for all."""
+    made = m.state[DEFAULTS].get(event.tensor.storage) if m.state[DEFAULTS] else None
+    counts = all(isinstance(value, Const) for value in event.written.values)
+    if made is not None and attribute_written(event) and not counts and replay.converts(event):
+        m.refuse("shared", event.site, guard=event.guard, other=made)
 
 
 @events.returns.listen
@@ -58,7 +84,7 @@ def _is_state(log: Sequence[Overwrite], writes: Sequence[Overwrite]) -> bool:
 def _made(m: Trace, written: Tensor, frame: Frame) -> Site | None:
     """Return where the constant that was written to was made; None if it is none, or the function was given it."""
     function, owner, instance = frame.function, frame.owner, frame.receiver
-    shared = _held(m, _members(owner), written.storage) if owner is not None else []
+    shared = _held(m, (value for _, value in members(owner)), written.storage) if owner is not None else []
     if isinstance(instance, Object) and (written.region is not None or written.origin in replay.CONVERTED):
         shared += _held(m, m.state.get(instance).items.values(), written.storage)
     around = _held(m, function.frame.vars.values(), written.storage) if function is not None else []
@@ -75,14 +101,6 @@ def _is_listed(m: Trace, tensor: Tensor) -> bool:
     made = tensor.made
     given = made.values[:1] if made is not None and made.op in _LISTED else ()
     return any(isinstance(m.see(value), (List, Tuple)) for value in given)
-
-
-def _members(owner: Class) -> Iterator[Value]:
-    """Yield what the body of a class, and of those it inherits from, binds."""
-    yield from owner.members.values()
-    for base in owner.bases:
-        if isinstance(base, Class):
-            yield from _members(base)
 
 
 def _held(m: Trace, values: Iterable[Value], storage: Storage) -> list[Tensor]:

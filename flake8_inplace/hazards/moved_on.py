@@ -11,6 +11,7 @@ from ..heap.regions import same_tensor
 from ..heap.state import Declared, union
 from ..heap.values import ALWAYS, NONE, Choice, Dict, Grad, Object, Tensor, Value
 from ..trace import events
+from ..trace.frames import Class, members
 from ..trace.log import STORED, WRITES, Overwrite, array_backing, direct_tensors, is_record, lies_in, since, whole
 from ..trace.trace import Trace
 from .intent import attribute_written
@@ -93,8 +94,9 @@ def _is_undone(m: Trace, instance: Object, name: str, tensor: Tensor, event: Ove
 
 
 def _is_held_elsewhere(m: Trace, instance: Object, name: str, tensor: Tensor) -> bool:
-    """Whether another attribute of an instance has a tensor, or a record in one, or a dictionary by the same name."""
-    for other, value in m.state.get(instance).items.items():
+    """Whether another attribute, also of the class, has a tensor, or a record in one, or a dictionary by its name."""
+    of_class = list(members(instance.cls)) if isinstance(instance.cls, Class) else []
+    for other, value in [*m.state.get(instance).items.items(), *of_class]:
         found = m.see(value)
         if isinstance(found, Dict) and array_backing(m.see(m.state.get(found).items.get(name, NONE))) is tensor:
             return True

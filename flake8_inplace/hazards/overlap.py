@@ -55,6 +55,7 @@ ELEMENTWISE = frozenset({*ADDING, *SCALING, "pow", "fmod", "remainder"})
 """Arithmetic of each element with one of an operand. What a copy overwrites with itself stays as it is."""
 DEPTH = 4
 """How many parts may change places in a ring."""
+_COPYING = frozenset({"clone", "copy"})
 _REORDERING = frozenset({"flip", "fliplr", "flipud", "roll", "rot90"})
 
 
@@ -183,16 +184,24 @@ def _same(m: Trace, one: tuple[Value, ...], other: tuple[Value, ...]) -> bool:
 def _swapped(m: Trace, base: Tensor, index: tuple[Value, ...], event: Overwrite, depth: int = DEPTH) -> bool:
     """Whether a write put the part there that is assigned to now, or one that this one came to in its turn.
 
-    It put nothing there if it added something: ``old += step; new = old`` is no exchange.
+    It put nothing there if it added something: ``old += step; new = old`` is no exchange. A copy of that part puts its
+    values there as well: ``x[i], x[j] = x[j].clone(), x[i]`` copies the wrong one of the two.
     """
     values = event.written.values if event.written.op.removesuffix("_") not in ELEMENTWISE else ()
-    for region in (value.region for value in values if isinstance(value, Tensor)):
+    for region in (_copied(m, value).region for value in values if isinstance(value, Tensor)):
         if region is not None and depth:
             if same_tensor(base, region.base) and _same(m, index, region.index):
                 return True
             if any(_swapped(m, base, index, later, depth - 1) for later in _overwrites(m, region, m.clock)):
                 return True
     return False
+
+
+def _copied(m: Trace, value: Tensor) -> Tensor:
+    """Return what a tensor is a copy of: of ``x[j].clone()`` the part ``x[j]``; otherwise the tensor itself."""
+    made = value.made if value.region is None else None
+    source = m.see(made.values[0]) if made is not None and made.op in _COPYING else value
+    return source if isinstance(source, Tensor) else value
 
 
 def _uses(value: Value, part: Tensor) -> bool:

@@ -75,7 +75,7 @@ def on_checkpoint(m: Trace, seen: Sequence[Tensor], begin: int) -> None:
     """
     for tensor in dict.fromkeys(seen):
         for event in since(m, tensor, begin) if not m.grad(tensor) else ():
-            if _converts(event) and (event.form != "op_" or event.written.op.endswith("_")):  # no batch norm
+            if converts(event) and (event.form != "op_" or event.written.op.endswith("_")):  # no batch norm
                 m.refuse("again", event.site, guard=event.guard)
 
 
@@ -102,7 +102,7 @@ UNSURE: Declared[Storage, int] = Declared(latest)
 def on_logged(m: Trace, event: Overwrite) -> None:
     """Report an update of what is made once and used by every call, or by every instance.
 
-    That is what a cached function returns for its arguments, what a parameter has by default, also if a constructor
+    That is what a cached function returns for its arguments, what a parameter has by default, also if a method
     keeps it, and an attribute of the class that ``self.total += x`` is spelled for. A default that has a name where the
     function is defined, ``def hook(grad, total=total)``, is meant to be updated, and so is what a cached function
     without arguments returns.
@@ -110,12 +110,14 @@ def on_logged(m: Trace, event: Overwrite) -> None:
     if may_be_copy(event):
         m.state.set(m.state[UNSURE], event.tensor.storage, event.time)
     cached = m.state[CACHED].get(event.tensor.storage) if m.state[CACHED] and event.name else None
-    if cached is not None and (_converts(event) or _marks_what_is_given(m, event)):
+    if cached is not None and (converts(event) or _marks_what_is_given(m, event)):
         m.refuse("shared", event.site, other=cached)
-    if not _converts(event):
+    if not converts(event):
         return
     owner = event.frames[-1].owner
-    for function, given in [*((frame.function, frame.given) for frame in event.frames), (_constructor(owner), ())]:
+    methods = [each for each in owner.members.values() if isinstance(each, Function)] if owner is not None else []
+    running = [(frame.function, frame.given) for frame in event.frames]
+    for function, given in [*running, *((method, ()) for method in methods if method.defaults)]:
         if function is None or not _holds(m, function.defaults.values(), event.tensor):
             continue
         if not _holds(m, given, event.tensor) and not _is_named(m, function.frame, event.tensor):
@@ -249,7 +251,7 @@ def on_dataset(m: Trace, getter: Function, instance: Value, collate: Value, sure
         again = [event for event in again if event.tensor.origin is not Source.MAYBE_CAST]  # which may have copied
         again = [event for event in again if event.written.op != "shuffle" or _has_old_order(m, event, [element])]
         again = [event for event in again if _shows(m, event, element) and (surely or _is_by_variable(event))]
-        for event in again if any(map(_converts, again)) else ():
+        for event in again if any(map(converts, again)) else ():
             m.refuse("dataset", event.site, guard=event.guard, through=(site,))
     m.state.rollback(mark)
 
@@ -322,7 +324,7 @@ def _is_in(value: Value, memory: Storage) -> bool:
     return isinstance(value, Tensor) and value.storage.memory is memory
 
 
-def _converts(event: Overwrite) -> bool:
+def converts(event: Overwrite) -> bool:
     """Return whether a write computes new values from the old ones, so that repeating it changes them again."""
     written = event.written
     if written.op in _IDEMPOTENT or (written.op == "setitem" and all(map(is_number, written.values))):

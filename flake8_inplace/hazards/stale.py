@@ -125,6 +125,21 @@ def read_name(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Valu
             _read_name(m, name, reader, tensor, frame, index, guard)
 
 
+@events.read_item.listen
+def read_item(m: Trace, name: str, value: Value, frame: Frame) -> None:
+    """Report the read of an element of a tuple that was overwritten since the variable was bound: it has no other.
+
+    Whoever has taken it out, ``h = state[0]``, may write to the state by that name.
+    """
+    tensor, bound = array_backing(value), frame.bound(name)
+    if not isinstance(tensor, Tensor):
+        return
+    for event in since(m, tensor, bound):
+        if frame is event.frames[-1] and event.name in frame.vars and frame.bound(event.name) >= bound:
+            return
+    read_name(m, name, value, frame, ())
+
+
 def _read_name(
     m: Trace, name: str, reader: Value, value: Tensor, frame: Frame, index: tuple[Value, ...], guard: Guard
 ) -> None:

@@ -8,6 +8,7 @@ from ..heap.regions import items_of
 from ..heap.values import ITEMS, NONE, Array, Choice, Const, Object, Ref, Slice, Tensor, Tuple, Unknown, Value, constant
 from ..models import arrays, containers, indexing, lineage, numpy, records
 from ..program.site import Site
+from ..trace import events
 from ..trace.frames import Class, Frame, Function
 from ..trace.log import WRITES
 from ..trace.trace import Trace
@@ -43,6 +44,9 @@ def _subscript(m: Trace, node: cst.Subscript, frame: Frame) -> Value:
     if part and isinstance(node.value, cst.Name) and not m.unread:
         read = _with_keys(m, value) if isinstance(constant(index), str) else value
         read_variable(m, node.value.value, read, frame, items_of(index))
+        scope = frame.scope_of(node.value.value) if type(value) is Tuple else None
+        if scope is not None:
+            events.read_item(m, node.value.value, m.see(containers.get_item(m, value, index)), scope)
     return subscript(m, value, index, Site(frame.piece, node.lbracket, node))
 
 

@@ -25,7 +25,15 @@ _FLOATS = frozenset(
     "standard_normal laplace logistic gumbel lognormal beta gamma exponential rayleigh loadtxt genfromtxt".split()
 )
 """Functions that make numbers of double precision unless they are asked for another type."""
-_ARITHMETIC = frozenset("add sub mul div subtract multiply divide maximum minimum negative abs absolute sqrt".split())
+_DIVIDING = frozenset("div divide true_divide mean std var".split())
+"""Functions that make numbers of double precision of whole numbers of any type."""
+_CURVES = frozenset("sqrt exp expm1 log log2 log10 log1p sin cos tan tanh".split())
+"""Functions that do so of large ones, and numbers of less precision of those of 8 and 16 bits."""
+_ARITHMETIC = (
+    _DIVIDING
+    | _CURVES
+    | frozenset("add sub mul subtract multiply pow power square maximum minimum negative neg abs absolute".split())
+)
 _KEEPING = frozenset(
     "array copy sort index roll flatten repeat tile concatenate concat stack vstack hstack zeros_like ones_like "
     "empty_like full_like flip pad round cumsum diff permutation __copy__ __deepcopy__".split()
@@ -61,8 +69,9 @@ def of(m: Trace, tensor: Tensor, depth: int = DEPTH) -> str:
     if len(arrays) > 1 or "" in types:
         return ""
     kind = next(iter(arrays), "int64")
-    fraction = "a fraction" in types or made.op in ("div", "divide", "sqrt")
-    return "float64" if fraction and not kind.startswith("float") else kind
+    if kind.startswith("float") or not ("a fraction" in types or made.op in _DIVIDING | _CURVES):
+        return kind
+    return "" if made.op in _CURVES and kind not in ("int32", "int64", "uint32", "uint64") else "float64"
 
 
 def _types(m: Trace, value: Value, depth: int) -> Iterator[str]:

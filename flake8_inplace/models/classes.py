@@ -104,7 +104,10 @@ def _default(m: Trace, default: Value, site: Site) -> Value:
         options = m.state.get(default).items
         factory = m.see(options.get("default_factory", NONE))
         if factory != NONE:
-            return m.call(factory, [], {}, site)
+            begin = m.tick()
+            made: Value = m.call(factory, [], {}, site)
+            events.default_made(m, made, begin)
+            return made
         given: Value = options.get("default", Unknown())
         return given
     return default

@@ -48,16 +48,20 @@ def _accumulate(call: Call) -> Value | None:
     function, initial = call.m.see(call.argument(1, "func")), call.m.see(call.kwargs.get("initial", NONE))
     steps = items if initial == NONE else [initial, *items]
 
-    def totals() -> tuple[list[Value], bool]:
-        made = steps[:1]
-        for item in steps[1:]:
-            if function == NONE:
-                made.append(operator(call.m, "add", made[-1], item, call.site))
-            else:
-                made.append(call.m.call(function, [made[-1], item], {}, call.site))
-        return made, exact
+    made: list[Value] = []
 
-    return lazily(call.m, totals, call.values)
+    def total(position: int) -> Value:
+        del made[position:]  # of an earlier path, on which it was read too
+        item = steps[position]
+        if not position:
+            made.append(item)
+        elif function == NONE:
+            made.append(operator(call.m, "add", made[-1], item, call.site))
+        else:
+            made.append(call.m.call(function, [made[-1], item], {}, call.site))
+        return made[-1]
+
+    return each(call.m, [partial(total, position) for position in range(len(steps))], call.values, exact)
 
 
 @builtin("filter")

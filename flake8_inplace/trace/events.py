@@ -100,6 +100,8 @@ read_variable: Event[[str, Value, Frame, tuple[Value, ...]]] = Event()
 """A variable of a frame is read, or only its elements at an index: name, value, frame, index."""
 read_tuple: Event[[str, Tuple | List, Frame]] = Event()
 """A variable of a frame is read that has a tuple, also one of unknown length: name, tuple, frame."""
+read_item: Event[[str, Value, Frame]] = Event()
+"""An element of a tuple is read by the variable that has the tuple, ``state[0]``: name, element, frame."""
 set_attribute: Event[[Object, str, Value]] = Event()
 """An attribute of an instance is about to be bound."""
 read_attribute: Event[[Object, str, Value]] = Event()
@@ -137,6 +139,8 @@ call_instance: Event[[Object, Site]] = Event()
 """An instance is called: instance, place. The layers of a ``Sequential`` are called at its own place."""
 cache: Event[[Function, Value]] = Event()
 """A function under ``functools.cache`` returned, to give the same result to each call with the same arguments."""
+default_made: Event[[Value, int]] = Event()
+"""The ``default_factory`` of a field was called for an instance: what it returned, the time of the call."""
 discard: Event[[Value, str, Site]] = Event()
 """A method of a variable, attribute or element is called as a statement: receiver, name of the method, place."""
 returns: Event[[Sequence[Value], Value, int, bool]] = Event()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -170,3 +170,11 @@ class Class(Callable_):
     order: list[Value] = field(default_factory=list)
     metaclass: Class | None = None
     heirs: list[Class] = field(default_factory=list)
+
+
+def members(cls: Class) -> Iterator[tuple[str, Value]]:
+    """Yield what the body of a class, and of those it inherits from, binds."""
+    yield from cls.members.items()
+    for base in cls.bases:
+        if isinstance(base, Class):
+            yield from members(base)
