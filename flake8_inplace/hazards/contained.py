@@ -78,6 +78,8 @@ def on_store(m: Trace, container: List | Dict, value: Value) -> None:
     value = array_backing(m.see(value))
     for item in value.items if isinstance(value, Tuple) and isinstance(container, List) else ():
         on_store(m, container, item)
+    if isinstance(value, Choice):
+        _note_one_of(m, container, value)
     if not isinstance(value, Tensor) or (value.origin is Source.BLANK and value.storage not in m.state[WRITES]):
         return
     state = m.cell(value)
@@ -88,6 +90,12 @@ def on_store(m: Trace, container: List | Dict, value: Value) -> None:
         m.state.set(m.state[STORED], (container, value.storage), m.tick())
         if isinstance(container, List):
             m.state.set(m.state[STORED_UNDER], (container, value.storage), m.state.guard())
+
+
+def _note_one_of(m: Trace, container: List | Dict, value: Choice) -> None:
+    """Note that a container has one of several tensors from now on: what was written to them before, it got so."""
+    for tensor in [tensor for tensor in direct_tensors(m, value) if (container, tensor.storage) not in m.state[STORED]]:
+        m.state.set(m.state[STORED], (container, tensor.storage), -m.tick())
 
 
 @events.append.listen
