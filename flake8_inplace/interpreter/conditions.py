@@ -115,7 +115,7 @@ def condition(m: Trace, value: Value) -> bool | Condition:
         if (known := _of_options(m, value)) is not None:
             return known
         if _plain(value):
-            value = m.symbol("true", value.options, scalar=True)  # the same test has the same result
+            return _of_plain_choice(m, value)
     if isinstance(value, Unknown):
         if value.positive:
             return True
@@ -137,6 +137,23 @@ def _of_options(m: Trace, value: Choice) -> bool | Condition | None:
         (first, option), (second, _) = value.options
         return Condition(first, second) if condition(m, option) else Condition(second, first)
     return None
+
+
+def _of_plain_choice(m: Trace, value: Choice) -> bool | Condition:
+    """Return the condition that a choice of tests is true, or its truth where that is known. The same tests have the same result.
+
+    So have their opposites: ``kind != other`` is false where ``kind == other`` is true, whichever ``kind`` is.
+    """
+    tests = [(guard, condition(m, option)) for guard, option in value.options]
+    truths = tuple([(guard, test if isinstance(test, bool) else (test.true, test.false)) for guard, test in tests])
+    others = tuple([(guard, not test if isinstance(test, bool) else (test.false, test.true)) for guard, test in tests])
+    opposite = m.symbols.get(("true", others))
+    symbol = opposite or m.symbol("true", truths, scalar=True)
+    known = m.state.path.get(symbol)
+    if known is not None:
+        return known is (opposite is None)
+    true, false = frozenset({(symbol, True)}), frozenset({(symbol, False)})
+    return Condition(false, true) if opposite is not None else Condition(true, false)
 
 
 def branch(m: Trace, value: Value, site: Site, arms: tuple[Callable[[], Value], Callable[[], Value]]) -> Value:
