@@ -156,6 +156,37 @@ def is_operand(event: Overwrite) -> bool:
     return not is_statement(line, node) and not is_assigned(line, node)
 
 
+def is_bound_together(m: Trace, event: Overwrite) -> bool:
+    """Return whether the name of a write was bound together with what holds the tensor: ``buf = state["m"] = zeros``.
+
+    Such a name means the element: ``buf.div_(rate)`` is to scale what the state has.
+    """
+    from ..program.wording import binds_with_holder
+
+    frame = event.frames[-1]
+    body = m.text.body(frame.function)[0] if frame.function is not None else None
+    return bool(event.name) and body is not None and binds_with_holder(body, event.name)
+
+
+def takes_part_only(m: Trace) -> bool:
+    """Return whether an expression that is being evaluated is there for a part of its value: ``batch["x"][i]``."""
+    from ..program.wording import takes_part
+
+    here = m.here()
+    line = m.stack.frames[-1].line if here is not None else None
+    return here is not None and line is not None and takes_part(line, here.expression)
+
+
+def gives_attribute(calls: Iterable[cst.CSTNode], name: str) -> bool:
+    """Return whether a call, of which nobody uses the result, is given an attribute by its name: ``f(self.mean, x)``.
+
+    The function is called for what it does to the attribute.
+    """
+    from ..program.wording import given_attributes
+
+    return any(name in given_attributes(call) for call in calls)
+
+
 def keeps_last(frame: Frame) -> bool:
     """Return whether the statement that a function is running takes the last of what it collects."""
     from ..program.wording import takes_last

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..heap.state import Declared, latest
+from typing import TYPE_CHECKING
+
+from ..heap.state import Declared, latest, same_or_none
 from ..heap.values import NONE, Array, Grad, Object, Source, Tensor, Value
 from ..trace import events
 from ..trace.log import (
@@ -20,15 +22,31 @@ from ..trace.log import (
     whole,
 )
 from ..trace.trace import Trace
-from .intent import assigned_to, attribute_written
+from .intent import assigned_to, attribute_written, gives_attribute
 from .known import writes_the_same
 from .moved_on import note_bound_again
 from .snapshots import UPDATES
 from .stale import has_part, judge_rebinding, was_given
 from .stale_parts import read_part_of
 
+if TYPE_CHECKING:
+    import libcst as cst
+
 LAST_READ: Declared[tuple[Object, str], int] = Declared(latest)
 """When an attribute with a tensor was last read, by instance and name."""
+COMMANDS: Declared[int, tuple[cst.CSTNode, ...] | None] = Declared(same_or_none)
+"""The calls that led to a write and whose results nobody uses, by when it was made."""
+
+
+@events.logged.listen
+def on_logged(m: Trace, event: Overwrite) -> None:
+    """Note the calls that are statements of their own and led to a write."""
+    frames, calls = m.stack.frames, m.stack.calls
+    if len(frames) > 1 and event.name:
+        thrown = [frame.discarded for frame in frames[:-1] if frame.discarded is not None]
+        found = tuple([node for node in thrown if any(call.expression is node for call in calls)])
+        if found:
+            m.state.set(m.state[COMMANDS], event.time, found)
 
 
 @events.read_attribute.listen
@@ -72,6 +90,7 @@ def _is_stale(m: Trace, instance: Object, name: str, value: Tensor, event: Overw
     apart = value.time and not fills(event.tensor, event.written)  # ``self.last = h.detach()``
     elsewhere = not here or apart or event.form in ("inplace", "augmented")
     by_name = time > 0 and elsewhere and event.name and not other and value.origin is not Source.BLANK
+    by_name = by_name and not gives_attribute(m.state[COMMANDS].get(event.time) or (), name)
     by_attribute = here and event.form == "augmented" and other not in ("", name)
     by_twin = other not in ("", name) and _is_updated_apart(m, instance, value, event, name)
     return bool(by_name or by_attribute or by_twin) and whole(value, event)

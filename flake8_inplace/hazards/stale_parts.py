@@ -8,6 +8,7 @@ from ..trace.frames import Frame
 from ..trace.log import RETURNED, STORED, WRITES, YIELDS, Change, Overwrite, array_backing, direct_tensors, since
 from ..trace.trace import Trace
 from .arguments import judge_handed_back
+from .intent import takes_part_only
 from .known import is_of_call
 from .stale import has_part, was_given
 
@@ -33,7 +34,9 @@ def read_part_of(m: Trace, value: Value, holder: Value | None, bound: int = 0) -
         for event in since(m, value, max(held, made, bound, _yielded(m, value, holder))):
             if holder is not None:
                 judge_handed_back(m, value, holder, event)
-            converted = event.change is Change.CONVERTED and (was_given(m, value, event) or has_part(m, value, event))
+            converted = event.change is Change.CONVERTED and (
+                was_given(m, value, event) or (has_part(m, value, event) and not takes_part_only(m))
+            )
             changed = value is m.state[RETURNED].get((event.change, event)) and not _is_meant_for(holder, event, frame)
             if isinstance(holder, Dict):  # a state, if the call has added other tensors to it
                 converted = converted and m.state[RETURNED].get((Change.CONVERTED, event)) is not None

@@ -131,6 +131,12 @@ def argument_names(node: cst.CSTNode) -> list[str]:
     return [arg.value.value for arg in args if type(arg.value) is cst.Name]
 
 
+def given_attributes(node: cst.CSTNode) -> frozenset[str]:
+    """The attributes in the arguments of a call: ``mean`` in ``update(self.mean.data, x)``."""
+    args = node.args if type(node) is cst.Call else ()
+    return frozenset(name for arg in args for path in paths(arg) for name in path[1:])
+
+
 def filled_otherwise(node: cst.CSTNode, line: cst.CSTNode | None, name: str) -> Iterator[str]:
     """The functions that get a variable as a statement, in the arm of an ``if`` that has not got a line in the other.
 
@@ -307,6 +313,20 @@ def is_used_after(node: cst.CSTNode, line: cst.CSTNode, name: str) -> bool:
 def _chained(node: cst.Assign) -> frozenset[str]:
     """The variables that an assignment binds to one value: ``a = b = x``."""
     return frozenset(target.target.value for target in node.targets if isinstance(target.target, cst.Name))
+
+
+def binds_with_holder(node: cst.CSTNode, name: str) -> bool:
+    """Whether an assignment binds a variable, and an element or attribute too: ``buf = state["m"] = g.clone()``."""
+    if type(node) is cst.Assign and name in _chained(node):
+        return any(isinstance(target.target, (cst.Subscript, cst.Attribute)) for target in node.targets)
+    return any(binds_with_holder(part, name) for part in parts(node))
+
+
+def takes_part(node: cst.CSTNode, whole: cst.CSTNode) -> bool:
+    """Whether a text takes a part of what an expression in it gives: ``batch["x"][i]`` of ``batch["x"]``."""
+    if type(node) is cst.Subscript and node.value is whole:
+        return True
+    return any(takes_part(child, whole) for child in parts(node))
 
 
 def _in_order(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
