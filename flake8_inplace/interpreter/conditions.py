@@ -142,7 +142,8 @@ def _of_options(m: Trace, value: Choice) -> bool | Condition | None:
 def _of_plain_choice(m: Trace, value: Choice) -> bool | Condition:
     """Return the condition that a choice of tests is true, or its truth where that is known.
 
-    The same tests have the same result. So have their opposites: ``kind != other`` is false where ``kind == other`` is true, whichever ``kind`` is.
+    The same tests have the same result. So have their opposites:
+    ``kind != other`` is false where ``kind == other`` is true, whichever ``kind`` is.
     """
     tests = [(guard, condition(m, option)) for guard, option in value.options]
     truths = tuple([(guard, test if isinstance(test, bool) else (test.true, test.false)) for guard, test in tests])

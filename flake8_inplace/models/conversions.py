@@ -175,6 +175,12 @@ def _is_float(m: Trace, tensor: Tensor, depth: int = DEPTH) -> bool:
     return keeps and any(isinstance(operand, Tensor) and _is_float(m, operand, depth - 1) for operand in operands)
 
 
+def has_type_of_data(m: Trace, tensor: Tensor) -> bool:
+    """Whether a tensor has the type of what it was made of, which isn't known: ``torch.tensor(rows)``."""
+    made = tensor.made
+    return made is not None and made.op == "tensor" and not (made.values and _has_fraction(m, made.values[0]))
+
+
 def is_plain(m: Trace, tensor: Tensor, depth: int = 4, anywhere: bool = False) -> bool:
     """Whether a tensor surely is contiguous, of the default type and on the CPU: made here, or computed from such.
 
