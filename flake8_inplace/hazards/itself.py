@@ -40,7 +40,7 @@ from ..trace.log import (
 from ..trace.trace import Trace
 from .changes import changes, is_parameter
 from .data import without_factors
-from .intent import attribute_written, spelled_with
+from .intent import attribute_written, is_spelled_as_held, spelled_with
 from .snapshots import Update, updates
 from .two_holders import goes_over, judge_callers, judge_holders
 
@@ -92,9 +92,19 @@ def on_relate(m: Trace, op: str, one: Tensor, other: Tensor, site: Site) -> None
         begin, end = max(span[0], made, source), span[1]
         every = [change for each in dict.fromkeys((one, other)) for change in changes(m, each, begin, end, senseless)]
         found = [each for each in every if not (op == "copy_" and _is_up_to_date(m, each, site, one, apart))]
+        if not end and not all(time for time, _ in taken.times):
+            found = [each for each in found if not _is_by_holder(m, each, one)]
         if places := _places_since(found, _kept(m, one)):
             m.refuse("read", places[0])
             return
+
+
+def _is_by_holder(m: Trace, change: Overwrite | Update, tensor: Tensor) -> bool:
+    """Whether the only dictionary with a tensor wrote to it: ``sums[k] += x``. It was to have the new value."""
+    if not isinstance(change, Overwrite) or not is_spelled_as_held(m, change):
+        return False
+    owners = {owner for owner, storage in m.state[STORED] if storage is tensor.storage and isinstance(owner, Dict)}
+    return len(owners) == 1 and isinstance(m.see(change.frames[-1].vars.get(change.name, NONE)), Dict)
 
 
 def _judge_two(m: Trace, op: str, both: tuple[Tensor, Tensor], taken: _Taken, site: Site) -> bool:
