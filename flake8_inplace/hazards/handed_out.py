@@ -56,8 +56,7 @@ def _judge(m: Trace, tensor: Tensor, time: int, named: bool) -> None:
     """
     for event in since(m, tensor, time) if time > 0 else ():
         meant = is_spelled_as_held(m, event) or (named and is_statement(event)) or _is_taken_out(event, time)
-        meant = meant or is_bound_together(m, event)
-        if not meant and _is_kept(m, tensor, event) and goes_on(m, event):
+        if not meant and _is_kept(m, tensor, event) and goes_on(m, event) and not is_bound_together(m, event):
             m.refuse("handed", event.site, guard=event.guard)
 
 
