@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
 from .join import ASSUMPTIONS, Options, choose, join_state
-from .values import ALWAYS, NONE, Choice, Guard, Unknown, Value
+from .values import ALWAYS, NONE, Choice, Guard, List, Unknown, Value
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -91,6 +91,9 @@ def _mode_at_first(name: str) -> bool | None:
 
 
 def _initial(thing: object) -> object:
+    """Return the state of an object on a path that has not changed it; none if it was made on another path."""
+    if type(thing) is List and thing.noted:
+        return _MISSING
     return getattr(thing, "initial", _MISSING)
 
 

@@ -160,15 +160,17 @@ class Object:
 class List:
     """A list or another mutable sequence, or a tuple of unknown length, ``fixed``.
 
-    ``time`` is when a display, a comprehension or ``list()`` created it, or 0.
+    ``time`` is when a display, a comprehension or ``list()`` created it, or 0. ``noted``: the state tells whether a
+    path has it.
     """
 
-    __slots__ = ("fixed", "initial", "time")
+    __slots__ = ("fixed", "initial", "noted", "time")
 
     def __init__(self, items: Iterable[Value] = (), open: bool = False, time: int = 0, fixed: bool = False) -> None:
         self.initial = Items(tuple(items), open)
         self.time = time
         self.fixed = fixed
+        self.noted = False
 
 
 class Dict:

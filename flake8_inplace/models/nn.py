@@ -61,7 +61,11 @@ def _module_list(m: Trace, name: str, args: list[Value]) -> Object:
     if name == "torch.nn.Sequential" and args and not isinstance(m.see(args[0]), Dict):
         items = List(args)
     named = entries(m, items).items if isinstance(m.see(items), Dict) else {}
-    return Object(Ref(name), {**named, ITEMS: as_list(m, items)})
+    held = as_list(m, items)
+    if isinstance(held, List) and held is not m.see(items):  # made here: on other paths, there is none
+        held.noted = True
+        m.state.put(held, held.initial)
+    return Object(Ref(name), {**named, ITEMS: held})
 
 
 def _layer(name: str, fact: modules.ModuleFact, args: list[Value], kwargs: dict[str, Value]) -> Object:
