@@ -86,7 +86,17 @@ def _join_items(options: Options[Items]) -> Items:
         there = [(guard, s.items[index]) for guard, s in options if index < len(s.items)]
         items.append(choose(there, partial=len(there) < len(options)))
     same = all(len(s.items) == longest and not s.open for _, s in options)
-    return Items(tuple(items), not same)
+    return Items(tuple(items), not same, _join_picked(options))
+
+
+def _join_picked(options: Options[Items]) -> dict[Hashable, int]:
+    """Join the positions of unknown indices: two indices are two elements still, each picked on a path of its own."""
+    picked: dict[Hashable, int] = {}
+    for _, state in options:
+        for index, where in state.picked.items():
+            if where not in picked.values():
+                picked.setdefault(index, where)
+    return picked
 
 
 def _join_attributes(options: Options[Attributes]) -> Attributes:
