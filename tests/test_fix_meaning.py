@@ -715,6 +715,7 @@ read(Path(__file__).with_name("data").joinpath("fixed.txt").read_text())
 
 #: Nobody but the author knows what is meant, or no form is known.
 LEFT = {
+    "the same operand twice, held by a tuple": "copies of the operands leave the element of the tuple stale",
     "step gan critic": "the order of two optimizers is the author's to change",
     "data of a weight between forward and backward": "not meant for a fix: it writes to a parameter on purpose",
     "argument: caller reads on": UNSEEN,

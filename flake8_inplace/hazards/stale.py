@@ -169,8 +169,9 @@ def _read_name(
 def _is_by_closure(m: Trace, event: Overwrite, frame: Frame) -> bool:
     """Whether a function made a write that stands in another one, and has the tensor from there."""
     inner, storage = event.frames[-1], event.tensor.storage
-    given = (each.storage for value in inner.given for each in direct_tensors(m, value))
-    return inner.is_inside(frame) and storage not in [*given]
+    defaults = inner.function.defaults.values() if inner.function is not None else ()
+    given = {each.storage for value in (*inner.given, *defaults) for each in direct_tensors(m, value)}
+    return inner.is_inside(frame) and storage not in given
 
 
 def _runs(m: Trace, frame: Frame) -> bool:

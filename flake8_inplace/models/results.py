@@ -172,8 +172,8 @@ def _view_or_copy(m: Trace, op: facts.Op, out: Out, base: Tensor, bound: Binding
         same.made = base.made
     if free:
         same.origin = base.origin
-        if not moves and conversions.has_type_of_data(m, base):  # a copy, and no leaf, if that is another type
-            m.state.put(same.cell, replace(m.cell(same), leaf=False))
+    if not moves and m.cell(base).leaf and conversions.has_type_of_data(m, base):  # no leaf, if it has another type
+        same.cell = Cell(m.grad(base), leaf=False)
     converts = out.integral or dtypes.names_one(m, op, bound)
     unknown = wanted is DType.UNKNOWN and dtypes.asks(op, bound)
     if base.view is View.EXPANDED and (unknown or (converts and conversions.is_of_any_type(m, base))):
