@@ -167,15 +167,17 @@ def _read_name(
 
 
 def _is_by_closure(m: Trace, event: Overwrite, frame: Frame) -> bool:
-    """Whether a function made a write that stands in another one, and has the tensor from there."""
+    """Whether a function that stands in the one of a frame made a write, to a tensor that it has from there."""
     inner, storage = event.frames[-1], event.tensor.storage
+    if not inner.is_inside(frame):
+        return False
     defaults = inner.function.defaults.values() if inner.function is not None else ()
-    given = {each.storage for value in (*inner.given, *defaults) for each in direct_tensors(m, value)}
-    return inner.is_inside(frame) and storage not in given
+    given = [each.storage for value in (*inner.given, *defaults) for each in direct_tensors(m, value)]
+    return storage not in given
 
 
 def _runs(m: Trace, frame: Frame) -> bool:
-    """Whether the running function is one, or stands in it."""
+    """Whether the running function is that of a frame, or stands in it."""
     return bool(m.stack.frames) and m.stack.frames[-1].is_inside(frame)
 
 
