@@ -26,6 +26,7 @@ from ..heap.values import (
     constant,
     is_tuple,
 )
+from ..program.wording import is_assigned, targets
 from ..torchfacts import modules
 from ..trace import events
 from ..trace.frames import Class, Function
@@ -134,7 +135,11 @@ def rank(call: Call, items: list[Value]) -> None:
 
 @builtin("next")
 def _next(call: Call) -> Value:
-    return following(call.m, call.seen(0), call.site)
+    """In a loop, the variable that gets the element is one that goes through the elements, as that of ``for`` is."""
+    frame = call.m.stack.frames[-1] if call.m.stack.frames else None
+    if frame is not None and frame.loops and frame.line is not None and is_assigned(frame.line, call.site.expression):
+        frame.elements |= targets(frame.line)
+    return following(call.m, call.seen(0), call.site, call.seen(1) if len(call.args) > 1 else None)
 
 
 @builtin("staticmethod", "classmethod", "property")

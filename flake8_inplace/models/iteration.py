@@ -15,6 +15,7 @@ from ..heap.values import (
     Const,
     Dict,
     Guard,
+    Items,
     List,
     Object,
     Ref,
@@ -118,14 +119,21 @@ def _either(m: Trace, value: Choice) -> tuple[list[Value], bool]:
     return columns, all(done and len(items) == longest for _, items, done in rows)
 
 
-def following(m: Trace, value: Value, site: Site) -> Value:
-    """What ``next(value)`` returns: a generator that nothing has read yet runs up to its first ``yield``."""
+def following(m: Trace, value: Value, site: Site, default: Value | None = None) -> Value:
+    """What ``next(value, default)`` returns: the first element that the iterator still has.
+
+    A generator that nothing has read yet runs up to its first ``yield``, and is taken to yield the same again.
+    """
     stepped = classes.special(m, value, "__next__", [], site)
     if stepped is not None:
         return stepped
     body = lazy.suspended(m, value)
     items = lazy.start(m, value, body) if body is not None and isinstance(value, List) else elements(m, value)[0]
-    return items[0] if items else Unknown()
+    if isinstance(value, List) and items and not lazy.is_generator(m, value):
+        contents = m.state.get(value)
+        left = contents.items[1:] or ((another(m, items[0]),) if contents.open else ())
+        m.state.put(value, Items(left, contents.open))
+    return items[0] if items else default or Unknown()
 
 
 def few(m: Trace, items: list[Value], exact: bool, configures: bool) -> tuple[list[Value], bool]:

@@ -81,6 +81,11 @@ def suspended(m: Trace, value: Value) -> Body | None:
     return m.state[BODIES].get(value) if isinstance(value, List) and m.state[UNREAD].get(value) is not None else None
 
 
+def is_generator(m: Trace, value: List) -> bool:
+    """Return whether a list stands for the values of a generator."""
+    return m.state[BODIES].get(value) is not None
+
+
 def start(m: Trace, value: List, body: Body) -> list[Value]:
     """Run a generator up to its first ``yield``, and return what it yields. The rest is taken to yield the like."""
     found: list[Value] = []
