@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ..heap.regions import base_of, plain, same_tensor, takes_all
+from ..heap.regions import base_of, plain, same_tensor, takes_all, whole_of
 from ..heap.values import (
     NONE,
     Array,
@@ -57,7 +57,8 @@ _MASKS = frozenset({"and", "or", "xor", "__and__", "__or__", "__xor__"})
 
 @events.overwrite.listen
 def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written) -> None:
-    """Log an in-place write, except those of optimizers."""
+    """Log an in-place write, except those of optimizers. ``x[...] += y`` is one to ``x``."""
+    tensor = whole_of(tensor)
     if form in ("step", "renorm") or m.stack.stepping is not None or not m.stack.frames:
         return
     if _keeps_values(m, tensor, form, written):
