@@ -25,7 +25,7 @@ from ..heap.values import (
     is_number,
 )
 from ..program.site import Site
-from ..torchfacts.kinds import ADDING
+from ..torchfacts.kinds import ADDING, SCALING
 from ..trace import events
 from ..trace.frames import Frame
 from ..trace.holdings import tensors_in
@@ -59,6 +59,7 @@ _MASKS = frozenset({"and", "or", "xor", "__and__", "__or__", "__xor__"})
 def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written) -> None:
     """Log an in-place write, except those of optimizers. ``x[...] += y`` is one to ``x``."""
     tensor = whole_of(tensor)
+    written = _as_update(m, tensor, form, written)
     if form in ("step", "renorm") or m.stack.stepping is not None or not m.stack.frames:
         return
     if _keeps_values(m, tensor, form, written):
@@ -80,6 +81,20 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
         twin = replace(event, tensor=_over(tensor, other), name=shown)
         m.state.set(m.state[WRITES], other, (*before[1 - EVENTS :], twin))
     events.logged(m, event)
+
+
+def _as_update(m: Trace, tensor: Tensor, form: str, written: Written) -> Written:
+    """Return ``x[:] = x + y`` and ``x.copy_(x + y)`` as the update that they are: ``x += y``."""
+    whole = form == "subscript" and written.index is not None and all(map(takes_all, written.index))
+    value = array_backing(m.see(written.values[0])) if len(written.values) == 1 else NONE
+    made = value.made if isinstance(value, Tensor) and value.region is None else None
+    if made is None or not (whole or (form, written.op) == ("op_", "copy_")) or made.op not in ADDING | SCALING:
+        return written
+    operands = [array_backing(m.see(operand)) for operand in made.values]
+    old = [operand for operand in operands[:1] if isinstance(operand, Tensor) and same_tensor(operand, tensor)]
+    if not old or since(m, tensor, made.time):
+        return written
+    return Written(made.op if whole else f"{made.op}_", tuple(operands[1:]), None, written.array)
 
 
 def _others(m: Trace, tensor: Tensor) -> list[Storage]:

@@ -329,7 +329,7 @@ def converts(event: Overwrite) -> bool:
     written = event.written
     if written.op in _IDEMPOTENT or (written.op == "setitem" and all(map(is_number, written.values))):
         return False  # ``x[x > 2] = 2`` too
-    return event.change is Change.CONVERTED if event.form == "subscript" else not event.filled
+    return event.change is Change.CONVERTED if written.op == "setitem" else not event.filled
 
 
 _IDEMPOTENT = frozenset("clamp_ clamp_min_ clamp_max_ relu_ abs_ masked_fill_ floor_ ceil_ round_".split())
