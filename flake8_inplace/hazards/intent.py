@@ -241,6 +241,14 @@ def attribute_written(event: Overwrite) -> str:
     return written_attribute(event.site.expression, lambda name: _is_module(name, event.frames[-1]))
 
 
+def gives_itself(m: Trace, name: str, value: Value) -> bool:
+    """Whether the running statement only gives an attribute what its own in-place method returns: ``x = x.add_(y)``."""
+    tensor, frames = array_backing(value), m.stack.frames[-1:]
+    events = m.state[WRITES].get(tensor.storage, ()) if isinstance(tensor, Tensor) else ()
+    here = [event for event in events for frame in frames if event.line is frame.line and event.frames[-1] is frame]
+    return any(attribute_written(event) == name for event in here)
+
+
 def is_spelled_as_held(m: Trace, event: Overwrite) -> bool:
     """Return whether a write is spelled with what holds the tensor, and means that: ``self.kept["w"].mul_(2)``."""
     from ..program.wording import written_holder

@@ -12,7 +12,7 @@ from ..heap.values import Object, Tensor, Tuple, Value
 from ..trace import events
 from ..trace.log import WRITES, array_backing, direct_tensors, since
 from ..trace.trace import Trace
-from .intent import assigned_from, attribute_written
+from .intent import assigned_from, attribute_written, gives_itself
 
 
 @events.set_attribute.listen
@@ -22,6 +22,8 @@ def on_set_attribute(m: Trace, instance: Object, name: str, value: Value) -> Non
     A write that is spelled with the variable is meant to be seen through it.
     """
     if not m.state[WRITES] or not m.stack.frames or m.state.get(instance).items.get(name) is not value:
+        return
+    if gives_itself(m, name, value):
         return
     tensor, frame = array_backing(m.see(value)), m.stack.frames[-1]
     for variable in assigned_from(frame) if isinstance(tensor, Tensor) else ():

@@ -22,7 +22,7 @@ from ..trace.log import (
     whole,
 )
 from ..trace.trace import Trace
-from .intent import assigned_to, attribute_written, gives_attribute
+from .intent import assigned_to, attribute_written, gives_attribute, gives_itself
 from .known import writes_the_same
 from .moved_on import note_bound_again
 from .snapshots import UPDATES
@@ -145,6 +145,8 @@ def _ran_before(m: Trace, event: Overwrite) -> bool:
 @events.set_attribute.listen
 def on_set_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     """Note when an attribute is bound and by which frame. Judge one that is bound to the same tensor again."""
+    if m.state[WRITES] and m.state.get(instance).items.get(name) is value and gives_itself(m, name, value):
+        return
     note_bound_again(m, instance, name, value)
     if m.state[WRITES] and m.state.get(instance).items.get(name) is value:
         judge_rebinding(m, value, abs(m.state[STORED].get((instance, name), 0)))
