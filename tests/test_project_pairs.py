@@ -53,7 +53,6 @@ MISSED = {
 """Projects whose hazard is not reported, and why."""
 
 OTHER_PROGRAM = {
-    "skip_stages": "the copy keeps what the skips are to the program as it stands: scaled; its author meant the others",
     "env_base_state": "what a step returns is copied; what is observed before the first one still shows each state",
     "ema_shadow": "the shadow gets a tensor of its own with the first update, after the step that has changed it",
 }

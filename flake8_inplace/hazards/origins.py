@@ -84,7 +84,10 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
 
 
 def _as_update(m: Trace, tensor: Tensor, form: str, written: Written) -> Written:
-    """Return ``x[:] = x + y`` and ``x.copy_(x + y)`` as the update that they are: ``x += y``."""
+    """Return ``x[:] = x + y`` and ``x.copy_(x + y)`` as the update that they are: ``x += y``.
+
+    ``x[:] = x + 1`` stays an assignment: nobody counts like that.
+    """
     whole = form == "subscript" and written.index is not None and all(map(takes_all, written.index))
     value = array_backing(m.see(written.values[0])) if len(written.values) == 1 else NONE
     made = value.made if isinstance(value, Tensor) and value.region is None else None
@@ -92,7 +95,8 @@ def _as_update(m: Trace, tensor: Tensor, form: str, written: Written) -> Written
         return written
     operands = [array_backing(m.see(operand)) for operand in made.values]
     old = [operand for operand in operands[:1] if isinstance(operand, Tensor) and same_tensor(operand, tensor)]
-    if not old or since(m, tensor, made.time):
+    counts = made.op in ADDING and all(map(is_number, operands[1:]))
+    if not old or counts or since(m, tensor, made.time):
         return written
     return Written(made.op if whole else f"{made.op}_", tuple(operands[1:]), None, written.array)
 
