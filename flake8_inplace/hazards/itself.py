@@ -36,6 +36,7 @@ from ..trace.log import (
     array_backing,
     direct_tensors,
     since,
+    spelled,
 )
 from ..trace.trace import Trace
 from .changes import changes, is_parameter
@@ -104,7 +105,7 @@ def _is_by_holder(m: Trace, change: Overwrite | Update, tensor: Tensor) -> bool:
     if not isinstance(change, Overwrite) or not is_spelled_as_held(m, change):
         return False
     owners = {owner for owner, storage in m.state[STORED] if storage is tensor.storage and isinstance(owner, Dict)}
-    return len(owners) == 1 and isinstance(m.see(change.frames[-1].vars.get(change.name, NONE)), Dict)
+    return len(owners) == 1 and isinstance(spelled(m, change), Dict)
 
 
 def _judge_two(m: Trace, op: str, both: tuple[Tensor, Tensor], taken: _Taken, site: Site) -> bool:

@@ -58,10 +58,10 @@ _MASKS = frozenset({"and", "or", "xor", "__and__", "__or__", "__xor__"})
 @events.overwrite.listen
 def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written) -> None:
     """Log an in-place write, except those of optimizers. ``x[...] += y`` is one to ``x``."""
-    tensor = whole_of(tensor)
-    written = _as_update(m, tensor, form, written)
     if form in ("step", "renorm") or m.stack.stepping is not None or not m.stack.frames:
         return
+    tensor = whole_of(tensor)
+    written = _as_update(m, tensor, form, written)
     if _keeps_values(m, tensor, form, written):
         return
     before = m.state[WRITES].get(tensor.storage, ())
