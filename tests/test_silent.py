@@ -54,6 +54,7 @@ def test_every_program_is_a_test() -> None:
 NO_FORM = {
     "values_of_callers: tokens that a helper of a helper rules out, in logits that their caller still scores",
     "averages_and_targets: averaged generator that was given the layers of the one that is trained, frozen in turn",
+    "positions_and_holders: image that a batch has under two keys, one of which is scaled",
     "positions_and_holders: change of a state since it was kept in a dictionary",
     "copies_of_lists: conflicting gradients projected, by a copy of the list of them",
     "copies_of_lists: neighbours averaged with those of the same round",

@@ -38,6 +38,7 @@ from ..trace.log import (
     Change,
     Overwrite,
     array_backing,
+    attributes_bound,
     direct_tensors,
     given_tensors,
     is_record,
@@ -375,8 +376,8 @@ def judge_handed_back(m: Trace, value: Tensor, holder: Value, event: Overwrite) 
     names = [name for name, bound in frame.vars.items() if m.see(bound) is holder]
     older = [name for name in names if frame.bound(name) < event.time]
     newer, here = [name for name in names if name not in older], m.here()
-    two = newer or m.state[PASSED_ON].get((frame, holder), 0) > event.time
-    if two and spelled_with(here, older) and not spelled_with(here, newer):
+    kept = m.state[PASSED_ON].get((frame, holder), 0) > event.time or holder in attributes_bound(m, frame, event.time)
+    if (newer or kept) and spelled_with(here, older) and not spelled_with(here, newer):
         m.refuse("argument", event.site, guard=event.guard)
 
 
@@ -432,11 +433,12 @@ def _is_by_alias(m: Trace, event: Overwrite, tensor: Tensor, args: Sequence[Valu
     Parameters are left out: they are updated like this on purpose.
     """
     state, by = m.cell(tensor), unshaped(event.tensor)
-    named = bool(event.name) and array_backing(spelled(m, event)) is event.tensor
+    named = [spelled(m, event)] if event.name else attributes_bound(m, event.frames[-1], born)
     apart = by.time > born and by.cell is not tensor.cell and by.view is unshaped(tensor).view
     if event.written.array:
         apart = apart or all(not isinstance(each, Array) or each.tensor is not tensor for each in map(m.see, args))
-    return named and apart and (state.node is not None or not state.grad)
+    apart = apart and (state.node is not None or not state.grad)
+    return apart and any(array_backing(value) is event.tensor for value in named)
 
 
 @events.announce.listen

@@ -71,8 +71,8 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
 
 
 def _is_by_variable(event: Overwrite, frame: Frame) -> bool:
-    local = event.frames[-1] is frame and event.name in frame.vars and event.name not in frame.outer
-    return local and replay.rescales(event)
+    local = (event.name in frame.vars and event.name not in frame.outer) or not event.name
+    return event.frames[-1] is frame and local and replay.rescales(event)
 
 
 def _is_state(log: Sequence[Overwrite], writes: Sequence[Overwrite]) -> bool:

@@ -19,6 +19,7 @@ from ..heap.values import (
     Dict,
     Grad,
     Guard,
+    Object,
     Source,
     Tensor,
     Value,
@@ -29,7 +30,9 @@ from ..torchfacts import kinds
 from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import (
+    ATTRIBUTE_WRITERS,
     RETURNED,
+    STORED,
     WRITES,
     Overwrite,
     array_backing,
@@ -41,7 +44,7 @@ from ..trace.log import (
     whole,
 )
 from ..trace.trace import Trace
-from .intent import attribute_written, reads_what_it_wrote, writes_through
+from .intent import attribute_written, is_bound_with_holder, reads_what_it_wrote, writes_through
 from .overlap import written_region
 
 
@@ -65,8 +68,25 @@ def read_first(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Val
                 return
 
 
+@events.read_attribute.listen
+def read_first_of(m: Trace, instance: Object, name: str, value: Value) -> None:
+    """Report the first read of an attribute that the same function has bound, as that of a variable."""
+    writer, first = m.state[ATTRIBUTE_WRITERS].get((instance, name)), m.state[STORED].get((instance, name), 0) > 0
+    frame = m.stack.frames[-1] if m.stack.frames else None
+    if writer is None or not first or writer[0] is not frame or (frame.loops and frame.loops[-1].began > writer[1]):
+        return
+    for guard, tensor in _tensors(m, value):
+        for event in _since(m, tensor, writer[1]):
+            own = event.frames[-1] is frame and attribute_written(event) == name
+            if not own and event.form != "out" and compatible(event.guard, guard):
+                _judge(m, "", tensor, frame, event, writer[1])
+
+
 def _judge(m: Trace, name: str, tensor: Tensor, frame: Frame, event: Overwrite, taken: int) -> bool:
-    """Report a write that loses what a variable was bound to. False if the variable is written through by this line."""
+    """Report a write that loses what a variable was bound to. False if the variable is written through by this line.
+
+    An attribute has no ``name``, and is read for the first time.
+    """
     here, emptied = event.frames[-1] is frame, is_emptied(m, event, frame)
     if not (here or emptied or _in_call(m, event, frame)):
         return True
@@ -75,7 +95,7 @@ def _judge(m: Trace, name: str, tensor: Tensor, frame: Frame, event: Overwrite, 
     wanted = (here and reads_what_it_wrote(frame.line, event)) or _is_made_of(event, tensor)
     if frame.reads.get(name, 0) < taken or wanted:
         loses = (emptied and whole(tensor, event)) or _loses(m, tensor, event)
-        if loses and _has_content(m, tensor, event, taken):
+        if loses and _has_content(m, tensor, event, taken) and not is_bound_with_holder(m, frame, name):
             m.refuse("read" if here or emptied else "argument", event.site, guard=event.guard)
     return True
 

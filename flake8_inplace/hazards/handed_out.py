@@ -16,7 +16,7 @@ from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import STORED, WRITES, Overwrite, array_backing, direct_tensors, since, spelled, whole
 from ..trace.trace import Trace
-from .intent import is_bound_together, is_operand, is_spelled_as_held, is_statement
+from .intent import is_bound_with_holder, is_operand, is_spelled_as_held, is_statement
 from .snapshots import may_be_copy
 
 DEPTH = 3
@@ -56,7 +56,8 @@ def _judge(m: Trace, tensor: Tensor, time: int, named: bool) -> None:
     """
     for event in since(m, tensor, time) if time > 0 else ():
         meant = is_spelled_as_held(m, event) or (named and is_statement(event)) or _is_taken_out(event, time)
-        if not meant and _is_kept(m, tensor, event) and goes_on(m, event) and not is_bound_together(m, event):
+        meant = meant or is_bound_with_holder(m, event.frames[-1], event.name)
+        if not meant and _is_kept(m, tensor, event) and goes_on(m, event):
             m.refuse("handed", event.site, guard=event.guard)
 
 

@@ -11,7 +11,16 @@ from ..program.scan import GRADIENTS
 from ..program.site import Site
 from ..trace.callables import Method, Namespace, Partial
 from ..trace.frames import Frame
-from ..trace.log import STORED, WRITES, Overwrite, array_backing, direct_tensors, given_tensors, spelled
+from ..trace.log import (
+    STORED,
+    WRITES,
+    Overwrite,
+    array_backing,
+    attributes_bound,
+    direct_tensors,
+    given_tensors,
+    spelled,
+)
 from ..trace.reports import Need, Refusal
 from ..trace.trace import Trace
 
@@ -56,6 +65,8 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
     """
     from ..program.wording import is_built_for, lists, parts_filled, targets, tells_apart
 
+    if not event.name:
+        return not is_by_attribute(m, event, name, frame)
     if event.name != name:
         scope = _writer(event, frame).local(event.name)
         if scope is None or isinstance(scope.vars[event.name], Choice) or is_filled_by_another(m, event, name, frame):
@@ -72,6 +83,23 @@ def is_meant(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
         return is_built_for(body, event.name, name, event.line, frame.line)
     bound = targets(event.line)
     return event.form != "inplace" or not bound or name in bound
+
+
+def is_by_attribute(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool:
+    """Return whether a write is by an attribute that the function has bound to what ``name`` has, as a name for that.
+
+    As ``self.h`` in ``self.h = self.norm(x)``, ``self.h *= 2``.
+    """
+    if event.name or event.frames[-1] is not frame:
+        return False
+    bound = attributes_bound(m, frame, frame.bound(name))
+    return has_memory(m, bound, event) and not is_bound_with_holder(m, frame, name)
+
+
+def has_memory(m: Trace, values: Iterable[Value], event: Overwrite) -> bool:
+    """Return whether one of some values has the memory that a write went to."""
+    storage = event.tensor.storage
+    return any(tensor.storage is storage for value in values for tensor in direct_tensors(m, value))
 
 
 def _writer(event: Overwrite, frame: Frame) -> Frame:
@@ -156,16 +184,15 @@ def is_operand(event: Overwrite) -> bool:
     return not is_statement(line, node) and not is_assigned(line, node)
 
 
-def is_bound_together(m: Trace, event: Overwrite) -> bool:
-    """Return whether the name of a write was bound together with what holds the tensor: ``buf = state["m"] = zeros``.
+def is_bound_with_holder(m: Trace, frame: Frame, name: str) -> bool:
+    """Return whether a variable was bound together with what holds the tensor: ``buf = state["m"] = zeros``.
 
-    Such a name means the element: ``buf.div_(rate)`` is to scale what the state has.
+    Such a name means the element or attribute: ``buf.div_(rate)`` is to scale what the state has.
     """
     from ..program.wording import binds_with_holder
 
-    frame = event.frames[-1]
     body = m.text.body(frame.function)[0] if frame.function is not None else None
-    return bool(event.name) and body is not None and binds_with_holder(body, event.name)
+    return bool(name) and body is not None and binds_with_holder(body, name)
 
 
 def takes_part_only(m: Trace) -> bool:

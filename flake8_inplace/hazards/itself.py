@@ -182,15 +182,28 @@ def _asked(m: Trace, frame: Frame, site: Site) -> Iterator[tuple[List | Dict, in
 
     A dictionary that it names, ``before[name]``, or a list that the function has read since, ``zip(new, before)``.
     """
-    from ..program.operands import operands
+    from ..program.wording import paths
 
-    named = [operand.name for operand in operands(site.expression) or () if operand.path is None]
-    for name, bound in frame.vars.items():
-        holder = m.see(bound)
-        if isinstance(holder, Dict) and name in named and name not in frame.elements:
-            yield holder, frame.bound(name), m.clock
-        elif isinstance(holder, List):
-            yield holder, frame.bound(name), m.clock if name in named else frame.reads.get(name, 0)
+    named = [path for path in paths(site.expression) if path[0] not in frame.elements]
+    for path in named:
+        held, bound = _at(m, frame, path)
+        if isinstance(held, Dict):
+            yield held, bound, m.clock
+    for name, value in frame.vars.items():
+        holder = m.see(value)
+        if isinstance(holder, List):
+            yield holder, frame.bound(name), m.clock if (name,) in named else frame.reads.get(name, 0)
+
+
+def _at(m: Trace, frame: Frame, path: tuple[str, ...]) -> tuple[Value, int]:
+    """Return what a variable has, or the attribute at the end of a path, and when that was bound."""
+    value, bound = m.see(frame.vars.get(path[0], NONE)), frame.bound(path[0])
+    for attribute in path[1:]:
+        if not isinstance(value, Object):
+            return NONE, 0
+        bound = abs(m.state[STORED].get((value, attribute), 0)) or value.time
+        value = m.see(m.state.get(value).items.get(attribute, NONE))
+    return value, bound
 
 
 def _had(m: Trace, holder: List | Dict, tensor: Tensor, bound: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import TYPE_CHECKING
 
 from ..heap.state import Declared, latest, same_or_none
 from ..heap.values import NONE, Dict, Source, Tensor, Value
@@ -10,15 +11,24 @@ from ..program.site import Site
 from ..trace import events
 from ..trace.log import STORED, WRITES, Change, Overwrite, array_backing, since, spelled
 from ..trace.trace import Trace
+from .changes import is_parameter
 from .contained import entries, is_same, judge_element, judge_snapshots, on_store, surely_changes
 from .intent import is_spelled_otherwise
 from .known import writes_the_same
 from .taken_out import MOVABLE
 
+if TYPE_CHECKING:
+    import libcst as cst
+
 KEYED: Declared[tuple[Dict, Hashable], int] = Declared(latest)
 """When a dictionary got the tensor that it has under a key."""
 PAIRED: Declared[Tensor, tuple[Dict, int, Site | None] | None] = Declared(same_or_none)
 """A dictionary that has two keys for a tensor, and when and where it got the second one."""
+
+ASKED: Declared[tuple[Dict, Tensor], tuple[cst.CSTNode | None, Hashable] | None] = Declared(same_or_none)
+"""The key that a dictionary was last asked by for a tensor of two keys, and the statement."""
+BY_KEY: Declared[tuple[Dict, Tensor], tuple[Hashable, Overwrite] | None] = Declared(same_or_none)
+"""The last write to all of a tensor of two keys, and the key that the statement has asked by."""
 
 
 @events.store_key.listen
@@ -85,6 +95,10 @@ def on_logged(m: Trace, event: Overwrite) -> None:
         if sum(value is event.tensor for value in values) > 1:
             for site in dict.fromkeys((event.site, *(each.site for each in apart))):
                 m.refuse("keyed", site, other=pair[2] if pair is not None and pair[0] is container else None)
+    elif pair is not None and isinstance(container, Dict) and not blank:
+        line, key = m.state[ASKED].get((container, event.tensor)) or (None, None)
+        if line is not None and line is event.line:
+            m.state.set(m.state[BY_KEY], (container, event.tensor), (key, event))
 
 
 def _updated_apart(m: Trace, event: Overwrite) -> list[Overwrite]:
@@ -100,10 +114,24 @@ def on_load_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None:
     A hook that keeps the results of all layers keeps that of ``nn.ReLU(inplace=True)`` under two names.
     """
     tensor, time = array_backing(value), m.state[KEYED].get((container, key), 0)
-    if not isinstance(tensor, Tensor) or not time:
+    if not isinstance(tensor, Tensor):
+        return
+    if m.state[PAIRED].get(tensor) is not None:
+        _judge_other_key(m, container, key, tensor)
+    if not time:
         return
     last = abs(m.state[STORED].get((container, tensor.storage), 0))
     for event in since(m, tensor, time) if time < last else ():
         if event.time < last:
             judge_element(m, container, tensor, event, time, True)
     m.state.set(m.state[KEYED], (container, key), 0)
+
+
+def _judge_other_key(m: Trace, container: Dict, key: Hashable, tensor: Tensor) -> None:
+    """Report the read of a tensor by one of its two keys after all of it was overwritten by the other one."""
+    other, event = m.state[BY_KEY].get((container, tensor)) or (key, None)
+    pair = m.state[PAIRED].get(tensor)
+    if event is not None and other != key and event in since(m, tensor, 0) and not is_parameter(m, tensor):
+        m.refuse("keyed", event.site, guard=event.guard, other=pair[2] if pair is not None else None)
+    line = m.stack.frames[-1].line if m.stack.frames else None
+    m.state.set(m.state[ASKED], (container, tensor), (line, key))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..heap.regions import base_of, plain, same_tensor, takes_all, whole_of
@@ -11,7 +11,9 @@ from ..heap.values import (
     Array,
     Cell,
     Choice,
+    Dict,
     Grad,
+    List,
     Object,
     Slice,
     Source,
@@ -38,6 +40,7 @@ from ..trace.log import (
     Overwrite,
     Written,
     array_backing,
+    attributes_bound,
     fills,
     given_tensors,
     over_memory,
@@ -70,10 +73,14 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
     filled = fills(tensor, written) or output
     filled = filled or any(event.filled and event.frames[-1] is inner for event in before)
     name = variable_of(site, inner) if form != "out" else "" if output else output_of(site)
-    change = Change.OTHER if filled else _change(m, tensor, inner, name, form, written)
+    through = _through(m, inner, name)
+    held = any(_holds(m, array_backing(value), tensor) for value in through)
+    named = held or (bool(name) and not isinstance(through[0], Object))
+    change = Change.OTHER if filled else _change(m, tensor, inner, through, form, written)
     frames, guard = tuple(m.stack.frames), m.state.guard()
     now, counter = m.tick(), tensor.storage
-    event = Overwrite(tensor, form, site, now, frames, name, inner.line, guard, filled, change, written, counter)
+    line = inner.line
+    event = Overwrite(tensor, form, site, now, frames, name, named, line, guard, filled, change, written, counter)
     m.note_way(site)
     m.state.set(m.state[WRITES], tensor.storage, (*before[1 - EVENTS :], event))
     for other in _others(m, tensor):
@@ -81,6 +88,19 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
         twin = replace(event, tensor=_over(tensor, other), name=shown)
         m.state.set(m.state[WRITES], other, (*before[1 - EVENTS :], twin))
     events.logged(m, event)
+
+
+def _through(m: Trace, frame: Frame, name: str) -> list[Value]:
+    """What a function writes through: a variable, an element of the list or dictionary that it has made, an attribute.
+
+    An element of another container, or an attribute that the function has not bound, is a part of a state.
+    """
+    if not name:
+        return attributes_bound(m, frame, 0)
+    value = m.see(frame.value(name))
+    made = isinstance(value, (List, Dict)) and value.time >= max(frame.born, 1)
+    own = made and all(m.see(given) is not value for given in frame.given)
+    return [value, *(given_tensors(m, value, NONE, 1) if own else ())]
 
 
 def _as_update(m: Trace, tensor: Tensor, form: str, written: Written) -> Written:
@@ -176,6 +196,7 @@ def log_accumulation(m: Trace, gradient: Tensor, op: str, site: Site) -> None:
             m.tick(),
             frames,
             "",
+            False,
             inner.line,
             guard,
             False,
@@ -193,13 +214,13 @@ def log_array_write(m: Trace, array: Array, form: str, site: Site, written: Writ
     log_write(m, array.tensor, form, site, written)
 
 
-def _change(m: Trace, tensor: Tensor, frame: Frame, name: str, form: str, written: Written) -> Change:
+def _change(m: Trace, tensor: Tensor, frame: Frame, through: Sequence[Value], form: str, written: Written) -> Change:
     """Return what the new values are computed from.
 
-    A write that is not through a variable of the tensor is `Change.OTHER`: it is intended to change a container.
+    A write ``through`` no variable of the tensor, and no attribute that the function has bound, is `Change.OTHER`: it
+    is intended to change a container.
     """
-    through = array_backing(m.see(frame.value(name)))
-    if written.op.removesuffix("_") in _MASKS or not _holds(m, through, tensor):
+    if written.op.removesuffix("_") in _MASKS or not any(_holds(m, array_backing(value), tensor) for value in through):
         return Change.OTHER
     values = (*written.values, *(written.index or ()))
     sources = [source for value in values for source in _sources(m, value, tensor)]

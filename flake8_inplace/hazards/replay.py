@@ -179,11 +179,11 @@ def may_be_copy(event: Overwrite) -> bool:
 
 
 def rescales(event: Overwrite) -> bool:
-    """Return whether a write changes old values by numbers, or by a mask, through a variable.
+    """Return whether a write changes old values by numbers, or by a mask, through a name that the function has for it.
 
     Through ``self.pe.to(device)``, any change counts: it reaches the table on one machine, and a copy on another one.
     """
-    if not event.name or event.form not in ("augmented", "op_", "inplace", "out", "subscript"):
+    if not event.named or event.form not in ("augmented", "op_", "inplace", "out", "subscript"):
         return False
     if may_be_copy(event):
         return not event.filled
@@ -250,14 +250,10 @@ def on_dataset(m: Trace, getter: Function, instance: Value, collate: Value, sure
         again = [event for event in writes if event.time > again_from and event.site.expression in first]
         again = [event for event in again if event.tensor.origin is not Source.MAYBE_CAST]  # which may have copied
         again = [event for event in again if event.written.op != "shuffle" or _has_old_order(m, event, [element])]
-        again = [event for event in again if _shows(m, event, element) and (surely or _is_by_variable(event))]
+        again = [event for event in again if _shows(m, event, element) and (surely or event.named)]
         for event in again if any(map(converts, again)) else ():
             m.refuse("dataset", event.site, guard=event.guard, through=(site,))
     m.state.rollback(mark)
-
-
-def _is_by_variable(event: Overwrite) -> bool:
-    return bool(event.name) and not attribute_written(event)
 
 
 def _visit(m: Trace, getter: Function, args: list[Value], collate: Value, site: Site) -> Value:

@@ -35,6 +35,7 @@ from ..trace.log import (
     Overwrite,
     again,
     array_backing,
+    attributes_bound,
     direct_tensors,
     since,
     whole,
@@ -147,7 +148,7 @@ def _read_name(
     for event in since(m, value, frame.held(name, guard, path)):
         here = frame is event.frames[-1] or _is_by_closure(m, event, frame)
         used = here and event.written.array and isinstance(reader, Array)
-        own = here and (not event.name or (event.name == name and is_meant(m, event, name, frame)))
+        own = here and event.name in ("", name) and is_meant(m, event, name, frame)
         if own and not used:
             continue  # as most writes, so this is asked first
         if not compatible(event.guard, guard) or event.time < (bound := frame.held(name, guard | event.guard, path)):
@@ -255,10 +256,11 @@ def is_part(m: Trace, value: Tensor, event: Overwrite, frame: Frame) -> bool:
 
     A name for a view, ``y = x[:]``, says that ``x`` is meant.
     """
-    spelled = array_backing(m.see(frame.vars.get(event.name, NONE)))
-    if event.tensor.region is None or not isinstance(spelled, Tensor):
+    if event.tensor.region is None:
         return False
-    return spelled is value or (spelled.region is None and same_tensor(spelled, value))
+    names = [m.see(frame.vars.get(event.name, NONE))] if event.name else attributes_bound(m, frame, 0)
+    spelled = [tensor for each in names if isinstance(tensor := array_backing(each), Tensor)]
+    return any(each is value or (each.region is None and same_tensor(each, value)) for each in spelled)
 
 
 def _is_of_part(value: Tensor) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..heap.state import Declared, latest, same_or_none
 from ..heap.values import NONE, Array, Grad, Object, Source, Tensor, Value
 from ..trace import events
+from ..trace.frames import Frame
 from ..trace.log import (
     ATTRIBUTE_WRITERS,
     RETURNED,
@@ -14,6 +15,7 @@ from ..trace.log import (
     WRITES,
     Overwrite,
     array_backing,
+    attributes_bound,
     direct_tensors,
     fills,
     is_record,
@@ -59,7 +61,8 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     Nor does a program that updates either of two attributes, as if they were two tensors.
     """
     value, bound = array_backing(value), abs(m.state[STORED].get((instance, name), 0))
-    if is_record(instance) or (m.state[WRITES] and isinstance(value, Tensor) and _is_named_apart(m, value, bound)):
+    named = m.state[WRITES] and isinstance(value, Tensor) and _is_named_apart(m, value, bound, (instance, name))
+    if named or is_record(instance):
         read_part_of(m, value, instance, bound)
     if isinstance(value, Tensor) and m.state[WRITES]:
         m.state.set(m.state[LAST_READ], (instance, name), m.tick())
@@ -72,7 +75,7 @@ def read_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
     for event in since(m, value, time or (writer[1] if writer else 0)) if not parameter else ():
         if _is_stale(m, instance, name, value, event):
             m.refuse("read", event.site, guard=event.guard)
-        elif _is_from_call(m, name, value, event):
+        elif _is_from_call(m, name, value, event, writer):
             m.refuse("argument", event.site, guard=event.guard)
     if time:
         m.state.set(m.state[STORED], (instance, name), -time)
@@ -88,7 +91,7 @@ def _is_stale(m: Trace, instance: Object, name: str, value: Tensor, event: Overw
     time, writer = m.state[STORED].get((instance, name), 0), m.state[ATTRIBUTE_WRITERS].get((instance, name))
     here, other = writer is not None and event.frames[-1] is writer[0], attribute_written(event)
     apart = value.time and not fills(event.tensor, event.written)  # ``self.last = h.detach()``
-    elsewhere = not here or apart or event.form in ("inplace", "augmented")
+    elsewhere = not here or apart or event.form in ("inplace", "augmented", "op_")
     by_name = time > 0 and elsewhere and event.name and not other and value.origin is not Source.BLANK
     by_name = by_name and not gives_attribute(m.state[COMMANDS].get(event.time) or (), name)
     by_attribute = here and event.form == "augmented" and other not in ("", name)
@@ -96,24 +99,31 @@ def _is_stale(m: Trace, instance: Object, name: str, value: Tensor, event: Overw
     return bool(by_name or by_attribute or by_twin) and whole(value, event)
 
 
-def _is_from_call(m: Trace, name: str, value: Tensor, event: Overwrite) -> bool:
-    """Whether a function that has returned was given an attribute, or a part of it, and overwrote it."""
-    if not m.stack.frames or m.stack.frames[-1] in event.frames:
+def _is_from_call(m: Trace, name: str, value: Tensor, event: Overwrite, writer: tuple[Frame, int] | None) -> bool:
+    """Whether a function that has returned was given an attribute, or a part of it, and overwrote it.
+
+    The function that has called it may be told so only if it has bound the attribute itself, as a name for a tensor.
+    """
+    if not m.stack.frames:
         return False
+    frame = m.stack.frames[-1]
+    if frame in event.frames:
+        return writer is not None and writer[0] is frame and _was_given_no_state(m, value, event, name)
     return _was_given_no_state(m, value, event, name) or (has_part(m, value, event) and not _ran_before(m, event))
 
 
-def _is_named_apart(m: Trace, value: Tensor, time: int) -> bool:
-    """Whether a function gave back what it has overwritten, and its caller has a name for that.
+def _is_named_apart(m: Trace, value: Tensor, time: int, read: tuple[Object, str]) -> bool:
+    """Whether a function gave back what it has overwritten, and its caller has a name for that, or an attribute.
 
     A loop that gives a parameter to the same function again, ``w = prune(layer.weight, share)``, goes on with it.
     """
     last = max((event.time for event in since(m, value, time)), default=0)
     if not last or not m.stack.frames:
         return False
-    frame = m.stack.frames[-1]
-    again = assigned_to(frame) if _is_parameter(m, value) else ()
+    frame, parameter = m.stack.frames[-1], _is_parameter(m, value)
+    again = assigned_to(frame) if parameter else ()
     newer = [bound for name, bound in frame.vars.items() if frame.bound(name) > last and name not in again]
+    newer += attributes_bound(m, frame, last, read) if not parameter else ()
     return any(tensor.storage is value.storage for bound in newer for tensor in direct_tensors(m, bound))
 
 

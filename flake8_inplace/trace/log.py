@@ -11,6 +11,7 @@ from ..heap.autograd import compatible
 from ..heap.regions import origins, same_tensor, share, takes_whole
 from ..heap.state import Declared, in_order, latest, same_or_none, union
 from ..heap.values import (
+    NONE,
     UNCERTAIN,
     Array,
     Cell,
@@ -86,6 +87,7 @@ class Overwrite:
 
     - ``frames``: the frames of the call stack, the innermost last.
     - ``name``: the variable of ``frames[-1]`` in the text of the write, or "".
+    - ``named``: that has the tensor or its container, or the function has bound an attribute to the tensor itself.
     - ``line``: the statement.
     - ``filled``: the function replaced all values before, as it does with an output argument.
     - ``written``, ``change``: the new values, and what they are computed from.
@@ -99,6 +101,7 @@ class Overwrite:
     time: int
     frames: tuple[Frame, ...]
     name: str
+    named: bool
     line: cst.CSTNode | None
     guard: Guard
     filled: bool
@@ -150,6 +153,13 @@ NAMED: Declared[tuple[Frame, str], frozenset[Refusal]] = Declared(union)
 """What is to be reported once a variable is read that got its name after its value was overwritten."""
 YIELDS: Declared[Value, tuple[Yielded, ...]] = Declared(in_order)
 """The values that a generator yielded, by the list of its values."""
+
+
+def attributes_bound(m: Trace, frame: Frame, after: int, but: tuple[Object, str] | None = None) -> list[Value]:
+    """Return what the attributes have that a function has bound after a time, without one of them."""
+    writers = [(key, writer) for key, writer in m.state[ATTRIBUTE_WRITERS].items() if writer is not None and key != but]
+    found = [key for key, (writer, bound) in writers if writer is frame and bound > after]
+    return [m.see(m.state.get(instance).items.get(name, NONE)) for instance, name in found]
 
 
 def since(m: Trace, tensor: Tensor, time: int, until: int = 0) -> list[Overwrite]:
