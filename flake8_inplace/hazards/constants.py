@@ -16,7 +16,7 @@ from ..heap.values import NONE, Const, List, Object, Storage, Tensor, Tuple, Val
 from ..program.site import Site
 from ..trace import events
 from ..trace.frames import Frame, members
-from ..trace.log import WRITES, Overwrite, direct_tensors, given_tensors, is_record
+from ..trace.log import ATTRIBUTE_WRITERS, WRITES, Overwrite, direct_tensors, given_tensors, is_record
 from ..trace.reports import Need
 from ..trace.trace import Trace
 from . import replay
@@ -42,11 +42,33 @@ def on_default_made(m: Trace, made: Value, begin: int) -> None:
 
 @events.logged.listen
 def on_logged(m: Trace, event: Overwrite) -> None:
-    """Report the update of an attribute whose default all instances share. What only counts may be meant for all."""
+    """Report the update of an attribute whose default all instances share. What only counts may be meant for all.
+
+    So is that of an attribute that a method has bound to a constant of the module: it begins there again each time.
+    """
     made = m.state[DEFAULTS].get(event.tensor.storage) if m.state[DEFAULTS] else None
     counts = all(isinstance(value, Const) for value in event.written.values)
-    if made is not None and attribute_written(event) and not counts and replay.converts(event):
+    if counts or not replay.converts(event) or not attribute_written(event):
+        return
+    made = made or _begun_with(m, event)
+    if made is not None:
         m.refuse("shared", event.site, guard=event.guard, other=made)
+
+
+def _begun_with(m: Trace, event: Overwrite) -> Site | None:
+    """Return where the numbers of a module were listed that an attribute of an instance was bound to."""
+    frame, tensor = event.frames[-1], base_of(event.tensor)
+    instance, function, name = frame.receiver, frame.function, attribute_written(event)
+    if not isinstance(instance, Object) or function is None or event.form != "augmented":
+        return None
+    writer = m.state[ATTRIBUTE_WRITERS].get((instance, name))
+    scope: Frame | None = function.frame
+    while scope is not None and scope.parent is not None:
+        scope = scope.parent
+    if scope is None or writer is None or writer[0].receiver is not instance or m.grad(tensor):
+        return None
+    of_module = bool(_held(m, scope.vars.values(), tensor.storage))
+    return tensor.place if of_module and _is_listed(m, tensor) else None
 
 
 @events.returns.listen

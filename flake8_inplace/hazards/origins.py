@@ -34,6 +34,7 @@ from ..trace.holdings import tensors_in
 from ..trace.log import (
     EVENTS,
     FILLING,
+    STORED,
     UNCOUNTED,
     WRITES,
     Change,
@@ -73,7 +74,7 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
     filled = fills(tensor, written) or output
     filled = filled or any(event.filled and event.frames[-1] is inner for event in before)
     name = variable_of(site, inner) if form != "out" else "" if output else output_of(site)
-    through = _through(m, inner, name)
+    through = _through(m, tensor, inner, name)
     held = any(_holds(m, array_backing(value), tensor) for value in through)
     named = held or (bool(name) and not isinstance(through[0], Object))
     change = Change.OTHER if filled else _change(m, tensor, inner, through, form, written)
@@ -90,17 +91,18 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
     events.logged(m, event)
 
 
-def _through(m: Trace, frame: Frame, name: str) -> list[Value]:
-    """What a function writes through: a variable, an element of the list or dictionary that it has made, an attribute.
+def _through(m: Trace, tensor: Tensor, frame: Frame, name: str) -> list[Value]:
+    """What a function writes to a tensor through: a variable, an attribute, an element that it has put into its list.
 
-    An element of another container, or an attribute that the function has not bound, is a part of a state.
+    An element that another function has put there, or an attribute that another one has bound, is a part of a state.
     """
     if not name:
         return attributes_bound(m, frame, 0)
     value = m.see(frame.value(name))
-    made = isinstance(value, (List, Dict)) and value.time >= max(frame.born, 1)
-    own = made and all(m.see(given) is not value for given in frame.given)
-    return [value, *(given_tensors(m, value, NONE, 1) if own else ())]
+    put = abs(m.state[STORED].get((value, tensor.storage), 0)) if isinstance(value, (List, Dict)) else 0
+    made = value.time if isinstance(value, List) and tensor in value.initial.items else 0
+    own = max(put, made) >= max(frame.born, 1) and all(m.see(given) is not value for given in frame.given)
+    return [value, *([tensor] if own else ())]
 
 
 def _as_update(m: Trace, tensor: Tensor, form: str, written: Written) -> Written:

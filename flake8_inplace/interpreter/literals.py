@@ -93,7 +93,7 @@ def _list(m: Trace, node: cst.List | cst.Set, frame: Frame) -> Value:
     if not any(type(element) is cst.StarredElement for element in node.elements):
         items, exact = _elements(m, node.elements, frame)
         return List(items, not exact, m.clock)
-    made = List(time=m.clock)  # ``[*kept, x]``: it matters since when a list holds its elements
+    made = List()  # ``[*kept, x]``: it matters since when a list holds its elements
     items, exact = _elements(m, node.elements, frame, made)
     m.state.put(made, Items(tuple(items), not exact))
     return made
@@ -101,7 +101,7 @@ def _list(m: Trace, node: cst.List | cst.Set, frame: Frame) -> Value:
 
 @evaluates(cst.Dict)
 def _dict(m: Trace, node: cst.Dict, frame: Frame) -> Value:
-    result = Dict(time=m.clock)
+    result = Dict()
     read: list[tuple[cst.BaseExpression, Value, int]] = []
     for element in node.elements:
         key = evaluate(m, element.key, frame) if isinstance(element, cst.DictElement) else None
