@@ -434,6 +434,7 @@ MEANT = {
     "parameters: vector that moves, and is made the parameters again",
     "a direction that is built under a second name",
     "elements that are finished after they were put into a list, and a name for the array that a tensor writes to",
+    "variables that are bound together with an attribute",
     "elements that are ruled out of tables on purpose, one after the other",
     "masks that each call fills at the same places",
     "a part of a tensor is read before and after the tensor is scaled by its greatest value",
