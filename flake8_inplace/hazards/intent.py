@@ -247,11 +247,11 @@ def is_filled_by_another(m: Trace, event: Overwrite, name: str, frame: Frame) ->
     return any(frame.local(each) is not None for each in names)
 
 
-def assigned_from(frame: Frame) -> list[str]:
-    """Return the variables on the right of the assignment that a function is running, if it is one."""
+def assigned_from(frame: Frame) -> frozenset[str]:
+    """Return the names on the right of the assignment that a function is running, if it is one: attributes as well."""
     from ..program.wording import sources
 
-    return sorted(sources(frame.line).intersection(frame.vars))
+    return sources(frame.line)
 
 
 def assigned_to(frame: Frame) -> frozenset[str]:

@@ -76,7 +76,7 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
     name = variable_of(site, inner) if form != "out" else "" if output else output_of(site)
     through = _through(m, tensor, inner, name)
     held = any(_holds(m, array_backing(value), tensor) for value in through)
-    named = held or (bool(name) and not isinstance(through[0], Object))
+    named = held or (bool(name) and not isinstance(m.see(inner.value(name)), Object))
     change = Change.OTHER if filled else _change(m, tensor, inner, through, form, written)
     frames, guard = tuple(m.stack.frames), m.state.guard()
     now, counter = m.tick(), tensor.storage
@@ -96,9 +96,9 @@ def _through(m: Trace, tensor: Tensor, frame: Frame, name: str) -> list[Value]:
 
     An element that another function has put there, or an attribute that another one has bound, is a part of a state.
     """
-    if not name:
-        return attributes_bound(m, frame, 0)
     value = m.see(frame.value(name))
+    if not name or isinstance(value, Object):  # ``self.table[rows] = 0``
+        return attributes_bound(m, frame, 0)
     put = abs(m.state[STORED].get((value, tensor.storage), 0)) if isinstance(value, (List, Dict)) else 0
     made = value.time if isinstance(value, List) and tensor in value.initial.items else 0
     own = max(put, made) >= max(frame.born, 1) and all(m.see(given) is not value for given in frame.given)

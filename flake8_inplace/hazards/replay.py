@@ -25,6 +25,7 @@ from ..rule import Rule
 from ..trace import events
 from ..trace.frames import Class, Frame, Function
 from ..trace.log import (
+    ATTRIBUTE_WRITERS,
     WRITES,
     Change,
     Overwrite,
@@ -159,7 +160,10 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
     if owner is None or not isinstance(instance, Object):
         return
     begun = min((each.born for each in m.stack.frames if each.receiver is instance), default=born)
-    for value in m.state.get(instance).items.values():
+    for name, value in m.state.get(instance).items.items():
+        writer = m.state[ATTRIBUTE_WRITERS].get((instance, name))
+        if writer is not None and writer[0] is frame:
+            continue  # each call binds it anew
         for tensor in direct_tensors(m, value) if not isinstance(m.see(value), Tuple) else ():
             writes = since(m, tensor, born) if tensor.storage in m.state[WRITES] else []
             if (

@@ -24,7 +24,7 @@ from ..trace.log import (
     whole,
 )
 from ..trace.trace import Trace
-from .intent import assigned_to, attribute_written, gives_attribute, gives_itself
+from .intent import assigned_from, assigned_to, attribute_written, gives_attribute, gives_itself
 from .known import writes_the_same
 from .moved_on import note_bound_again
 from .snapshots import UPDATES
@@ -159,7 +159,8 @@ def on_set_attribute(m: Trace, instance: Object, name: str, value: Value) -> Non
         return
     note_bound_again(m, instance, name, value)
     if m.state[WRITES] and m.state.get(instance).items.get(name) is value:
-        judge_rebinding(m, value, abs(m.state[STORED].get((instance, name), 0)))
+        if not m.stack.frames or name not in assigned_from(m.stack.frames[-1]):  # not by ``self.h, _ = f(self.h)``
+            judge_rebinding(m, value, abs(m.state[STORED].get((instance, name), 0)))
         _judge_renewal(m, instance, name, array_backing(value))
     if len(m.state[WRITES]) or len(m.state[UPDATES]) or isinstance(value, (Tensor, Array)):
         now = m.tick()
