@@ -207,7 +207,7 @@ def one_of_many(m: Trace, item: Value) -> Value:
 def _row(item: Tensor) -> Tensor:
     """The same tensor as one of several rows that are one in memory."""
     same = Tensor(item.storage, item.cell, item.view, item.contiguous, item.dims, item.dtype)
-    same.origin, same.time, same.lead = item.origin, item.time, Dimension.ROW
+    same.origin, same.time, same.place, same.lead = item.origin, item.time, item.place, Dimension.ROW
     return same
 
 
