@@ -933,6 +933,8 @@ def test_the_first_screen_of_the_readme() -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True, timeout=120)
     assert fenced(readme, "text")[0].strip() in done.stderr
+    shown = [line.rstrip() for line in run("fix", path.name, cwd=path.parent, status=1).stdout.splitlines()]
+    assert [line.rstrip() for line in fenced(readme, "diff")[0].splitlines()] == shown[:9]
 
 
 def test_issue_forms_are_valid() -> None:
