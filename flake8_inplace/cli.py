@@ -87,7 +87,10 @@ def run(command: str, arguments: Sequence[str]) -> int:
     target, purpose = COMMANDS.get(command, COMPLETION)
     module, _, function = target.partition(":")
     try:
-        return int(getattr(importlib.import_module(module), function)(arguments))
+        try:
+            return int(getattr(importlib.import_module(module), function)(arguments))
+        except ModuleNotFoundError as error:  # neither is a dependency of the linter
+            return _lacking(command, arguments, purpose, error)
     except BrokenPipeError:  # `flake8-inplace check | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -97,16 +100,19 @@ def run(command: str, arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         print("flake8-inplace: standard output: cannot be written: no space left on the device", file=sys.stderr)
         return USAGE_ERROR
-    except ModuleNotFoundError as error:  # neither is a dependency of the linter
-        extra = EXTRAS.get(error.name or "")
-        if extra is None:
-            raise
-        if {"-h", "--help"} & set(arguments):
-            print(f"usage: flake8-inplace {command} [options] ...\n\n{purpose}\n")
-            print(f"The options are listed where it can run: pip install 'flake8-inplace[{extra}]'")
-            return 0
-        print(f"flake8-inplace {command}: needs {error.name}: pip install 'flake8-inplace[{extra}]'", file=sys.stderr)
-        return USAGE_ERROR
+
+
+def _lacking(command: str, arguments: Sequence[str], purpose: str, error: ModuleNotFoundError) -> int:
+    """Say what a command needs that is not installed. Its purpose is told without."""
+    extra = EXTRAS.get(error.name or "")
+    if extra is None:
+        raise error
+    if {"-h", "--help"} & set(arguments):
+        print(f"usage: flake8-inplace {command} [options] ...\n\n{purpose}\n")
+        print(f"The options are listed where it can run: pip install 'flake8-inplace[{extra}]'", flush=True)
+        return 0
+    print(f"flake8-inplace {command}: needs {error.name}: pip install 'flake8-inplace[{extra}]'", file=sys.stderr)
+    return USAGE_ERROR
 
 
 if __name__ == "__main__":

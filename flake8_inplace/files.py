@@ -160,14 +160,17 @@ class Project:
         return line
 
     def paths(self) -> list[str]:
-        """Every file to lint, in the order of their names."""
+        """Every file to lint, in the order of their names: once, even if it is given as `net.py` and as `./net.py`."""
         found = expand_paths(
             paths=self.options.filenames,
             stdin_display_name=self.options.stdin_display_name,
             filename_patterns=[*self.options.filename, f"*{NOTEBOOK}"],
             exclude=self.options.exclude,
         )
-        return sorted(set(found))
+        kept: dict[str, str] = {}
+        for path in found:
+            kept.setdefault(path if path == "-" else os.path.abspath(path), path)
+        return sorted(kept.values())
 
     def read(self, path: str) -> Source:
         """The text of a file. Raises OSError and ValueError where there is none."""

@@ -301,6 +301,8 @@ def of_refusal(refusal: Refusal, rule: Rule, site: Site, files: Files) -> Findin
     if other is not None and rule.other and not _is_same(other, site):
         what = _named(rule, other)
         about = (f" ({what} on ", files.related(other, f"{what} here", site), ")")
+    elif other is not None and rule.kind == "read":
+        about = (" (read on the same line)",)
     end = f": {rule.effect}" if rule.effect else ""
 
     def headline(room: int) -> Words:

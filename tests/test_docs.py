@@ -29,7 +29,7 @@ ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 PAGES = [README, *(ROOT / "docs" / f"{name}.md" for name in ("commands", "runtime", "verify", "adding-an-op"))]
 EXAMPLES = sorted((ROOT / "docs" / "examples").glob("*.py"))
-CONSOLE = re.compile(r"^```console\n\$ python (.+)\n((?:.*\n)*?)```$", re.MULTILINE)
+CONSOLE = re.compile(r"^```console\n(?:\$ cd (.+)\n)?\$ python (.+)\n((?:.*\n)*?)```$", re.MULTILINE)
 PROGRESS = re.compile(r"^verify: \d+ backward pass(es)?\n", re.MULTILINE)  # said every ten seconds: on a slow machine
 ROWS = re.compile(r"(?:^\| \[TIP\d+\].*\n)+", re.MULTILINE)
 SETUP = [
@@ -162,19 +162,27 @@ def test_example_ends_in_the_error(path: Path, device: torch.device) -> None:
 # README, CHANGELOG and what else names the same things
 
 
-def output(arguments: str) -> str:
+def output(folder: str, arguments: str) -> str:
     command = [sys.executable, *arguments.split()]
     plain = {**os.environ, "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        command, cwd=ROOT, env=plain, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600
+        command, cwd=ROOT / folder, env=plain, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600
     )
     assert "Traceback" not in done.stdout
     return PROGRESS.sub("", done.stdout)
 
 
-@pytest.mark.parametrize(("command", "shown"), [found for page in PAGES for found in CONSOLE.findall(page.read_text())])
-def test_console_excerpts_are_real(command: str, shown: str) -> None:
-    assert output(command) == shown
+@pytest.mark.parametrize(
+    ("folder", "command", "shown"), [found for page in PAGES for found in CONSOLE.findall(page.read_text())]
+)
+def test_console_excerpts_are_real(folder: str, command: str, shown: str) -> None:
+    assert output(folder, command) == shown
+
+
+def test_the_first_screen_needs_no_scrolling() -> None:
+    """A code block of a README has room for 97 characters on GitHub, which wraps none."""
+    first = README.read_text().partition("## Install")[0]
+    assert max(len(line) for block in re.findall(r"```.*\n((?:.*\n)*?)```", first) for line in block.splitlines()) <= 97
 
 
 @pytest.mark.parametrize("name", ["api", "how-it-works", "memory", "runtime"])
@@ -355,12 +363,17 @@ def all_between(family: str, first: str, last: str) -> str:
     return " ".join(f"TIP{family}{number:02}" for number in range(int(first), int(last) + 1))
 
 
+def _run_again(excerpt: re.Match[str]) -> str:
+    cd = f"$ cd {excerpt[1]}\n" if excerpt[1] else ""
+    return f"```console\n{cd}$ python {excerpt[2]}\n{output(excerpt[1] or '', excerpt[2])}```"
+
+
 def main() -> None:
     README.write_text(ROWS.sub(lambda _: table_of_rules(), README.read_text()))
     text = INDEX.read_text()
     INDEX.write_text(TABLES.sub(lambda m: m[0].replace(m[2], index_of(m[1])), text))
     for page in PAGES:
-        page.write_text(CONSOLE.sub(lambda m: f"```console\n$ python {m[1]}\n{output(m[1])}```", page.read_text()))
+        page.write_text(CONSOLE.sub(_run_again, page.read_text()))
     for path in (ROOT / "docs" / "rules").glob("*.md"):
         first, rest = path.read_text().split("\n", 1)
         path.write_text(f"{title(path.stem) if path.stem in RULES else first}\n{rest}")

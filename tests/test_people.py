@@ -97,6 +97,83 @@ def test_the_other_place_of_a_default_is_where_it_is_defined() -> None:
     assert "overwrites a value that is made once (defined on line 4)" in found.message
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("h = torch.rand(3, 1).expand(3, 4)\nh[0] += 1", "writes to expanded memory (expanded on line 3)"),
+        ("h = torch.zeros(1, 3).expand(2, 3)\nrow = h[0]\nrow.mul_(2)\nh", "elements share (made on line 3)"),
+        ("hs = [torch.zeros(3)] * 2\nhs[0] += 1\nhs", "elements share (made on line 3)"),
+        ("h = torch.ones(3, 2, requires_grad=True)\nh[0] *= 2\nh.sum().backward()", "requires grad (made on line 3)"),
+        ("h = torch.ones(3, requires_grad=True) * 2\nh.resize_(4)", "on a tensor that requires grad (made on line 3)"),
+    ],
+)
+def test_the_other_place_of_a_part_is_where_the_whole_is_made(text: str, said: str) -> None:
+    [found] = analyze(f"import torch\n\n{text}\n").findings
+    assert said in found.message and [other.place.line for other in found.related] == [3]
+
+
+def test_a_value_that_the_write_itself_reads_is_on_the_same_line() -> None:
+    text = "import torch\n\n\ndef project(grads):\n    kept = list(grads)\n    for g in kept:\n"
+    text += "        for other in grads:\n            g -= other.sum() * other\n    return torch.stack(kept)\n\n\n"
+    [found] = analyze(f"{text}project([torch.ones(2), torch.ones(2)])\n").findings
+    assert "overwrites a value in use (read on the same line): silently wrong" in found.message
+
+
+FUNCTION = """\
+import torch
+
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x.mul_(2)
+        {}
+        return {}
+
+    @staticmethod
+    def backward(ctx, grad, *rest):
+        return grad * 2
+
+
+{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("marked", "result", "call", "said"),
+    [
+        ("pass", "x", "", "overwrites an input not marked dirty (backward on line 12)"),
+        ("pass", "x", "Scale.apply(torch.ones(2))", "overwrites an input not marked dirty (called on line 16)"),
+        ("ctx.mark_dirty(x)", "x.sum()", "Scale.apply(torch.ones(2))", "doesn't return it (result made on line 9)"),
+        (
+            "ctx.mark_dirty(x)",
+            "x, x.sum()",
+            "h = torch.ones(2, 2, requires_grad=True) * 1\nScale.apply(h[0])",
+            "returns another result too (view made on line 17)",
+        ),
+    ],
+)
+def test_the_other_place_in_a_custom_function(marked: str, result: str, call: str, said: str) -> None:
+    found = analyze(FUNCTION.format(marked, result, call)).findings
+    assert any(said in each.message for each in found), [each.message for each in found]
+
+
+def test_the_other_place_of_a_state_that_is_loaded_in_a_loop() -> None:
+    text = "import torch\n\nnet = torch.nn.Linear(2, 1)\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+    text += "start = net.state_dict()\nfor _ in range(2):\n    net.load_state_dict(start)\n"
+    text += "    net(torch.ones(1, 2)).sum().backward()\n    opt.step()\nnet.load_state_dict(start)\n"
+    found = analyze(text).findings
+    assert found and all(each.related for each in found)
+
+
+def test_the_other_place_of_a_dataset_is_what_it_keeps() -> None:
+    text = "import torch\nfrom torch.utils.data import Dataset\n\n\nclass Images(Dataset):\n    def __init__(self):\n"
+    text += "        self.images = torch.rand(9, 3)\n\n    def __getitem__(self, index):\n"
+    text += "        image = self.images[index]\n        image.mul_(2)\n        return image\n"
+    [found] = analyze(text).findings
+    assert "changes what the dataset keeps (made on line 7): again in every epoch, silently" in found.message
+
+
 GATE = "import torch\n\n\ndef gate(w: torch.nn.Parameter):\n    h = torch.sigmoid(w)\n    {}\n    return {}\n"
 
 
@@ -481,6 +558,55 @@ def test_a_mended_notebook_keeps_its_layout(tmp_path: Path, layout: dict[str, An
     assert (tmp_path / "t.ipynb").read_bytes().decode() == mended
 
 
+def test_a_fix_that_cannot_be_written_is_not_counted(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(HAZARD)
+    code = "import sys, pathlib, flake8_inplace.cli as cli\n"
+    code += "def full(*_): raise PermissionError(13, 'Permission denied')\n"
+    code += "pathlib.Path.write_bytes = full\nsys.exit(cli.main(['fix', '--fix', 'net.py']))\n"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert "net.py: cannot be written: Permission denied" in done.stderr
+    assert done.stderr.endswith("0 fixes made; 1 finding left\n")
+
+
+def test_unsafe_fixes_are_named_where_only_safe_ones_are_written(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(HAZARD.replace("h += 1", "h.data.mul_(2)"))
+    done = run("fix", "--fix", cwd=tmp_path)
+    assert done.stderr.endswith("0 fixes made; 1 finding left; --unsafe-fixes may mend more\n")
+    assert "may mend more" not in run("fix", "--unsafe-fixes", cwd=tmp_path).stderr
+
+
+def test_a_diff_that_nobody_reads_is_no_error(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"net{number}.py").write_text(HAZARD)
+    command = [sys.executable, "-m", "flake8_inplace", "fix", "--jobs=1", "."]
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    assert process.wait() == 1 and said == ""
+
+
+def test_a_file_that_is_given_twice_is_linted_once(tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(HAZARD)
+    done = run("check", "--quiet", "net.py", "./net.py", str(tmp_path / "net.py"), cwd=tmp_path)
+    assert done.stdout.count("TIP103") == 1
+
+
 def test_d10_fix_has_jobs_and_a_baseline(tmp_path: Path) -> None:
     project(tmp_path, **{f"net{number}": HAZARD for number in range(10)})
     run("check", "--baseline=k.json", "--write-baseline", "net0.py", cwd=tmp_path, status=0)
@@ -807,6 +933,8 @@ def test_the_first_screen_of_the_readme() -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, path], env=environment, capture_output=True, text=True, timeout=120)
     assert fenced(readme, "text")[0].strip() in done.stderr
+    shown = [line.rstrip() for line in run("fix", path.name, cwd=path.parent, status=1).stdout.splitlines()]
+    assert [line.rstrip() for line in fenced(readme, "diff")[0].splitlines()] == shown[:9]
 
 
 def test_issue_forms_are_valid() -> None:

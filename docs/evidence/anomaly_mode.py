@@ -2,6 +2,7 @@
 
 import io
 import re
+import textwrap
 import traceback
 import warnings
 
@@ -35,7 +36,8 @@ def main():
         print("  names the line that saves y:      ", "y = x.sigmoid()" in text)
         print("  names the line that overwrites it:", "y.add_(1)" in text)
         hint = re.search(r"(Hint: the backtrace.*)", text)
-        print("  ends with:", hint[1] if hint else text.strip().splitlines()[-1])
+        ends = f"ends with: {hint[1] if hint else text.strip().splitlines()[-1]}"
+        print(textwrap.fill(ends, 96, initial_indent="  ", subsequent_indent="    "))
 
 
 if __name__ == "__main__":

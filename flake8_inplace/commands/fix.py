@@ -19,6 +19,7 @@ from ..files import NOTEBOOK, Project, Source, UsageError, joined
 from ..finding import Finding, Fix
 from ..fix import apply, mend
 from ..report import entries, grade
+from ..rules import RULES
 from . import workers
 from .baseline import read_baseline
 from .common import (
@@ -38,6 +39,7 @@ from .common import (
 from .configuration import configured
 from .notebooks import Notebook, relabelled, spot
 
+MORE = "; --unsafe-fixes may mend more"
 SECONDS = 60
 """Processor time for one file after which no more fixes are tried."""
 _COLOURS = {"+": "32", "-": "31", "@": "36"}
@@ -56,19 +58,20 @@ def main(arguments: Sequence[str]) -> int:
     writes = given.fix or given.unsafe_fixes
     words = flake8_arguments(given)
     tasks = [Task(path, words, known, given.unsafe_fixes or not writes) for path in paths]
-    offered = left = read = 0
+    offered = left = read = more = 0
     results = workers.each(treat, tasks, len(tasks), given.jobs, lost, start, (words,))
     try:
         for _, treated in workers.progress(results, len(tasks)):
             done = finish(treated, writes)
             complete = done and complete
             read += done
-            offered += len(treated.done)
-            left += len(treated.left)
+            offered += len(treated.done) if done else 0
+            left += len(treated.left) + (0 if done else len(treated.done))
+            more += sum(RULES[finding.code].fix == "unsafe" for finding in treated.left)
     except KeyboardInterrupt:
         note("flake8-inplace: stopped")
         return INTERRUPTED
-    note(closing(offered, left, read, writes))
+    note(closing(offered, left, read, writes) + (MORE if more and not given.unsafe_fixes and writes else ""))
     return USAGE_ERROR if not complete else int(bool(left if writes else left + offered))
 
 
@@ -224,6 +227,8 @@ def finish(treated: Treated, writes: bool) -> bool:
     if document is not None:
         try:
             save(treated, document, writes)
+        except BrokenPipeError:  # nobody reads the diff any more
+            raise
         except OSError as error:
             complain(f"{path}: cannot be written: {reason(error)}")
             return False

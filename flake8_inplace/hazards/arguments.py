@@ -57,7 +57,7 @@ RULES = (
         "callers-tensor",
         "a function overwrites a tensor that its caller goes on to read",
         "argument",
-        "overwrites a tensor that its caller uses",
+        "overwrites the caller's tensor",
         other="read as {name}",
         effect="silently wrong",
         advice="work on a `clone()`",

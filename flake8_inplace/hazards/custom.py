@@ -11,14 +11,20 @@ from ..trace import events
 from ..trace.log import since
 from ..trace.trace import Trace
 
+_DIRTY_OUTPUT = (
+    "TIP405",
+    "dirty-output",
+    "an input marked dirty that the function doesn't return, or a view beside other results",
+)
 RULES = (
     Rule(
         "TIP401",
         "dirty-input",
         "a custom forward overwrites its input without `mark_dirty`",
         "dirty",
-        "overwrites an input without `ctx.mark_dirty`",
+        "overwrites an input not marked dirty",
         other="called",
+        head="backward",
         effect="autograd keeps the old history",
         advice="call `ctx.mark_dirty`",
         at_run_time=False,
@@ -46,15 +52,26 @@ RULES = (
         at_run_time=False,
     ),
     Rule(
-        "TIP405",
-        "dirty-output",
-        "an input marked dirty that the function doesn't return, or a view beside other results",
+        *_DIRTY_OUTPUT,
         "dirty result",
-        "marks dirty what `forward` does not return, or a view among other results",
+        "marks an input dirty and doesn't return it",
+        other="result made",
         effect="PyTorch raises",
         advice="return the input, or overwrite a `clone()`",
         fix="never",
         happens="marked",
+        also=(
+            Rule(
+                *_DIRTY_OUTPUT,
+                "dirty view",
+                "marks a view dirty and returns another result too",
+                other="view made",
+                effect="PyTorch raises",
+                advice="return the view alone, or overwrite a `clone()`",
+                fix="never",
+                happens="marked",
+            ),
+        ),
     ),
 )
 
@@ -65,12 +82,14 @@ def judge_marked(m: Trace, tensors: Sequence[Tensor], results: Sequence[Tensor],
     for tensor in tensors:
         state = m.cell(tensor)
         several = len(results) > 1 and tensor.view is not View.NONE and state.grad is Grad.YES
-        if several or not any(result is tensor for result in results):
-            m.refuse("dirty result", site)
+        if not any(result is tensor for result in results):
+            m.refuse("dirty result", site, other=results[0] if results else tensor)
+        elif several:
+            m.refuse("dirty view", site, other=tensor)
         elif tensor.view is View.MULTI_OUTPUT and state.grad is Grad.YES:
-            m.refuse("views", site, other=tensor.place)
+            m.refuse("views", site, other=tensor)
         elif state.grad is Grad.YES and state.leaf and state.node is None:
-            m.refuse("leaf", site)
+            m.refuse("leaf", site, other=tensor)
 
 
 @events.differentiate.listen
@@ -86,4 +105,4 @@ def judge_inputs(
         for tensor in tensors if m.see(grad) != NONE else ():
             for event in since(m, tensor, begin) if tensor.storage not in marked else ():
                 if not event.filled:
-                    m.refuse("dirty", event.site, guard=event.guard)
+                    m.refuse("dirty", event.site, guard=event.guard, other=m.here() or m.backward.place)

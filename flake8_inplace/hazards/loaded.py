@@ -9,6 +9,7 @@ from ..heap.values import Object, Storage, Tensor, Value
 from ..program.site import Site
 from ..trace import events, holdings
 from ..trace.log import Overwrite, since, since_in_memory
+from ..trace.reports import Need
 from ..trace.trace import Trace
 from .sharers import note_sharers
 from .snapshots import SHALLOW, Snapshot, Update, changes_of, may_be_copy, needs, snapshot_of, updates, updates_of
@@ -52,9 +53,18 @@ def _judge_own(m: Trace, own: _Known, memory: set[Storage]) -> bool:
         if since_then or any(event.tensor is not tensor for event in written):
             places = _places(tensor, since_then, written) or ([] if written else [snapshot.site])
             for place in places[:1]:
-                m.refuse("snapshot", place, needs=needs(m, tensor))
+                _refuse(m, place, snapshot, needs(m, tensor))
                 return True
     return False
+
+
+def _refuse(m: Trace, site: Site, snapshot: Snapshot, needs: tuple[Need, ...] = ()) -> None:
+    """Report a change of a module. Where the use of the state is what changes it, the state was taken elsewhere."""
+    here = m.here()
+    if here is not None and here.expression is site.expression:
+        m.refuse("own snapshot", site, other=snapshot.site, needs=needs)
+    else:
+        m.refuse("snapshot", site, needs=needs)
 
 
 def _judge_aliases(m: Trace, tensors: Sequence[Tensor], parameters: Sequence[Tensor]) -> bool:
@@ -107,6 +117,6 @@ def _judge_loaded(m: Trace, module: Value, known: _Known) -> bool:
     for _, snapshot in known:
         before = m.state[LOADED].get(snapshot.module)
         if before is not None and before.time > snapshot.time and snapshot.module is not module:
-            m.refuse("snapshot", before.site)
+            _refuse(m, before.site, snapshot)
             return True
     return False

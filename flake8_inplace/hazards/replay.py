@@ -57,9 +57,9 @@ RULES = (
         "checkpointed-update",
         "a checkpointed function updates a buffer or an input, and does so again in the backward",
         "again",
-        "updates in place in a checkpointed function",
+        "runs again in the backward",
         other="checkpointed",
-        effect="again in backward, silently",
+        effect="updated twice, silently",
         advice="update it outside",
         fix="never",
         silent=True,
@@ -235,6 +235,13 @@ def _holds(m: Trace, values: Iterable[Value], tensor: Tensor) -> bool:
     return any(each.storage is tensor.storage for value in values for each in direct_tensors(m, value))
 
 
+def _stored(tensor: Tensor) -> Tensor:
+    """Return the tensor that an element is a view of."""
+    while tensor.region is not None:
+        tensor = tensor.region.base
+    return tensor
+
+
 @events.dataset.listen
 def on_dataset(m: Trace, getter: Function, instance: Value, collate: Value, surely: bool, site: Site) -> None:
     """Run ``__getitem__`` twice, and what collates, and report the in-place conversions that happen in both runs.
@@ -256,7 +263,8 @@ def on_dataset(m: Trace, getter: Function, instance: Value, collate: Value, sure
         again = [event for event in again if event.written.op != "shuffle" or _has_old_order(m, event, [element])]
         again = [event for event in again if _shows(m, event, element) and (surely or event.named)]
         for event in again if any(map(converts, again)) else ():
-            m.refuse("dataset", event.site, guard=event.guard, through=(site,))
+            other = m.here() or _stored(event.tensor).place
+            m.refuse("dataset", event.site, guard=event.guard, through=(site,), other=other)
     m.state.rollback(mark)
 
 

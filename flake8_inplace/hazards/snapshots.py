@@ -32,18 +32,33 @@ from ..trace.reports import Need
 from ..trace.trace import MODULES, Trace
 from .sharers import judge_sharer
 
+_STATE = (
+    "TIP307",
+    "state-by-reference",
+    "a model or its `state_dict()` is kept without a copy while training goes on",
+)
 RULES = (
     Rule(
-        "TIP307",
-        "state-by-reference",
-        "a model or its `state_dict()` is kept without a copy while training goes on",
+        *_STATE,
         "snapshot",
-        "overwrites the state that was kept",
+        "overwrites the kept state",
         other="used",
         effect="nothing to restore, silently",
         advice="keep a `copy.deepcopy`",
         silent=True,
         at_run_time=False,
+        also=(
+            Rule(
+                *_STATE,
+                "own snapshot",
+                "overwrites the kept state",
+                other="taken",
+                effect="nothing to restore, silently",
+                advice="keep a `copy.deepcopy`",
+                silent=True,
+                at_run_time=False,
+            ),
+        ),
     ),
 )
 

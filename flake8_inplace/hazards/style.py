@@ -70,7 +70,7 @@ RULES = (
         "no-such-method",
         "an in-place method that tensors do not have",
         "missing",
-        "is no method of a tensor",
+        "is not a method of a tensor",
         "use the out-of-place form",
     ),
 )

@@ -137,7 +137,8 @@ def _as_one(m: Trace, rows: list[Value], frame: Frame) -> list[Value]:
     many = [value for value in values if isinstance(value, (Tensor, Array)) and values.count(value) > 1]
     outer = [m.see(value) for value in frame.vars.values()] if many else []
     pairs = zip(rows, values, strict=True)
-    return [one_of_many(m, value) if value in many and value in outer else row for row, value in pairs]
+    place = m.here()
+    return [one_of_many(m, value, place) if value in many and value in outer else row for row, value in pairs]
 
 
 def _append(m: Trace, made: _Made, value: Value, node: _Comprehension) -> None:

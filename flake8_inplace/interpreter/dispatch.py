@@ -69,8 +69,9 @@ def locate(m: Trace, value: Value, node: cst.CSTNode, frame: Frame) -> None:
 
 def _locate_all(values: Iterable[Value], place: Site) -> None:
     for value in values:
-        if type(value) is Tensor and value.place is None:
-            value.place = place
+        tensor = value.tensor if type(value) is Array else value
+        if type(tensor) is Tensor and tensor.place is None:
+            tensor.place = place
 
 
 _Evaluate = Callable[[Trace, Any, Frame], Value]  # the node is of the kinds that it is registered for

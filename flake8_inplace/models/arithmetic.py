@@ -196,18 +196,18 @@ def is_small(constant: object) -> bool:
     return not isinstance(constant, int) or constant.bit_length() <= SIZE
 
 
-def one_of_many(m: Trace, item: Value) -> Value:
-    """An element that a repeated list has several times: ``[x] * n``."""
+def one_of_many(m: Trace, item: Value, place: Site | None = None) -> Value:
+    """An element that a repeated list has several times: ``[x] * n``. ``place`` is where it becomes so many."""
     item = m.see(item)
     if isinstance(item, Array):
-        item = Array(_row(item.tensor))
-    return _row(item) if isinstance(item, Tensor) else item
+        item = Array(_row(item.tensor, place))
+    return _row(item, place) if isinstance(item, Tensor) else item
 
 
-def _row(item: Tensor) -> Tensor:
+def _row(item: Tensor, place: Site | None) -> Tensor:
     """The same tensor as one of several rows that are one in memory."""
     same = Tensor(item.storage, item.cell, item.view, item.contiguous, item.dims, item.dtype)
-    same.origin, same.time, same.lead = item.origin, item.time, Dimension.ROW
+    same.origin, same.time, same.place, same.lead = item.origin, item.time, place, Dimension.ROW
     return same
 
 

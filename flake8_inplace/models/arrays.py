@@ -214,7 +214,7 @@ def _write(
     if frames.is_over(array.tensor) and not (form == "subscript" and frames.is_assigned(array.tensor)):
         m.reports.frames.add(site)
     if array.tensor.lead is Dimension.ROW:
-        m.refuse("expanded", site, other=array.tensor.place)
+        m.refuse("expanded", site, other=array.tensor)
     events.write(m, array.tensor.storage, "numpy", site)
     given = tuple(array_backing(m.see(value)) for value in values)
     events.write_array(m, array, form, site, Written(kinds.plain(op), given, index, array=True))

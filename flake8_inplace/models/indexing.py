@@ -122,12 +122,12 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
     whole = copies or index == Const(...) or (isinstance(index, Slice) and index.lower == index.upper == NONE)
     if inside := _sources_inside(m, tensor, index, value, copies):
         if all(one.origin not in UNCERTAIN for one in (tensor, *inside)):
-            m.refuse("overlap", site, depth=depth_of(m, tensor), other=tensor.place)
+            m.refuse("overlap", site, depth=depth_of(m, tensor), other=tensor)
         return
     expanded = is_expanded(m, tensor)
     lead = Dimension.UNKNOWN if copies else lead_of_part(m, tensor, index)
     if expanded and not copies and (whole or Dimension.EXPANDED in (lead, tail_of_part(m, tensor, index))):
-        m.refuse("expand", site, depth=depth_of(m, tensor), other=tensor.place)
+        m.refuse("expand", site, depth=depth_of(m, tensor), other=tensor)
         return
     for one in tensors_in(m, index) if copies else ():
         hold_whole_numbers(m, one)
@@ -136,7 +136,7 @@ def assign_subscript(m: Trace, tensor: Tensor, index: Value, value: Value, site:
     written = Written("setitem", (value,), items_of(index))
     refused = unbatched(m, tensor, sources, site) or write(m, tensor, form, site, reach(m, value), whole, written)
     if not refused and ((copies and expanded) or lead is Dimension.ROW):
-        m.refuse("expanded", site, depth=depth_of(m, tensor), other=tensor.place)
+        m.refuse("expanded", site, depth=depth_of(m, tensor), other=tensor)
     if m.grad_mode and not refused:
         _record(m, tensor, index, value, site)
 

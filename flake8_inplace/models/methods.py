@@ -37,7 +37,7 @@ def method(m: Trace, tensor: Tensor, name: str, args: list[Value], kwargs: Bindi
     if made is not None:
         return made
     if refuses_grad(name) and m.grad(tensor) is Grad.YES:
-        m.refuse("no grad allowed", site, depth=depth_of(m, tensor))
+        m.refuse("no grad allowed", site, depth=depth_of(m, tensor), other=tensor)
     if name in facts.no_bump_methods():
         return tensor
     if name in facts.scalar_methods():
@@ -61,7 +61,7 @@ def _detach(call: registry.Call, tensor: Tensor) -> Value:
     if call.m.state.modes.get("inference"):
         return tensor  # where nothing is recorded, it has nothing to do
     if tensor.view is not View.NONE and not tensor.storage.inference:
-        call.m.refuse("detach", call.site, depth=depth_of(call.m, tensor), other=tensor.place)
+        call.m.refuse("detach", call.site, depth=depth_of(call.m, tensor), other=tensor)
     else:
         events.detach(call.m, tensor, call.site)
     call.m.state.put(tensor.cell, CellState(Grad.NO, None, True))
@@ -153,7 +153,7 @@ def attribute(m: Trace, tensor: Tensor, name: str, site: Site) -> Value:
             return m.symbol(tensor.cell, name, scalar=True)
         return Method(tensor, name, site.node)
     if "style" in m.extra and name[-1] == "_" != name[-2:-1]:
-        m.refuse("style missing", site, other=tensor.place)
+        m.refuse("style missing", site, other=tensor)
     return Unknown()
 
 

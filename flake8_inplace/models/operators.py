@@ -225,7 +225,7 @@ def _write(m: Trace, call: _Call, form: str) -> bool:
             events.write(m, tensor.storage, form, site)
             kind = spoils(m, op, tensor, call.bound, call.grad)
             if kind:
-                m.refuse(kind, site, depth=depth_of(m, tensor), other=tensor.place)
+                m.refuse(kind, site, depth=depth_of(m, tensor), other=tensor)
             continue
         over = next((other for other in call.given if overlaps(tensor, other)), None)
         if over is not None or shares_memory(op.name, tensor, call.operands):
@@ -399,7 +399,7 @@ def write(
     events.attempt(m, tensor, form, site, grad, bool(refused), carries, written)
     if wrong:
         depth, given = depth_of(m, tensor), is_leaf(m, tensor) and not is_own(m, tensor)
-        m.refuse(refused or "expanded", site, depth=depth, carries=carries, other=tensor.place, given=given)
+        m.refuse(refused or "expanded", site, depth=depth, carries=carries, other=tensor, given=given)
     if not m.grad_mode and is_leaf(m, tensor):
         m.note_spared(site)
     if not refused:

@@ -128,7 +128,7 @@ def _optimizer_step(m: Trace, optimizer: Object, args: list[Value], site: Site) 
 
 def _update(m: Trace, tensor: Tensor, form: str, site: Site) -> None:
     if tensor.view is View.EXPANDED:
-        m.refuse("expand", site, other=tensor.place)
+        m.refuse("expand", site, other=tensor)
     else:
         events.write(m, tensor.storage, form, site)
 

@@ -142,7 +142,7 @@ def into(m: Trace, op: facts.Op, out: Tensor, bound: Bindings, site: Site) -> bo
     elif any(overlaps(out, source) for source in sources):
         kind = "overlap"
     if kind:
-        m.refuse(kind, site, depth=depth_of(m, out))
+        m.refuse(kind, site, depth=depth_of(m, out), other=out)
     elif sources:
         events.operate(m, kinds.plain(op.name), out, sources, NONE, site)
     return bool(kind)
@@ -158,7 +158,7 @@ def unbatched(m: Trace, tensor: Tensor, sources: Iterable[Tensor], site: Site) -
     batched = m.state[BATCHED]
     if not batched or batched.get(tensor) or not any(map(batched.get, sources)):
         return False
-    m.refuse("vmap", site, other=tensor.place)
+    m.refuse("vmap", site, other=tensor)
     return True
 
 

@@ -36,7 +36,7 @@ def _from_keys(call: Call) -> Value | None:
     made, keys = Dict(), iteration.elements(call.m, call.args[0])[0]
     value = call.argument(1)
     if len(keys) > 1 and not call.m.grad(value):
-        value = arithmetic.one_of_many(call.m, value)
+        value = arithmetic.one_of_many(call.m, value, call.site)
     for key in keys:
         containers.set_item(call.m, made, key, value)
     return made

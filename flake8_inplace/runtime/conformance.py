@@ -287,7 +287,7 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1, ... (default: cpu)")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write the result to a file, too")
-    parser.add_argument("--verify", action="store_true", help="execute them; the only thing there is to do")
+    parser.add_argument("--verify", action="store_true", help="execute them: what it does anyway")
     parser.add_argument("--pages", metavar="FOLDER", type=Path, default=PAGES, help="the pages of the rules")
     parser.add_argument(
         "--facts", metavar="RELEASE", default=torch.__version__, help="those of a release; default: the one installed"

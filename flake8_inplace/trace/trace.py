@@ -20,6 +20,7 @@ from ..heap.values import (
     Choice,
     Const,
     Dict,
+    Dimension,
     Grad,
     Guard,
     List,
@@ -29,6 +30,7 @@ from ..heap.values import (
     Tuple,
     Unknown,
     Value,
+    View,
     is_number,
     part_grad,
 )
@@ -142,7 +144,7 @@ class Trace(ABC):
         site: Site,
         depth: int | None = None,
         carries: bool = False,
-        other: Site | None = None,
+        other: Site | Tensor | None = None,
         guard: Guard = ALWAYS,
         needs: tuple[Need, ...] = (),
         through: tuple[Site, ...] = (),
@@ -152,12 +154,14 @@ class Trace(ABC):
 
         ``depth`` is the number of calls that led to the function which the written tensor comes from: see
         `holdings.depth_of`. ``carries``: what is written has a gradient. ``other`` is the other place that takes part,
-        such as where a view was taken; by default the expression that is being evaluated, which reads what was
-        written. ``guard`` is that of such a write; ``needs``: what must hold. ``through`` are calls, done by now, that
-        all of it happened in. ``given``: what is written is nothing that a method's own object has.
+        such as where a view was taken, or the tensor that was made there; by default the expression that is being
+        evaluated, which reads what was written. ``guard`` is that of such a write; ``needs``: what must hold.
+        ``through`` are calls, done by now, that all of it happened in. ``given``: what is written is nothing that a
+        method's own object has.
         """
         here, stack = tuple(self.stack.calls), self.stack
-        outside, other = stack.is_entry() if given else stack.from_outside(), other or self.here()
+        outside = stack.is_entry() if given else stack.from_outside()
+        other = (_origin(kind, other) if isinstance(other, Tensor) else other) or self.here()
         needs, calls = (*self.reports.needs(self.state.guard() | guard), *needs), self.reports.ways.get(site, here)
         if site in self.reports.frames:
             needs = (*needs, Need("pandas"))
@@ -404,3 +408,18 @@ class Trace(ABC):
 
 _COMPUTED = frozenset({Tensor, Unknown, Choice, Tuple, List, Dict, Object})
 """The types of values that have a history, or contain values that do."""
+
+
+def _origin(kind: str, tensor: Tensor) -> Site | None:
+    """Return where a tensor was made; of a view that the write itself takes, as in ``x[0] += 1``, where its base was.
+
+    If it has elements that share memory, return where the whole was made to.
+    """
+    shared = kind in ("expand", "expanded")
+    while (region := tensor.region) is not None:
+        base = region.base
+        spread = shared and (base.view is View.EXPANDED or base.lead is Dimension.ROW)
+        if tensor.place is not None and not spread:
+            break
+        tensor = base
+    return tensor.place
