@@ -40,6 +40,13 @@ MODULE = (
     "        self.w = nn.Parameter(torch.ones(3))\n        self.drop = nn.Dropout(drop, inplace=True)\n\n"
     "    def forward(self):\n        return self.drop(self.w.exp())\n"
 )
+CHOSEN = (
+    "class A(nn.Module):\n    def __init__(self, mode: str):\n        super().__init__()\n"
+    "        self.w = nn.Parameter(torch.ones(3))\n        if mode == 'fast':\n            self.forward = self.fast\n"
+    "        else:\n            self.forward = self.slow\n\n"
+    "    def fast(self):\n        y = self.w.exp()\n        y.mul_(2)\n        return y\n\n"
+    "    def slow(self):\n        return self.w.exp() * 2\n"
+)
 
 CONDITIONS = {
     CERTAIN: (),
@@ -60,6 +67,8 @@ CONDITIONS = {
     OFF_UNLESS_TESTED: ("where `p > 0`",),
     MODULE: ("where `drop`",),
     MODULE.replace("0.0", "0.5"): (),
+    CHOSEN: ("where `mode == 'fast'`",),
+    CHOSEN.replace("if mode == 'fast'", "if True"): (),
 }
 
 
