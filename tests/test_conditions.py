@@ -47,6 +47,9 @@ CHOSEN = (
     "    def fast(self):\n        y = self.w.exp()\n        y.mul_(2)\n        return y\n\n"
     "    def slow(self):\n        return self.w.exp() * 2\n"
 )
+CONVERTED = (
+    "def f(w: nn.Parameter, d: torch.dtype):\n    y = w * 2\n    z = y.to(d).square()\n    y.mul_(2)\n    return z\n"
+)
 
 CONDITIONS = {
     CERTAIN: (),
@@ -67,6 +70,9 @@ CONDITIONS = {
     OFF_UNLESS_TESTED: ("where `p > 0`",),
     MODULE: ("where `drop`",),
     MODULE.replace("0.0", "0.5"): (),
+    CONVERTED: ("if `y.to(d)` makes no copy",),
+    CONVERTED.replace("y.to(d)", "y.to(torch.float32)"): (),
+    CONVERTED.replace("y.to(d)", "y.float()"): (),
     CHOSEN: ("where `mode == 'fast'`",),
     CHOSEN.replace("if mode == 'fast'", "if True"): (),
 }
@@ -102,6 +108,7 @@ def raises(program: str, *given: object, grad: bool = True) -> bool:
         (DEFAULT, (), (False,)),
         (COMPARED, (0.5,), ()),
         (LONG, ("x",), ("a long one",)),
+        (CONVERTED, (torch.float32,), (torch.float64,)),
         (OFF, (0.5,), ()),
         (OFF_UNLESS_TESTED, (0.5,), ()),
     ],
@@ -194,3 +201,42 @@ def test_only_the_certain_ones(tmp_path: Path, command: list[str]) -> None:
     assert lines() == ["7", "14"]
     assert lines("--inplace-report=certain") == ["7"]
     assert any("neither 'all' nor 'certain'" in row for row in lines("--inplace-report=most"))
+
+
+HANDED_ON = (
+    "def turned(x):\n    x[:, 0] = x[:, 1].pow(2)\n    return x[:, :2]\n\n"
+    "def shifted(x):\n    x[:, 1].sub_(1)\n    return x\n\n"
+    "def f(w: nn.Parameter):\n    boxes = turned(w * 1)\n    boxes = shifted(boxes)\n    return boxes\n"
+)
+
+
+def test_a_write_of_another_function_that_only_goes_on_is_listed() -> None:
+    [found] = analyze(HEAD + HANDED_ON).findings
+    first = HEAD.count("\n") + 2
+    assert found.line == first
+    assert found.help.endswith(f"(and line {first + 4})")
+    assert [each.place.line for each in found.related] == [first, first + 4]
+    names: dict[str, object] = {}
+    mended = HANDED_ON.replace("    x[:, 0] = x", "    old, x = x, x.clone()\n    x[:, 0] = old")
+    for program, raised in ((HANDED_ON, True), (mended, False)):
+        exec(HEAD + program, names)
+        loss = names["f"](nn.Parameter(torch.ones(2, 4))).sum()  # type: ignore[operator]
+        try:
+            loss.backward()
+        except RuntimeError as error:
+            assert raised and "inplace operation" in str(error)
+        else:
+            assert not raised
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        HANDED_ON.replace("x[:, 1].sub_(1)\n", "y = x.square()\n    x.sub_(y)\n"),  # its own save
+        HANDED_ON.replace("boxes = turned(w * 1)", "boxes = w * 1\n    rest = boxes\n    turned(boxes)").replace(
+            "shifted(boxes)", "rest.sub_(1)"
+        ),
+    ],
+)
+def test_a_write_that_would_be_left_is_a_finding(program: str) -> None:
+    assert len(analyze(HEAD + program).findings) == 2

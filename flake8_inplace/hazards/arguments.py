@@ -46,7 +46,7 @@ from ..trace.log import (
     spelled,
 )
 from ..trace.trace import Trace
-from .intent import attribute_written, copies_otherwise, is_statement, spelled_with
+from .intent import attribute_written, copies_otherwise, fills_parts, is_statement, spelled_with
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -271,9 +271,8 @@ def _note_writes(
     """
     changes = {event.change for event in writes}
     converted = Change.CONVERTED in changes <= {Change.CONVERTED, Change.SHIFTED}
-    converted = (converted and not _is_filled_in(m, tensor, writes)) or all(
-        _rules_out(m, tensor, event) for event in writes
-    )
+    converted = converted and not fills_parts(m, tensor, writes)
+    converted = converted or all(_rules_out(m, tensor, event) for event in writes)
     for event in writes:
         if _is_packed(m, event):
             continue
@@ -283,13 +282,6 @@ def _note_writes(
             m.state.set(m.state[RETURNED], (Change.OTHER, event), tensor)
         if converted or (changes == {Change.MARKED} and not back):
             m.state.set(m.state[RETURNED], (event.change, event), tensor)
-
-
-def _is_filled_in(m: Trace, tensor: Tensor, writes: list[Overwrite]) -> bool:
-    """Whether a call gives numbers to parts of what was made to be filled: ``taken = zeros(9)``, ``mark(taken, free)``."""
-    blank = base_of(tensor).origin is Source.BLANK and m.grad(tensor) is Grad.NO
-    parts = all(event.written.op == "setitem" and event.written.index is not None for event in writes)
-    return blank and parts and all(constant(event.written.values[-1]) is not None for event in writes)
 
 
 def _rules_out(m: Trace, tensor: Tensor, event: Overwrite) -> bool:
