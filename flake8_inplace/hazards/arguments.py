@@ -270,8 +270,7 @@ def _note_writes(
     ``back``: the call returns the tensor, or what it has joined it with. ``inner``: it came in a container or instance.
     """
     changes = {event.change for event in writes}
-    converted = Change.CONVERTED in changes <= {Change.CONVERTED, Change.SHIFTED}
-    converted = converted and not fills_parts(m, tensor, writes)
+    converted = Change.CONVERTED in changes <= {Change.CONVERTED, Change.SHIFTED} and not fills_parts(m, tensor, writes)
     converted = converted or all(_rules_out(m, tensor, event) for event in writes)
     for event in writes:
         if _is_packed(m, event):
