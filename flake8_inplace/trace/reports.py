@@ -85,8 +85,8 @@ class Reports:
     ``tests`` says where the program tests what a path assumes; None if it goes on only if that holds. ``given`` are the
     parameters that took values of which nothing is known. ``ways`` has the calls that led to each write.
     ``arrays`` are the writes to arrays of numpy; ``frames`` those of them that reach a frame of pandas, and only before
-    pandas 3, which copies the memory or locks it. ``casts`` are tensors that a conversion to an unknown type returns if it
-    makes no copy, with its place; ``cast`` are the saves of those.
+    pandas 3, which copies the memory or locks it. ``casts`` are tensors that a conversion to an unknown type returns if
+    it makes no copy, with its place; ``cast`` are the saves of those.
     """
 
     hazards: dict[tuple[Saved, Write], Hazard] = field(default_factory=dict)
