@@ -352,6 +352,8 @@ def _condition(need: Need, site: Site, files: Files) -> str:
         return "on CUDA"
     if need.kind == "pandas":
         return "before pandas 3"
+    if need.kind == "shared":
+        return "if another operator gets the same gradient"
     if need.kind == "possible":
         return "if code that is not shown does so"
     if need.kind == "grad":

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -240,3 +241,20 @@ def test_a_write_of_another_function_that_only_goes_on_is_listed() -> None:
 )
 def test_a_write_that_would_be_left_is_a_finding(program: str) -> None:
     assert len(analyze(HEAD + program).findings) == 2
+
+
+def test_a_gradient_has_to_be_shared() -> None:
+    program = (
+        "class Half(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return x / 2\n\n"
+        "    @staticmethod\n    def backward(ctx, g):\n        return g.div_(2)\n"
+    )
+    assert conditions(program) == [("if another operator gets the same gradient",)]
+    names: dict[str, Any] = {}
+    exec(HEAD + program, names)
+    for shares, good in ((False, True), (True, False)):
+        x = torch.ones(3, requires_grad=True)
+        y = torch.ones(3, requires_grad=True)
+        h = y * 1
+        result = names["Half"].apply(x) + h if shares else names["Half"].apply(x)
+        result.backward(torch.ones(3))
+        assert (y.grad is None or bool((y.grad == 1).all())) == good

@@ -14,7 +14,7 @@ from ..torchfacts import arrays
 from ..trace import events, needs
 from ..trace.backward import SECOND_BACKWARD
 from ..trace.log import over_memory
-from ..trace.reports import Hazard
+from ..trace.reports import Hazard, Need
 from ..trace.trace import GRAD_TESTS, Trace
 from .intent import variable_of
 
@@ -168,6 +168,8 @@ RENORM = "look the embedding up first, or use a `clone()` of the weight"
 """The advice if an embedding with ``max_norm`` overwrites its weight. The rule is that of an in-place method."""
 
 
+GRADIENT = "grad_output"
+"""The misuse of who overwrites a gradient that he was given: it goes wrong where another node was given it, too."""
 NOTED = 16
 """The most writes that are noted of one saved tensor: more would say nothing else, and each is noted for every save."""
 PENDING: Declared[Saved, tuple[Write, ...]] = Declared(each_once)
@@ -189,7 +191,10 @@ def write(m: Trace, storage: Storage, form: str, site: Site) -> None:
 def _overwrite(m: Trace, storage: Storage, form: str, site: Site) -> None:
     if storage in m.backward.readonly:
         if misuse := m.backward.misused(storage):
-            m.refuse(misuse, site, other=m.backward.place)
+            shared = (
+                (Need("shared"),) if misuse == GRADIENT and m.backward.used is not None else ()
+            )  # of hooks it is known
+            m.refuse(misuse, site, other=m.backward.place, needs=shared)
         return
     if storage in m.backward.saved:
         m.backward.saved[storage].append(Write(form, site, m.state.guard(), tuple(m.stack.calls)))

@@ -17,7 +17,7 @@ class Need:
 
     The kinds are "where" and "unless" (a test), "path" (one that is not known), "grad" (of a tensor that was given),
     "possible" (what code that is not shown does), "same" (an expression that may make a copy makes none),
-    "device cuda" and "pandas" (a release before 3).
+    "shared" (a gradient that another operator gets, too), "device cuda" and "pandas" (a release before 3).
     """
 
     kind: str
