@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -40,6 +41,16 @@ MODULE = (
     "        self.w = nn.Parameter(torch.ones(3))\n        self.drop = nn.Dropout(drop, inplace=True)\n\n"
     "    def forward(self):\n        return self.drop(self.w.exp())\n"
 )
+CHOSEN = (
+    "class A(nn.Module):\n    def __init__(self, mode: str):\n        super().__init__()\n"
+    "        self.w = nn.Parameter(torch.ones(3))\n        if mode == 'fast':\n            self.forward = self.fast\n"
+    "        else:\n            self.forward = self.slow\n\n"
+    "    def fast(self):\n        y = self.w.exp()\n        y.mul_(2)\n        return y\n\n"
+    "    def slow(self):\n        return self.w.exp() * 2\n"
+)
+CONVERTED = (
+    "def f(w: nn.Parameter, d: torch.dtype):\n    y = w * 2\n    z = y.to(d).square()\n    y.mul_(2)\n    return z\n"
+)
 
 CONDITIONS = {
     CERTAIN: (),
@@ -60,6 +71,11 @@ CONDITIONS = {
     OFF_UNLESS_TESTED: ("where `p > 0`",),
     MODULE: ("where `drop`",),
     MODULE.replace("0.0", "0.5"): (),
+    CONVERTED: ("if `y.to(d)` makes no copy",),
+    CONVERTED.replace("y.to(d)", "y.to(torch.float32)"): (),
+    CONVERTED.replace("y.to(d)", "y.float()"): (),
+    CHOSEN: ("where `mode == 'fast'`",),
+    CHOSEN.replace("if mode == 'fast'", "if True"): (),
 }
 
 
@@ -93,6 +109,7 @@ def raises(program: str, *given: object, grad: bool = True) -> bool:
         (DEFAULT, (), (False,)),
         (COMPARED, (0.5,), ()),
         (LONG, ("x",), ("a long one",)),
+        (CONVERTED, (torch.float32,), (torch.float64,)),
         (OFF, (0.5,), ()),
         (OFF_UNLESS_TESTED, (0.5,), ()),
     ],
@@ -185,3 +202,59 @@ def test_only_the_certain_ones(tmp_path: Path, command: list[str]) -> None:
     assert lines() == ["7", "14"]
     assert lines("--inplace-report=certain") == ["7"]
     assert any("neither 'all' nor 'certain'" in row for row in lines("--inplace-report=most"))
+
+
+HANDED_ON = (
+    "def turned(x):\n    x[:, 0] = x[:, 1].pow(2)\n    return x[:, :2]\n\n"
+    "def shifted(x):\n    x[:, 1].sub_(1)\n    return x\n\n"
+    "def f(w: nn.Parameter):\n    boxes = turned(w * 1)\n    boxes = shifted(boxes)\n    return boxes\n"
+)
+
+
+def test_a_write_of_another_function_that_only_goes_on_is_listed() -> None:
+    [found] = analyze(HEAD + HANDED_ON).findings
+    first = HEAD.count("\n") + 2
+    assert found.line == first
+    assert found.help.endswith(f"(and line {first + 4})")
+    assert [each.place.line for each in found.related] == [first, first + 4]
+    names: dict[str, object] = {}
+    mended = HANDED_ON.replace("    x[:, 0] = x", "    old, x = x, x.clone()\n    x[:, 0] = old")
+    for program, raised in ((HANDED_ON, True), (mended, False)):
+        exec(HEAD + program, names)
+        loss = names["f"](nn.Parameter(torch.ones(2, 4))).sum()  # type: ignore[operator]
+        try:
+            loss.backward()
+        except RuntimeError as error:
+            assert raised and "inplace operation" in str(error)
+        else:
+            assert not raised
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        HANDED_ON.replace("x[:, 1].sub_(1)\n", "y = x.square()\n    x.sub_(y)\n"),  # its own save
+        HANDED_ON.replace("boxes = turned(w * 1)", "boxes = w * 1\n    rest = boxes\n    turned(boxes)").replace(
+            "shifted(boxes)", "rest.sub_(1)"
+        ),
+    ],
+)
+def test_a_write_that_would_be_left_is_a_finding(program: str) -> None:
+    assert len(analyze(HEAD + program).findings) == 2
+
+
+def test_a_gradient_has_to_be_shared() -> None:
+    program = (
+        "class Half(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x):\n        return x / 2\n\n"
+        "    @staticmethod\n    def backward(ctx, g):\n        return g.div_(2)\n"
+    )
+    assert conditions(program) == [("if another operator gets the same gradient",)]
+    names: dict[str, Any] = {}
+    exec(HEAD + program, names)
+    for shares, good in ((False, True), (True, False)):
+        x = torch.ones(3, requires_grad=True)
+        y = torch.ones(3, requires_grad=True)
+        h = y * 1
+        result = names["Half"].apply(x) + h if shares else names["Half"].apply(x)
+        result.backward(torch.ones(3))
+        assert (y.grad is None or bool((y.grad == 1).all())) == good

@@ -238,6 +238,7 @@ LAWS = {
     "REQUIRING": Law(agreed),
     "FROZEN": Law(times),
     "MARKED": Law(agreed),
+    "HOLDERS": Law(agreed),
     "MADE": Law(agreed),
     "RESTRIDED": Law(agreed),
     "HOOKS": Law(log(EVENTS), unordered),

@@ -46,7 +46,7 @@ from ..trace.log import (
     spelled,
 )
 from ..trace.trace import Trace
-from .intent import attribute_written, copies_otherwise, is_statement, spelled_with
+from .intent import attribute_written, copies_otherwise, fills_parts, is_statement, spelled_with
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -270,7 +270,7 @@ def _note_writes(
     ``back``: the call returns the tensor, or what it has joined it with. ``inner``: it came in a container or instance.
     """
     changes = {event.change for event in writes}
-    converted = Change.CONVERTED in changes <= {Change.CONVERTED, Change.SHIFTED}
+    converted = Change.CONVERTED in changes <= {Change.CONVERTED, Change.SHIFTED} and not fills_parts(m, tensor, writes)
     converted = converted or all(_rules_out(m, tensor, event) for event in writes)
     for event in writes:
         if _is_packed(m, event):

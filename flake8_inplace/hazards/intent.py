@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..heap.regions import base_of
-from ..heap.values import NONE, Array, Choice, Dict, List, Object, Ref, Tensor, Value
+from ..heap.values import NONE, Array, Choice, Dict, Grad, List, Object, Ref, Source, Tensor, Value, constant
 from ..program.scan import GRADIENTS
 from ..program.site import Site
 from ..trace.callables import Method, Namespace, Partial
@@ -172,6 +172,13 @@ def is_statement(event: Overwrite) -> bool:
     from ..program.wording import is_statement
 
     return event.line is not None and is_statement(event.line, event.site.expression)
+
+
+def fills_parts(m: Trace, tensor: Tensor, writes: list[Overwrite]) -> bool:
+    """Whether writes give numbers to parts of what was made to be filled: ``x = zeros(9)``, ``mark(x, free)``."""
+    blank = base_of(tensor).origin is Source.BLANK and m.grad(tensor) is Grad.NO
+    parts = all(event.written.op == "setitem" and event.written.index is not None for event in writes)
+    return blank and parts and all(constant(event.written.values[-1]) is not None for event in writes)
 
 
 def is_operand(event: Overwrite) -> bool:

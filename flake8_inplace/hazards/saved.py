@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..heap.autograd import Write, compatible, graph, routes
 from ..heap.state import Declared, each_once
-from ..heap.values import Grad, Node, Saved, Storage, Tensor, Value
+from ..heap.values import Grad, Guard, Node, Saved, Storage, Tensor, Value
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
@@ -14,8 +14,9 @@ from ..torchfacts import arrays
 from ..trace import events, needs
 from ..trace.backward import SECOND_BACKWARD
 from ..trace.log import over_memory
-from ..trace.reports import Hazard
+from ..trace.reports import Hazard, Need
 from ..trace.trace import GRAD_TESTS, Trace
+from .intent import variable_of
 
 TO_A_CLONE = "write to a `clone()`"
 VALUE_FIRST = f"compute the value first, then {TO_A_CLONE}"
@@ -167,6 +168,8 @@ RENORM = "look the embedding up first, or use a `clone()` of the weight"
 """The advice if an embedding with ``max_norm`` overwrites its weight. The rule is that of an in-place method."""
 
 
+GRADIENT = "grad_output"
+"""The misuse of who overwrites a gradient that he was given: it goes wrong where another node was given it, too."""
 NOTED = 16
 """The most writes that are noted of one saved tensor: more would say nothing else, and each is noted for every save."""
 PENDING: Declared[Saved, tuple[Write, ...]] = Declared(each_once)
@@ -188,7 +191,10 @@ def write(m: Trace, storage: Storage, form: str, site: Site) -> None:
 def _overwrite(m: Trace, storage: Storage, form: str, site: Site) -> None:
     if storage in m.backward.readonly:
         if misuse := m.backward.misused(storage):
-            m.refuse(misuse, site, other=m.backward.place)
+            shared = (
+                (Need("shared"),) if misuse == GRADIENT and m.backward.used is not None else ()
+            )  # of hooks it is known
+            m.refuse(misuse, site, other=m.backward.place, needs=shared)
         return
     if storage in m.backward.saved:
         m.backward.saved[storage].append(Write(form, site, m.state.guard(), tuple(m.stack.calls)))
@@ -203,8 +209,18 @@ def _overwrite(m: Trace, storage: Storage, form: str, site: Site) -> None:
         for saved in saves:
             before = pending.get(saved, ())
             if len(before) < NOTED and compatible(saved.guard, guard):
-                made = made or Write(form, site, guard, tuple(m.stack.calls), m.stack.module, m.stack.part, m.clock)
+                made = made or _write(m, form, site, guard)
                 m.state.set(pending, saved, (*before, made))
+
+
+def _write(m: Trace, form: str, site: Site, guard: Guard) -> Write:
+    from ..program.wording import argument_names
+
+    frame = m.stack.frames[-1] if m.stack.frames else None
+    names = argument_names(site.expression)[:1] if form == "inplace" else []
+    name = "" if frame is None else names[0] if names else variable_of(site, frame)
+    bound = frame.bound(name) if frame is not None and name else 0
+    return Write(form, site, guard, tuple(m.stack.calls), m.stack.module, m.stack.part, m.clock, name, bound)
 
 
 @events.detach.listen

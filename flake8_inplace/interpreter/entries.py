@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import libcst as cst
 
-from ..heap.values import NONE, Cell, Const, Grad, List, Object, Tensor, Unknown, Value
+from ..heap.values import ALWAYS, NONE, Cell, Choice, Const, Grad, Guard, List, Object, Tensor, Unknown, Value
 from ..models import arrays, classes, custom, lazy, lineage
 from ..program.site import Site
 from ..trace import events
 from ..trace.budget import BORROWED_STATEMENTS
+from ..trace.callables import Bound
 from ..trace.frames import Class, Function
 from ..trace.trace import Trace
 from ..trace.worklist import Start
@@ -102,6 +103,16 @@ def _refine(m: Trace, function: Function, spec: list[cst.Param], args: list[Valu
         arrays.over(m, plain[name])
 
 
+def _chosen(m: Trace, instance: Value, method: Function) -> Guard:
+    """On which paths ``__init__`` chose a method: ``if mode == "fast": self.forward = self.forward_fast``."""
+    held = m.state.get(instance).items.values() if isinstance(instance, Object) else ()
+    choices = [value for value in held if isinstance(value, Choice)]
+    for guard, option in [each for choice in choices for each in choice.options]:
+        if isinstance(option, Bound) and option.function.node is method.node and option.receiver is instance:
+            return guard
+    return ALWAYS
+
+
 def call_class(m: Trace, cls: Class) -> None:
     """Call the methods of a class that no call has reached, on an instance made with default arguments."""
     members = sorted(cls.members.items(), key=_likely_caller)
@@ -122,7 +133,9 @@ def call_class(m: Trace, cls: Class) -> None:
             m.fresh_entry()
             call_entry(m, member, cls if member.kind == "class" else None)
         else:
-            call_entry(m, member, instance_entry(m, cls))
+            instance = instance_entry(m, cls)
+            m.assume(_chosen(m, instance, member))
+            call_entry(m, member, instance)
     getter = lineage.member(cls, "__getitem__")
     if isinstance(getter, Function) and lineage.is_dataset(cls):
         events.dataset(m, getter, instance_entry(m, cls), NONE, True, Site(getter.piece, getter.node, getter.node))

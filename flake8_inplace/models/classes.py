@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from ..heap.autograd import phi
+from ..heap.state import Declared, same_or_none
 from ..heap.values import ITEMS, NONE, Attributes, Const, Dict, Grad, List, Object, Ref, Unknown, Value
 from ..program.site import Site
 from ..torchfacts.arrays import READING
@@ -30,6 +33,9 @@ from .lineage import (
 from .nn import build
 from .records import as_list, dictionary
 from .registry import METHODS, Call
+
+HOLDERS: Declared[Dict, Object | None] = Declared(same_or_none)
+"""The instances of whose attributes a dictionary was made, as ``x.__dict__`` and ``vars(x)`` are."""
 
 
 def special(m: Trace, value: Value, name: str, args: list[Value], site: Site) -> Value | None:
@@ -167,14 +173,27 @@ def _of_class(m: Trace, instance: Object, name: str, found: Value, site: Site) -
 
 
 def attributes(m: Trace, instance: Object) -> Dict | None:
-    """The attributes of an instance of the program as a dictionary. What is put into it doesn't become an attribute.
+    """The attributes of an instance of the program as a dictionary. What is put into it becomes an attribute.
 
-    None for a module, whose parameters and submodules are not in it, and for instances of other classes.
+    Of a module, nothing is known of what is in it: its parameters and submodules are not. None for other instances.
     """
-    if not isinstance(instance.cls, Class) or is_module(instance.cls):
+    if not isinstance(instance.cls, Class):
         return None
     contents = m.state.get(instance)
-    return Dict({name: value for name, value in contents.items.items() if name.isidentifier()}, contents.open)
+    apart = is_module(instance.cls)
+    every = {} if apart else {name: value for name, value in contents.items.items() if name.isidentifier()}
+    made = Dict(every, contents.open or apart)
+    m.state.set(m.state[HOLDERS], made, instance)
+    return made
+
+
+@events.store_key.listen
+def on_store_key(m: Trace, table: Dict, key: Hashable, value: Value) -> None:
+    """What is put into the ``__dict__`` of an instance is an attribute of it."""
+    instance = m.state[HOLDERS].get(table) if m.state[HOLDERS] else None
+    site = m.here() if instance is not None else None
+    if instance is not None and site is not None and isinstance(key, str):
+        set_attribute(m, instance, key, value, site)
 
 
 def _has_method(cls: Value, name: str) -> bool:

@@ -138,6 +138,8 @@ def may_change_nothing(m: Trace, op: facts.Op, base: Tensor, bound: Bindings) ->
         return False
     if op.name == "to" and devices.is_device(m, device):
         return True  # where it is the CPU, all tensors of the program are there already
+    if base.storage in m.backward.readonly and op.name != "float" and not _types(m, bound.values()):
+        return False  # a backward that asks for the type of the gradient takes it for another one
     return op.name in ("to", "type", "type_as", "float") and _is_float(m, base)
 
 

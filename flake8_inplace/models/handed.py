@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..heap.state import Declared, Exit, latest
 from ..heap.values import (
@@ -344,8 +345,14 @@ def _callback(call: Call, stack: Object) -> Value | None:
 
 @method(STACK.name, "enter_context")
 def _enter_context(call: Call, stack: Object) -> Value | None:
+    """Enter it. What a function under ``contextmanager`` does after its ``yield`` is not read."""
     manager, callbacks = call.seen(0), call.m.state.get(stack).items["callbacks"]
-    if isinstance(manager, Managed) or not isinstance(callbacks, List):
+    if isinstance(manager, Managed):
+        yielded: list[Value] = []
+        function = replace(manager.function, managed=False, resume=yielded.append, once=True)
+        call.m.run(function, manager.args, manager.kwargs, call.site)
+        return yielded[0] if yielded else Unknown()
+    if not isinstance(callbacks, List):
         return None
     leave = lineage.member(manager.cls, "__exit__") if isinstance(manager, Object) else None
     if isinstance(leave, Function):

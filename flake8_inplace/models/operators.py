@@ -179,7 +179,10 @@ def _keep(m: Trace, call: _Call, save: Save, slot: str, tensor: Tensor) -> Saved
     made_for = {other.cell for name in save.needs for other in call.operands.get(name, ()) if m.grad(other)}
     guard = m.requiring(made_for) if known else ALWAYS
     used = _using(m, call, slot)
-    return keep(m, call.op.name, slot, tensor.storage, call.site, False, needs, save.device, asking, leaf, guard, used)
+    kept = keep(m, call.op.name, slot, tensor.storage, call.site, False, needs, save.device, asking, leaf, guard, used)
+    if tensor in m.reports.casts:
+        m.reports.cast[kept] = m.reports.casts[tensor]
+    return kept
 
 
 def _using(m: Trace, call: _Call, slot: str) -> tuple[Tensor, ...] | None:

@@ -166,7 +166,11 @@ def _view_or_copy(m: Trace, op: facts.Op, out: Out, base: Tensor, bound: Binding
         same.cell = Cell()
     casts = op.name in ("to", "type", "type_as", "float") and not conversions.moves_to_cpu(m, op, bound)
     same.origin = Source.MAYBE_CAST if casts else Source.MAYBE_ALIAS
-    if base.view is View.NONE and conversions.may_change_nothing(m, op, base, bound):
+    likely = conversions.may_change_nothing(m, op, base, bound)
+    here = m.here() if casts and wanted is DType.UNKNOWN else None
+    if here is not None and not (likely and dtypes.names_one(m, op, bound)):
+        m.reports.casts[same] = here
+    if base.view is View.NONE and likely:
         same.origin = Source.MAYBE_SAME
     if moves:
         same.made = base.made

@@ -27,7 +27,7 @@ REASONS: dict[str, str] = {
     ),
     r"Tensor\.(is_|has_|q_|get_|storage|untyped_storage|data_ptr|const_data_ptr|dim|ndim|size|shape|stride|numel"
     r"|nelement|nbytes|element_size|itemsize|item|tolist|numpy|name|dtype|device|layout|output_nr"
-    r"|requires_grad|grad_\w+|retains_grad|volatile|qscheme|int_repr|record_stream|module_load|as_subclass"
+    r"|requires_grad|grad_\w+|retains_grad|volatile|qscheme|int_repr|record_stream|module_load"
     r"|reinforce)\w*": "no tensor of floats comes out",
     r"(torch|Tensor)\.(eig|lstsq|lstsq|matrix_rank|solve|symeig|resize|resize_as|lobpcg)": (
         "removed or deprecated; or no operator of autograd"

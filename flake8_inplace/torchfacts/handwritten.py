@@ -123,6 +123,7 @@ ROWS: dict[str, tuple[str, ...]] = {
         "set_|self:T source:T size? stride?||self|same(self)",
         "set_|self:T source? storage_offset? size? stride?||self|same(self)",
     ),
+    "Tensor.as_subclass": ("as_subclass|self:T cls|||view(self)",),
     "Tensor.real": ("real|self:T|||maybe(self)",),
     "Tensor.imag": ("imag|self:T|||view(self)",),
     "Tensor.nonzero": ("nonzero|self:T|||fresh#", "nonzero|self:T * as_tuple|||fresh#[]"),

@@ -201,6 +201,7 @@ RECIPES: dict[str, Callable[[], list[Call]]] = {
     ],
     "Tensor.unflatten": lambda: [call(f(4, 6), 1, (2, 3))],
     "Tensor.where": lambda: [call(f(3, 3), b(3, 3), f(3, 3)), call(f(3, 3), b(3, 3), 0.0)],
+    "Tensor.as_subclass": lambda: [call(f(3), torch.Tensor)],
     "Tensor.polygamma": lambda: [call(f(3), 1)],
     "Tensor.view": lambda: [call(f(4, 3), 3, 4), call(f(4, 3), -1)],
     "Tensor.istft": lambda: [

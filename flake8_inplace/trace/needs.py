@@ -40,6 +40,8 @@ def of_save(m: Trace, saved: Saved, silent: bool) -> tuple[Need, ...]:
     if asking:
         places = dict.fromkeys(_sources(m, asking))
         found.append(Need("grad", next(iter(places), None)))
+    if saved in m.reports.cast:
+        found.append(Need("same", m.reports.cast[saved]))
     return tuple(found)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..heap.autograd import Write
-from ..heap.values import Const, Guard, Saved, Unknown
+from ..heap.values import Const, Guard, Saved, Tensor, Unknown
 from ..program.sealed import sealed
 from ..program.site import Site
 
@@ -17,7 +17,7 @@ class Need:
 
     The kinds are "where" and "unless" (a test), "path" (one that is not known), "grad" (of a tensor that was given),
     "possible" (what code that is not shown does), "same" (an expression that may make a copy makes none),
-    "device cuda" and "pandas" (a release before 3).
+    "shared" (a gradient that another operator gets, too), "device cuda" and "pandas" (a release before 3).
     """
 
     kind: str
@@ -85,7 +85,8 @@ class Reports:
     ``tests`` says where the program tests what a path assumes; None if it goes on only if that holds. ``given`` are the
     parameters that took values of which nothing is known. ``ways`` has the calls that led to each write.
     ``arrays`` are the writes to arrays of numpy; ``frames`` those of them that reach a frame of pandas, and only before
-    pandas 3, which copies the memory or locks it.
+    pandas 3, which copies the memory or locks it. ``casts`` are tensors that a conversion to an unknown type returns if
+    it makes no copy, with its place; ``cast`` are the saves of those.
     """
 
     hazards: dict[tuple[Saved, Write], Hazard] = field(default_factory=dict)
@@ -96,6 +97,8 @@ class Reports:
     ways: dict[Site, tuple[Site, ...]] = field(default_factory=dict)
     arrays: set[Site] = field(default_factory=set)
     frames: set[Site] = field(default_factory=set)
+    casts: dict[Tensor, Site] = field(default_factory=dict)
+    cast: dict[Saved, Site] = field(default_factory=dict)
 
     def needs(self, guard: Guard) -> tuple[Need, ...]:
         """Return what must hold on a path, each once; nothing where the defaults of the parameters lead there."""
