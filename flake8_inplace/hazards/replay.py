@@ -110,7 +110,7 @@ def on_logged(m: Trace, event: Overwrite) -> None:
     """
     if may_be_copy(event):
         m.state.set(m.state[UNSURE], event.tensor.storage, event.time)
-    cached = m.state[CACHED].get(event.tensor.storage) if m.state[CACHED] and event.name else None
+    cached = m.state[CACHED].get(event.tensor.storage) if m.state[CACHED] and event.named else None
     if cached is not None and (converts(event) or _marks_what_is_given(m, event)):
         m.refuse("shared", event.site, other=cached)
     if not converts(event):
