@@ -47,7 +47,6 @@ MISSED = {
     "bench_registry_reexported": "a package may hand a decorator on to any number of files, and none is read for it",
     "bench_transforms": "the names of the functions come from a file that leads to no write by itself",
     "bench_constant": "a function that scales a constant of another file may keep a state in it",
-    "cosine_index": "a constructor that overwrites its argument: what makes an instance is not read for that",
     "bench_options": "an entry of an object that a function adds to, and returns, may be a total",
 }
 """Projects whose hazard is not reported, and why."""

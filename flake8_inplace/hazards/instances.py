@@ -44,5 +44,5 @@ def on_read_attribute(m: Trace, instance: Object, name: str, value: Value) -> No
     shown = m.state[SHOWN].get(key, frozenset()) | {instance}
     m.state.set(m.state[SHOWN], key, shown)
     if len(shown) > 1:
-        for event in m.state[WRITES].get(tensor.storage, ())[-1:]:
+        for event in m.state[WRITES].get(tensor.storage, ())[:1]:
             m.refuse("shared", event.site, guard=event.guard, other=tensor.place)

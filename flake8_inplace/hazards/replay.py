@@ -34,6 +34,7 @@ from ..trace.log import (
     given_tensors,
     proven,
     since,
+    spelled,
 )
 from ..trace.reports import Need
 from ..trace.trace import Trace
@@ -162,14 +163,14 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
     begun = min((each.born for each in m.stack.frames if each.receiver is instance), default=born)
     for name, value in m.state.get(instance).items.items():
         writer = m.state[ATTRIBUTE_WRITERS].get((instance, name))
-        if writer is not None and writer[0] is frame:
-            continue  # each call binds it anew
+        anew = writer is not None and writer[0] is frame  # by each call, which may write through the attribute
         for tensor in direct_tensors(m, value) if not isinstance(m.see(value), Tuple) else ():
             writes = since(m, tensor, born) if tensor.storage in m.state[WRITES] else []
             if (
                 writes
                 and _is_table(m, tensor, owner, writes, begun)
                 and all(rescales(event) and _is_of_call(event, frame) for event in writes)
+                and not (anew and any(not event.name or isinstance(spelled(m, event), Object) for event in writes))
             ):
                 for event in writes:
                     needs = (Need("same", event.tensor.place),) if may_be_copy(event) else ()
