@@ -26,7 +26,7 @@ def on_set_attribute(m: Trace, instance: Object, name: str, value: Value) -> Non
     if gives_itself(m, name, value):
         return
     tensor, frame = array_backing(m.see(value)), m.stack.frames[-1]
-    for variable in sorted(assigned_from(frame) & frame.vars.keys()) if isinstance(tensor, Tensor) else ():
+    for variable in sorted(assigned_from(frame).intersection(frame.vars)) if isinstance(tensor, Tensor) else ():
         held = m.see(frame.vars[variable])
         if isinstance(tensor, Tensor) and isinstance(held, (Tensor, Tuple)) and tensor in direct_tensors(m, held):
             for event in since(m, tensor, min(_bound(m, held))):
