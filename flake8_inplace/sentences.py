@@ -24,13 +24,9 @@ WIDTH, WIDEST = 100, 105
 """How many characters a headline should have at most, and how many if the program is hardly quoted any more."""
 LONGEST, SHORTEST, LEAST = 30, 16, 13
 """The characters of an expression that a headline quotes: at most, to keep to `WIDTH`, and to keep to `WIDEST`."""
-LISTED = 4
-"""So many later writes are listed under a finding; the others are counted."""
 _RAISES = "backward raises"
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 """Statements that hold no others."""
-WRITING = ("op_", "augmented", "subscript", "out", "inplace")
-"""The forms of writes that a version counter counts, and that are no step of an optimizer."""
 _WRITING = ("op_", "augmented", "subscript", "out", "data", "numpy")
 """The kinds of rules for writes that could be made to another tensor as well."""
 _RESULT_COUNTS = ("use `", "drop `out=`")
@@ -94,14 +90,6 @@ def of_hazard(hazard: Hazard, rule: Rule, form: Rule, write: Site, site: Site, f
         remedy = _dropping(remedy, hazard.write.module, write, site, files)
     needed = conditions_of(hazard.needs, site, files)
     return Finding(rule.code, place_of(site), _fitting(headline), at, remedy, needed)
-
-
-def and_later(finding: Finding, places: list[Place]) -> Words:
-    """The lines that go on with what a finding is about: " (and line 95, line 96)"."""
-    lines = [Related(place, "goes on with it here") for place in places]
-    parts = [part for line in lines[:LISTED] for part in (", ", line)][1:]
-    rest = f", and {len(lines) - LISTED} more" if len(lines) > LISTED else ""
-    return (" (and " if finding.remedy else "and ", *parts, f"{rest})" if finding.remedy else rest)
 
 
 def _calling(call: Site, site: Site, files: Files) -> Words:

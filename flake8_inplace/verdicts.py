@@ -13,13 +13,11 @@ from .hazards.style import FAMILY as STYLE
 from .placing import stand
 from .rule import Rule
 from .rules import RULES
-from .sentences import ALONE, WRITING, Files, and_later, of_hazard, of_refusal
+from .sentences import ALONE, Files, of_hazard, of_refusal
 
 if TYPE_CHECKING:
     import libcst as cst
 
-    from .heap.autograd import Write
-    from .heap.values import Saved
     from .program.site import Site
     from .trace.reports import Hazard, Refusal
 
@@ -27,8 +25,6 @@ _BY_KIND: dict[str, Rule] = {each.kind: each for rule in RULES.values() for each
 
 Where = tuple[str, Place]
 """A place in a file of the project."""
-_Ranked = tuple[tuple[bool, bool, int, str], Finding]
-"""A finding, and how well it speaks for its place: the lowest does."""
 
 
 def findings(
@@ -60,9 +56,8 @@ def _one_each(hazards: list[Hazard], refusals: list[Refusal], files: Files) -> d
     loud = {hazard.write.place.expression for hazard in hazards}
     loud |= {refusal.write.expression for refusal in refusals if not _BY_KIND[refusal.kind].silent}
     written = loud | {refusal.write.expression for refusal in refusals}
-    best: dict[Where, _Ranked] = {}
+    best: dict[Where, tuple[tuple[bool, bool, int, str], Finding]] = {}
     ways: dict[Where, set[tuple[str, ...]]] = {}
-    causes: dict[Where, list[Hazard]] = {}
     for hazard in _told_once(hazards, _hazard_stands, files):
         if continues(hazard.write.place, loud):
             continue
@@ -74,11 +69,9 @@ def _one_each(hazards: list[Hazard], refusals: list[Refusal], files: Files) -> d
         distance = abs(finding.line - saved.line) * 1000 + abs(finding.column - saved.column)
         rank = (_goes_unnoticed(hazard), finding.code == _BY_KIND["callee"].code, distance, finding.message)
         where = (path, finding.place)
-        causes.setdefault(where, []).append(hazard)
         ways.setdefault(where, set()).add(finding.conditions)
         if where not in best or rank < best[where][0]:
             best[where] = (rank, finding)
-    _list_later(best, causes)
     for refusal in _told_once(refusals, _refusal_stands, files):
         told = None if continues(refusal.write, written) else report_refusal(refusal, files)
         if told is None:
@@ -88,39 +81,6 @@ def _one_each(hazards: list[Hazard], refusals: list[Refusal], files: Files) -> d
         if not _BY_KIND[refusal.kind].silent or where not in best:
             best[where] = ((False, False, 0, ""), told[1])
     return {where: _with_least(finding, ways[where]) for where, (_, finding) in best.items()}
-
-
-def _list_later(best: dict[Where, _Ranked], causes: dict[Where, list[Hazard]]) -> None:
-    """List under a finding the later writes that make no save stale but those which its own write has.
-
-    Where the first write is mended, there is nothing left of them.
-    """
-    firsts: dict[tuple[str, Saved], tuple[Where, Write]] = {}
-    for where, hazards in causes.items():
-        for hazard in hazards:
-            first = firsts.get((where[0], hazard.saved))
-            if first is None or hazard.write.time < first[1].time:
-                firsts[where[0], hazard.saved] = (where, hazard.write)
-    later: dict[Where, list[Place]] = {}
-    for where, hazards in causes.items():
-        roots = {firsts[where[0], hazard.saved][0] for hazard in hazards}
-        if where not in roots and all(_goes_on(hazard, firsts[where[0], hazard.saved][1]) for hazard in hazards):
-            later.setdefault(min(roots), []).append(where[1])
-            del best[where]
-    for where, places in later.items():
-        rank, finding = best[where]
-        best[where] = (rank, replace(finding, remedy=(*finding.remedy, *and_later(finding, sorted(places)))))
-
-
-def _goes_on(hazard: Hazard, first: Write) -> bool:
-    """Whether a write in another function only goes on with what the first one has overwritten.
-
-    Its variable was bound after that: where the first write is to a new tensor, it has the new one.
-    """
-    write = hazard.write
-    forms = write.form in WRITING and first.form in WRITING
-    handed_on = write.calls != first.calls and write.bound > first.time
-    return forms and handed_on and first.guard <= write.guard | hazard.saved.guard
 
 
 def _goes_unnoticed(hazard: Hazard) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..heap.autograd import Write, compatible, graph, routes
 from ..heap.state import Declared, each_once
-from ..heap.values import Grad, Guard, Node, Saved, Storage, Tensor, Value
+from ..heap.values import Grad, Node, Saved, Storage, Tensor, Value
 from ..program.site import Site
 from ..program.units import Triggers
 from ..rule import Rule
@@ -16,7 +16,6 @@ from ..trace.backward import SECOND_BACKWARD
 from ..trace.log import over_memory
 from ..trace.reports import Hazard, Need
 from ..trace.trace import GRAD_TESTS, Trace
-from .intent import variable_of
 
 TO_A_CLONE = "write to a `clone()`"
 VALUE_FIRST = f"compute the value first, then {TO_A_CLONE}"
@@ -191,9 +190,8 @@ def write(m: Trace, storage: Storage, form: str, site: Site) -> None:
 def _overwrite(m: Trace, storage: Storage, form: str, site: Site) -> None:
     if storage in m.backward.readonly:
         if misuse := m.backward.misused(storage):
-            shared = (
-                (Need("shared"),) if misuse == GRADIENT and m.backward.used is not None else ()
-            )  # of hooks it is known
+            of_hook = m.backward.used is None  # of which it is known
+            shared = () if misuse != GRADIENT or of_hook else (Need("shared"),)
             m.refuse(misuse, site, other=m.backward.place, needs=shared)
         return
     if storage in m.backward.saved:
@@ -209,18 +207,8 @@ def _overwrite(m: Trace, storage: Storage, form: str, site: Site) -> None:
         for saved in saves:
             before = pending.get(saved, ())
             if len(before) < NOTED and compatible(saved.guard, guard):
-                made = made or _write(m, form, site, guard)
+                made = made or Write(form, site, guard, tuple(m.stack.calls), m.stack.module, m.stack.part, m.clock)
                 m.state.set(pending, saved, (*before, made))
-
-
-def _write(m: Trace, form: str, site: Site, guard: Guard) -> Write:
-    from ..program.wording import argument_names
-
-    frame = m.stack.frames[-1] if m.stack.frames else None
-    names = argument_names(site.expression)[:1] if form == "inplace" else []
-    name = "" if frame is None else names[0] if names else variable_of(site, frame)
-    bound = frame.bound(name) if frame is not None and name else 0
-    return Write(form, site, guard, tuple(m.stack.calls), m.stack.module, m.stack.part, m.clock, name, bound)
 
 
 @events.detach.listen

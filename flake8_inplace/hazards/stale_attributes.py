@@ -40,6 +40,10 @@ COMMANDS: Declared[int, tuple[cst.CSTNode, ...] | None] = Declared(same_or_none)
 """The calls that led to a write and whose results nobody uses, by when it was made."""
 
 
+_BY_NAME = ("inplace", "augmented")
+"""Forms of a write that look like a new value for a name: ``F.relu(h, inplace=True)``, ``h += 1``."""
+
+
 @events.logged.listen
 def on_logged(m: Trace, event: Overwrite) -> None:
     """Note the calls that are statements of their own and led to a write."""
@@ -92,9 +96,7 @@ def _is_stale(m: Trace, instance: Object, name: str, value: Tensor, event: Overw
     here, other = writer is not None and event.frames[-1] is writer[0], attribute_written(event)
     apart = value.time and not fills(event.tensor, event.written)  # ``self.last = h.detach()``
     own = here and m.stack.frames[-1] is event.frames[-1]  # which reads it as it reads a variable
-    elsewhere = (
-        not here or apart or event.form in (("inplace", "augmented", "op_") if own else ("inplace", "augmented"))
-    )
+    elsewhere = not here or apart or event.form in (*_BY_NAME, *(("op_",) if own else ()))
     by_name = time > 0 and elsewhere and event.name and not other and value.origin is not Source.BLANK
     by_name = by_name and not gives_attribute(m.state[COMMANDS].get(event.time) or (), name)
     by_attribute = here and event.form == "augmented" and other not in ("", name)

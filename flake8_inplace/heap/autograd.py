@@ -17,8 +17,7 @@ class Write:
     """An in-place write to a storage: its form ("op_", "inplace", "augmented", ...), place, guard and call stack.
 
     ``module`` is the call that made the nn.Module which writes, if one does. ``part``: an augmented
-    assignment to a part of a tensor. ``time``: when. ``name``: the variable that it is spelled with, if there is one,
-    and ``bound``: when that got its value.
+    assignment to a part of a tensor. ``time``: when.
     """
 
     form: str
@@ -28,8 +27,6 @@ class Write:
     module: Site | None = None
     part: bool = False
     time: int = 0
-    name: str = ""
-    bound: int = 0
 
 
 def graph(*nodes: Node | None) -> Iterator[Node]:
