@@ -96,7 +96,7 @@ def _is_stale(m: Trace, instance: Object, name: str, value: Tensor, event: Overw
     here, other = writer is not None and event.frames[-1] is writer[0], attribute_written(event)
     apart = value.time and not fills(event.tensor, event.written)  # ``self.last = h.detach()``
     own = here and m.stack.frames[-1] is event.frames[-1]  # which reads it as it reads a variable
-    elsewhere = not here or apart or event.form in (*_BY_NAME, *(("op_",) if own else ()))
+    elsewhere = not here or apart or event.form in _BY_NAME or (own and event.form == "op_")
     by_name = time > 0 and elsewhere and event.name and not other and value.origin is not Source.BLANK
     by_name = by_name and not gives_attribute(m.state[COMMANDS].get(event.time) or (), name)
     by_attribute = here and event.form == "augmented" and other not in ("", name)
