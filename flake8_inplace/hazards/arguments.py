@@ -46,7 +46,8 @@ from ..trace.log import (
     spelled,
 )
 from ..trace.trace import Trace
-from .intent import attribute_written, copies_otherwise, fills_parts, is_statement, spelled_with
+from .intent import attribute_written, copies_otherwise, is_statement, spelled_with
+from .known import fills_parts
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -437,8 +438,7 @@ def _is_by_alias(m: Trace, event: Overwrite, tensor: Tensor, args: Sequence[Valu
     apart = by.time > born and by.cell is not tensor.cell and by.view is unshaped(tensor).view
     if event.written.array:
         apart = apart or all(not isinstance(each, Array) or each.tensor is not tensor for each in map(m.see, args))
-    apart = apart and (state.node is not None or not state.grad)
-    return apart and any(array_backing(value) is event.tensor for value in named)
+    return apart and (state.node is not None or not state.grad) and event.tensor in tuple(map(array_backing, named))
 
 
 @events.announce.listen

@@ -4,6 +4,8 @@ They are variables of a module or of an enclosing function, entries of their tab
 an instance only where a view of them is changed. Whoever updates one on purpose mostly spells it: ``MEAN.mul_(0.9)``.
 
 A ``default_factory`` that returns such a constant gives one tensor to all instances: ``self.total += x`` is for one.
+So does a method that binds an attribute to it, ``self.state = START``: the next instance, or the next reset, begins
+with what the last one has left.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ def on_default_made(m: Trace, made: Value, begin: int) -> None:
 def on_logged(m: Trace, event: Overwrite) -> None:
     """Report the update of an attribute whose default all instances share. What only counts may be meant for all.
 
-    So is that of an attribute that a method has bound to a constant of the module: it begins there again each time.
+    Report that of an attribute, too, which a method has bound to a constant of the module: it begins there each time.
     """
     made = m.state[DEFAULTS].get(event.tensor.storage) if m.state[DEFAULTS] else None
     counts = all(isinstance(value, Const) for value in event.written.values)
@@ -58,16 +60,13 @@ def on_logged(m: Trace, event: Overwrite) -> None:
 def _begun_with(m: Trace, event: Overwrite) -> Site | None:
     """Return where the numbers of a module were listed that an attribute of an instance was bound to."""
     frame, tensor = event.frames[-1], base_of(event.tensor)
-    instance, function, name = frame.receiver, frame.function, attribute_written(event)
-    if not isinstance(instance, Object) or function is None or event.form != "augmented":
+    instance = frame.receiver
+    if not isinstance(instance, Object) or event.form != "augmented":
         return None
-    writer = m.state[ATTRIBUTE_WRITERS].get((instance, name))
-    scope: Frame | None = function.frame
-    while scope is not None and scope.parent is not None:
-        scope = scope.parent
-    if scope is None or writer is None or writer[0].receiver is not instance or m.grad(tensor):
+    writer = m.state[ATTRIBUTE_WRITERS].get((instance, attribute_written(event)))
+    if writer is None or writer[0].receiver is not instance or m.grad(tensor):
         return None
-    of_module = bool(_held(m, scope.vars.values(), tensor.storage))
+    of_module = bool(_held(m, frame.module().vars.values(), tensor.storage))
     return tensor.place if of_module and _is_listed(m, tensor) else None
 
 

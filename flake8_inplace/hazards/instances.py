@@ -16,12 +16,12 @@ from .intent import attribute_written
 UPDATED: Declared[tuple[Storage, str], frozenset[Object]] = Declared(union)
 """The instances that have updated a tensor by an attribute, by its memory and name; what only counts is left out."""
 SHOWN: Declared[tuple[Storage, str], frozenset[Object]] = Declared(union)
-"""Those whose attribute was read since then by who is none of them."""
+"""Those of them whose attribute was then read by other code than that of their class."""
 
 
 @events.logged.listen
 def on_logged(m: Trace, event: Overwrite) -> None:
-    """Note an instance that updates all of an attribute by its name."""
+    """Note an instance that updates all of its attribute."""
     instance, name = event.frames[-1].receiver, "" if event.name else attribute_written(event)
     counts = all(isinstance(value, Const) for value in event.written.values)
     if not name or not isinstance(instance, Object) or event.filled or counts or event.written.index is not None:
@@ -43,6 +43,6 @@ def on_read_attribute(m: Trace, instance: Object, name: str, value: Value) -> No
         return
     shown = m.state[SHOWN].get(key, frozenset()) | {instance}
     m.state.set(m.state[SHOWN], key, shown)
-    if len(shown) > 1:
-        for event in m.state[WRITES].get(tensor.storage, ())[:1]:
-            m.refuse("shared", event.site, guard=event.guard, other=tensor.place)
+    writes = [event for event in m.state[WRITES].get(tensor.storage, ()) if event.frames[-1].receiver in found]
+    if len(shown) > 1 and writes:
+        m.refuse("shared", writes[0].site, guard=writes[0].guard, other=tensor.place)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..heap.regions import base_of
-from ..heap.values import NONE, Array, Choice, Dict, Grad, List, Object, Ref, Source, Tensor, Value, constant
+from ..heap.values import NONE, Array, Choice, Dict, List, Object, Ref, Tensor, Value
 from ..program.scan import GRADIENTS
 from ..program.site import Site
 from ..trace.callables import Method, Namespace, Partial
@@ -92,14 +92,9 @@ def is_by_attribute(m: Trace, event: Overwrite, name: str, frame: Frame) -> bool
     """
     if event.name or event.frames[-1] is not frame:
         return False
-    bound = attributes_bound(m, frame, frame.bound(name))
-    return has_memory(m, bound, event) and not is_bound_with_holder(m, frame, name)
-
-
-def has_memory(m: Trace, values: Iterable[Value], event: Overwrite) -> bool:
-    """Return whether one of some values has the memory that a write went to."""
-    storage = event.tensor.storage
-    return any(tensor.storage is storage for value in values for tensor in direct_tensors(m, value))
+    held = [each for value in attributes_bound(m, frame, frame.bound(name)) for each in direct_tensors(m, value)]
+    own = any(tensor.storage is event.tensor.storage for tensor in held)
+    return own and not is_bound_with_holder(m, frame, name)
 
 
 def _writer(event: Overwrite, frame: Frame) -> Frame:
@@ -172,13 +167,6 @@ def is_statement(event: Overwrite) -> bool:
     from ..program.wording import is_statement
 
     return event.line is not None and is_statement(event.line, event.site.expression)
-
-
-def fills_parts(m: Trace, tensor: Tensor, writes: list[Overwrite]) -> bool:
-    """Whether writes give numbers to parts of what was made to be filled: ``x = zeros(9)``, ``mark(x, free)``."""
-    blank = base_of(tensor).origin is Source.BLANK and m.grad(tensor) is Grad.NO
-    parts = all(event.written.op == "setitem" and event.written.index is not None for event in writes)
-    return blank and parts and all(constant(event.written.values[-1]) is not None for event in writes)
 
 
 def is_operand(event: Overwrite) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..heap.autograd import compatible
 from ..heap.regions import base_of
 from ..heap.state import Declared, same_or_none, union
-from ..heap.values import NONE, Dict, List, Storage, Tensor, Value
+from ..heap.values import NONE, Dict, Grad, List, Source, Storage, Tensor, Value, constant
 from ..trace import events
 from ..trace.frames import Frame
 from ..trace.log import ENTRIES, WRITES, Overwrite, direct_tensors, given_tensors, since
@@ -108,3 +108,10 @@ def is_of_call(m: Trace, container: Value | None, event: Overwrite) -> bool:
     """Whether a call that made a write has made the list too, and gave it to its caller: ``out = list(rows)``."""
     ended = [frame for frame in event.frames if frame not in m.stack.frames]
     return isinstance(container, List) and any(frame.born < container.time < event.time for frame in ended)
+
+
+def fills_parts(m: Trace, tensor: Tensor, writes: list[Overwrite]) -> bool:
+    """Whether writes give numbers to parts of what was made to be filled: ``x = zeros(9)``, ``mark(x, free)``."""
+    blank = base_of(tensor).origin is Source.BLANK and m.grad(tensor) is Grad.NO
+    parts = all(event.written.op == "setitem" and event.written.index is not None for event in writes)
+    return blank and parts and all(constant(event.written.values[-1]) is not None for event in writes)

@@ -92,8 +92,9 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
 
 
 def _through(m: Trace, tensor: Tensor, frame: Frame, name: str) -> list[Value]:
-    """What a function writes to a tensor through: a variable, an attribute, an element that it has put into its list.
+    """Return what may be the name by which a function writes to a tensor: its variable, or what it has bound itself.
 
+    The tensor itself is among it, if the variable is a list or dictionary of its own that it has put the tensor into.
     An element that another function has put there, or an attribute that another one has bound, is a part of a state.
     """
     value = m.see(frame.value(name))

@@ -236,13 +236,6 @@ def _holds(m: Trace, values: Iterable[Value], tensor: Tensor) -> bool:
     return any(each.storage is tensor.storage for value in values for each in direct_tensors(m, value))
 
 
-def _stored(tensor: Tensor) -> Tensor:
-    """Return the tensor that an element is a view of."""
-    while tensor.region is not None:
-        tensor = tensor.region.base
-    return tensor
-
-
 @events.dataset.listen
 def on_dataset(m: Trace, getter: Function, instance: Value, collate: Value, surely: bool, site: Site) -> None:
     """Run ``__getitem__`` twice, and what collates, and report the in-place conversions that happen in both runs.
@@ -264,7 +257,7 @@ def on_dataset(m: Trace, getter: Function, instance: Value, collate: Value, sure
         again = [event for event in again if event.written.op != "shuffle" or _has_old_order(m, event, [element])]
         again = [event for event in again if _shows(m, event, element) and (surely or event.named)]
         for event in again if any(map(converts, again)) else ():
-            other = m.here() or _stored(event.tensor).place
+            other = m.here() or base_of(event.tensor).place
             m.refuse("dataset", event.site, guard=event.guard, through=(site,), other=other)
     m.state.rollback(mark)
 

@@ -49,13 +49,6 @@ def lookup(m: Trace, name: str, frame: Frame) -> Value | None:
     return None
 
 
-def module_of(frame: Frame) -> Frame:
-    """Return the frame of the module that a function or class stands in."""
-    while frame.parent is not None:
-        frame = frame.parent
-    return frame
-
-
 def module_name(m: Trace, name: str, module: Frame) -> Value | None:
     """Return the value of a name of the module. If it is not bound yet, run the statements that bind it.
 

@@ -14,7 +14,7 @@ from ..trace.log import WRITES
 from ..trace.trace import Trace
 from .comprehensions import last_of
 from .dispatch import evaluate, evaluates
-from .names import lookup, module_of, quietly, read_variable
+from .names import lookup, quietly, read_variable
 
 
 def index_of(m: Trace, node: cst.Subscript, owner: Value, frame: Frame) -> Value:
@@ -34,7 +34,7 @@ def index_of(m: Trace, node: cst.Subscript, owner: Value, frame: Frame) -> Value
 @evaluates(cst.Subscript)
 def _subscript(m: Trace, node: cst.Subscript, frame: Frame) -> Value:
     if _is_globals(node.value) and isinstance(name := constant(index_of(m, node, NONE, frame)), str):
-        return m.see(lookup(m, name, module_of(frame)) or Unknown())
+        return m.see(lookup(m, name, frame.module()) or Unknown())
     if type(node.value) is cst.ListComp and constant(index := index_of(m, node, NONE, frame)) == -1:
         return subscript(m, last_of(m, node.value, frame), index, Site(frame.piece, node.lbracket, node))
     part = bool(m.state[WRITES]) and type(node.value) is cst.Name

@@ -69,6 +69,10 @@ class Frame:
         """Return the frame of the function that this one stands in, if it stands in one."""
         return self.parent if self.parent is not None and self.parent.function is not None else None
 
+    def module(self) -> Frame:
+        """Return the frame of the module that a function or class stands in."""
+        return self if self.parent is None else self.parent.module()
+
     def arguments(self) -> Sequence[Value]:
         """Return what the function was given, and the functions that it stands in."""
         outer = self.around()

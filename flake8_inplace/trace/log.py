@@ -87,7 +87,8 @@ class Overwrite:
 
     - ``frames``: the frames of the call stack, the innermost last.
     - ``name``: the variable of ``frames[-1]`` in the text of the write, or "".
-    - ``named``: that has the tensor or its container, or the function has bound an attribute to the tensor itself.
+    - ``named``: the function has a name for what it writes to. That is a variable with the tensor, or with a list or
+      dictionary that has it, or an attribute that this call has bound to it: ``self.h = x``, ``self.h += 1``.
     - ``line``: the statement.
     - ``filled``: the function replaced all values before, as it does with an output argument.
     - ``written``, ``change``: the new values, and what they are computed from.
@@ -156,7 +157,7 @@ YIELDS: Declared[Value, tuple[Yielded, ...]] = Declared(in_order)
 
 
 def attributes_bound(m: Trace, frame: Frame, after: int, but: tuple[Object, str] | None = None) -> list[Value]:
-    """Return what the attributes have that a function has bound after a time, without one of them."""
+    """Return what the attributes have that a call of a function has bound after a time; ``but`` is left out."""
     writers = [(key, writer) for key, writer in m.state[ATTRIBUTE_WRITERS].items() if writer is not None and key != but]
     found = [key for key, (writer, bound) in writers if writer is frame and bound > after]
     return [m.see(m.state.get(instance).items.get(name, NONE)) for instance, name in found]
