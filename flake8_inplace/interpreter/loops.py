@@ -192,8 +192,10 @@ def grew(m: Trace, mark: int) -> bool:
             before = old if isinstance(old, CellState) else key.initial
             if not before.grad and state.get(key).grad:
                 return True
-        elif isinstance(old, Tensor) and key in where and not m.grad(old) and holdings.reach(m, where[key]):
-            return True
+        elif isinstance(old, Tensor) and not m.grad(old):
+            new = where.get(key)  # None in a table of a rule that has forgotten what it held
+            if new is not None and holdings.reach(m, new):
+                return True
     return False
 
 
