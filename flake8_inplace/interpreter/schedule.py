@@ -80,8 +80,8 @@ def load(m: Trace, piece: Piece, module: Frame) -> None:
     m.text.loaded.add(piece)
     m.work.loading += 1
     state, stack, before = m.state, m.stack, dict(m.work.module_state)
-    m.state, m.stack = State(m.work.module_state), Stack(stepping=stack.stepping)
     frame, found = Frame(module.vars, piece), m.text.module(piece.path)
+    m.state, m.stack = State(m.work.module_state), Stack(frames=[frame], stepping=stack.stepping)
     try:
         suite(m, m.text.read(piece), frame)
         for name in piece.binds:

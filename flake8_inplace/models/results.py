@@ -264,7 +264,9 @@ def _repeats_nothing(m: Trace, base: Tensor, bound: Bindings) -> bool:
         return same_tensor(base, other) or (wanted is not None and shapes.repeats_nothing(base.shape, wanted))
     if not isinstance(size, Tuple) and (not isinstance(size, List) or m.state.get(size).open):
         return False
-    sizes = [value.value if isinstance(value, Const) else None for value in _sizes(m, bound)]
+    sizes = [
+        value.value if isinstance(value, Const) and isinstance(value.value, int) else None for value in _sizes(m, bound)
+    ]
     return shapes.repeats_nothing(base.shape, sizes)
 
 

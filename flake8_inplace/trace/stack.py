@@ -21,7 +21,7 @@ class Stack:
 
     functions: list[Function] = field(default_factory=list)
     calls: list[Site] = field(default_factory=list)  # where each function was called
-    # The frame of the module, then those of the functions; none in a statement that runs for one of its names.
+    # The frame of the module, then those of the functions. In a statement that runs for one of its names, its own.
     frames: list[Frame] = field(default_factory=list)
     thrown: cst.CSTNode | None = None  # a function whose result is not used, called by way of its decorators
     decorated: cst.CSTNode | None = None  # a function whose decorators are being called, by code of its own file
