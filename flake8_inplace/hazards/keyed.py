@@ -56,9 +56,15 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
             on_store(m, container, part)
             continue
         m.state.set(m.state[KEYED], (container, key), m.tick())
-        if any(is_same(m, other, part) for other in beside):
+        if any(is_same(m, other, part) for other in beside) and not _is_written_here(m, part):
             m.state.set(m.state[PAIRED], part, (container, m.tick(), m.here()))
             _judge_second_key(m, container, part, array_backing(m.see(held.get(key, NONE))) is part)
+
+
+def _is_written_here(m: Trace, value: Tensor) -> bool:
+    """Whether the running statement wrote what it stores, and so says it all: ``d["root"] = d["square"].sqrt_()``."""
+    frame = m.stack.frames[-1]
+    return any(event.line is frame.line and event.frames[-1] is frame for event in since(m, value, frame.born))
 
 
 def _judge_second_key(m: Trace, container: Dict, value: Tensor, had: bool) -> None:
@@ -82,20 +88,24 @@ def on_logged(m: Trace, event: Overwrite) -> None:
     So does a variable that was bound to the tensor later: ``ids = batch["ids"]``, ``ids[mask] = 0``. A write to the
     whole tensor is reported if the other key was used to write other values.
     """
-    inner = event.frames[-1]
-    container, pair = spelled(m, event), m.state[PAIRED].get(event.tensor)
-    if pair is not None and event.name and inner.bound(event.name) > pair[1]:
+    pair = m.state[PAIRED].get(event.tensor)
+    if pair is None:
+        return
+    container = spelled(m, event)
+    if event.name and event.frames[-1].bound(event.name) > pair[1]:
         container = pair[0]
+    if not isinstance(container, Dict):
+        return
     part = event.written.index is not None or event.change is Change.MARKED
-    apart = _updated_apart(m, event) if isinstance(container, Dict) else []
+    apart = _updated_apart(m, event)
     blank = event.tensor.origin is Source.BLANK  # which may be there to be filled: both keys are to have what it gets
     written = {each.site.expression for each in m.state[WRITES].get(event.tensor.storage, ())}
-    if (part or apart) and isinstance(container, Dict) and not (blank and written == {event.site.expression}):
+    if (part or apart) and not (blank and written == {event.site.expression}):
         values = [array_backing(m.see(value)) for value in m.state.get(container).items.values()]
         if sum(value is event.tensor for value in values) > 1:
             for site in dict.fromkeys((event.site, *(each.site for each in apart))):
-                m.refuse("keyed", site, other=pair[2] if pair is not None and pair[0] is container else None)
-    elif pair is not None and isinstance(container, Dict) and not blank:
+                m.refuse("keyed", site, other=pair[2] if pair[0] is container else None)
+    elif not blank:
         line, key = m.state[ASKED].get((container, event.tensor)) or (None, None)
         if line is not None and line is event.line:
             m.state.set(m.state[BY_KEY], (container, event.tensor), (key, event))

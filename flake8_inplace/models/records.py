@@ -30,7 +30,8 @@ def dictionary(m: Trace, args: list[Value], kwargs: dict[str, Value]) -> Dict:
     """``dict(...)``, of another dictionary or of pairs."""
     given = entries(m, args[0]) if args else Attributes({})
     made = Dict({**given.items, **kwargs}, given.open)
-    for value in kwargs.values():
+    for key, value in kwargs.items():
+        events.store_key(m, made, key, value)
         events.store(m, made, value)
     events.pass_on(m, args[0] if args else NONE, made, given.items.values())
     if args and isinstance(source := m.see(args[0]), Dict):
