@@ -170,10 +170,11 @@ def _field(m: Trace, array: Array, name: Value) -> Value:
 def _part(m: Trace, whole: Tensor, part: Tensor, items: list[Value]) -> Value:
     """Return a part of an array as what it is: an array, a number, or what may be either."""
     numbers = sum(map(is_number, items))
-    part.dims = None if whole.dims is None or Const(...) in items else whole.dims - numbers + items.count(NONE)
-    if part.dims == 0:
+    part.dims = None if whole.dims is None else whole.dims - numbers + items.count(NONE)
+    spanned = any(isinstance(item, Slice) or item in (NONE, Const(...)) for item in items)
+    if part.dims == 0 and not spanned:  # an ellipsis makes a view even of one element
         return Unknown(scalar=True)
-    if part.dims is not None or any(isinstance(item, Slice) or item in (NONE, Const(...)) for item in items):
+    if part.dims is not None or spanned:
         return Array(part)
     element = Unknown(scalar=True)
     m.tensors[element] = part

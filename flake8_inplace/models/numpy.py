@@ -297,6 +297,12 @@ def _shared(call: Call) -> Value | None:
     return arrays.to_tensor(m, array) if array is not None else tensors.unknown_call(m, *call.values)
 
 
+@model("torch.to_dlpack", "torch.utils.dlpack.to_dlpack")
+def _capsule(call: Call) -> Value | None:
+    """Return a capsule, as the tensor over the same memory that can be made of it."""
+    return tensors.data(call.m, given) if call.args and isinstance(given := call.seen(0), Tensor) else None
+
+
 @model("torch.as_tensor", "torch.asarray")
 def _as_tensor(call: Call) -> Value | None:
     """A tensor over the memory of an array, or a tensor itself, unless it has to be of another type."""
