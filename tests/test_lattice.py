@@ -275,6 +275,7 @@ LAWS = {
     "USED": Law(times),
     "SEEN": Law(times),
     "READING": Law(agreed),
+    "GIVEN_OUT": Law(agreed),
     "KEEPERS": Law(agreed),
     "KEPT": Law(agreed),
     "WAITED": Law(times),

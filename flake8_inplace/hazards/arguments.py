@@ -46,7 +46,7 @@ from ..trace.log import (
     spelled,
 )
 from ..trace.trace import Trace
-from .intent import attribute_written, copies_otherwise, is_statement, spelled_with
+from .intent import copies_otherwise, is_statement, spelled_with
 from .known import fills_parts
 
 if TYPE_CHECKING:
@@ -76,10 +76,6 @@ SEEN: Declared[Storage, int] = Declared(latest)
 """When a variable, attribute or element with the memory of an overwritten tensor was last read."""
 READING: Declared[Storage, tuple[cst.CSTNode | None, int] | None] = Declared(same_or_none)
 """The statement that read it last, and when another one had read it before."""
-KEEPERS: Declared[tuple[Object, str], Frame | None] = Declared(same_or_none)
-"""The call that bound an attribute to what it was given, by instance and name."""
-KEPT: Declared[Overwrite, Tensor | None] = Declared(same_or_none)
-"""The arguments of an earlier call that a method has kept and now overwrites, by the write."""
 FACTORS = 3
 """How many operators lie between a result and a change that is computed from it: ``(limit / norm).clamp(max=1)``."""
 
@@ -87,8 +83,6 @@ FACTORS = 3
 @events.read_variable.listen
 def on_read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tuple[Value, ...]) -> None:
     _note_seen(m, value)
-    if len(m.state[KEPT]):
-        _judge_kept(m, value, frame.bound(name), frame)
 
 
 @events.read_attribute.listen
@@ -117,48 +111,6 @@ def on_logged(m: Trace, event: Overwrite) -> None:
     last = m.state[READING].get(event.tensor.storage)
     if last is not None and last[0] is event.line:
         m.state.set(m.state[SEEN], event.tensor.storage, last[1])
-    _note_kept(m, event)
-
-
-def _note_kept(m: Trace, event: Overwrite) -> None:
-    """Note a write to an argument of an earlier call of the method, which keeps it: it belongs to the caller still.
-
-    In ``if self.mean is None: self.mean = x``, ``else: self.mean *= 0.9``, the second call overwrites the first ``x``.
-    """
-    frame, name = event.frames[-1], attribute_written(event)
-    if not name or frame.function is None or not isinstance(frame.receiver, Object):
-        return
-    keeper, storage = m.state[KEEPERS].get((frame.receiver, name)), event.tensor.storage
-    if keeper is None or keeper is frame or keeper.function is not frame.function:
-        return
-    anew = any(tensor is event.tensor or is_base(tensor) for tensor in _given_of(m, frame, storage))
-    for tensor in _given_of(m, keeper, storage) if not anew else ():
-        m.state.set(m.state[KEPT], event, tensor)
-
-
-def _given_of(m: Trace, frame: Frame, storage: Storage) -> list[Tensor]:
-    """Return the arguments of a function that have the memory of a storage."""
-    return [tensor for arg in frame.arguments() for tensor in direct_tensors(m, arg) if tensor.storage is storage]
-
-
-def _judge_kept(m: Trace, value: Value, bound: int, frame: Frame) -> None:
-    """Report a variable of a caller, bound before, that a later call of the method has overwritten."""
-    for tensor in direct_tensors(m, value) if frame in m.stack.frames[-1:] else ():
-        for event in since(m, tensor, bound):
-            given = m.state[KEPT].get(event)
-            if given is not None and frame in event.frames[:-1] and (tensor is given or is_base(tensor)):
-                m.refuse("read", event.site, guard=event.guard)
-
-
-@events.set_attribute.listen
-def on_set_attribute(m: Trace, instance: Object, name: str, value: Value) -> None:
-    """Note which call of a method bound an attribute to what it was given; what it overwrites there stays the same."""
-    tensor = array_backing(value)
-    if m.stack.frames and isinstance(tensor, Tensor) and m.state.get(instance).items.get(name) is not value:
-        frame = m.stack.frames[-1]
-        keeps = bool(_given_of(m, frame, tensor.storage))
-        if keeps or m.state[KEEPERS].get((instance, name)) is not None:
-            m.state.set(m.state[KEEPERS], (instance, name), frame if keeps else None)
 
 
 @events.returns.listen
