@@ -56,6 +56,7 @@ def both(m: Trace, kind: str, left: Condition, right: Condition) -> Condition:
     if left.false == right.false:
         return Condition(left.true | right.true, left.false)
     failed = m.symbol(kind, left.false, right.false, scalar=True)
+    m.note_failure(failed, left.true | right.true)
     return Condition(left.true | right.true | {(failed, False)}, frozenset({(failed, True)}))
 
 

@@ -8,7 +8,6 @@ from ..heap.values import (
     Array,
     Cell,
     Const,
-    Dimension,
     Grad,
     Origin,
     Region,
@@ -29,6 +28,7 @@ from ..trace.callables import Method
 from ..trace.log import Written, array_backing
 from ..trace.trace import Trace
 from . import frames, indexing, tensors
+from .parts import is_shared_row
 
 _RELATING = kinds.ADDING | kinds.EQUATING | {"mul", "dot", "vdot"}
 """Functions that say nothing, or little, of an array and itself."""
@@ -214,7 +214,7 @@ def _write(
     m.reports.arrays.add(site)
     if frames.is_over(array.tensor) and not (form == "subscript" and frames.is_assigned(array.tensor)):
         m.reports.frames.add(site)
-    if array.tensor.lead is Dimension.ROW:
+    if is_shared_row(m, array.tensor):
         m.refuse("expanded", site, other=array.tensor)
     events.write(m, array.tensor.storage, "numpy", site)
     given = tuple(array_backing(m.see(value)) for value in values)

@@ -119,7 +119,7 @@ def _item_of_list(m: Trace, value: List, index: Value) -> Value:
     contents: Items = m.state.get(value)
     if isinstance(index, Slice):
         part = None if contents.open else sliced(contents.items, index)
-        taken = List(_from(contents.items, index), open=True) if part is None else List(part)
+        taken = List(_from(m, contents.items, index), open=True) if part is None else List(part)
         m.numbers.slice(taken, value, index)
         events.pass_on(m, value, taken, m.state.get(taken).items)
         events.copied(m, value, taken, True)
@@ -192,9 +192,18 @@ def _missing(m: Trace, value: Dict, index: Value) -> Value:
     return made
 
 
-def _from(items: tuple[Value, ...], index: Slice) -> tuple[Value, ...]:
-    """Some elements of a list of unknown length; not the first one first, where a slice begins later."""
-    return items if index.lower in (NONE, Const(0)) else (*items[1:], *items[:1])
+def _from(m: Trace, items: tuple[Value, ...], index: Slice) -> tuple[Value, ...]:
+    """Some elements of a list of unknown length; not the first one first, where a slice begins later.
+
+    Behind a known place, the first one is none of them: another one like it stands for those that a loop adds.
+    """
+    if index.lower in (NONE, Const(0)):
+        return items
+    number, first, rest = constant(index.lower), items[:1], items[1:]
+    behind = type(number) is int and number > 0 and index.step in (NONE, Const(1))
+    if behind and rest and first[0] not in rest:
+        first = (another(m, first[0]),)
+    return (*rest, *first)
 
 
 def sliced(items: tuple[Value, ...], index: Slice) -> tuple[Value, ...] | None:

@@ -115,7 +115,7 @@ def _nothing(call: registry.Call, tensor: Tensor) -> Value:
     return NONE
 
 
-@registry.method(TENSOR, "size", "dim")
+@registry.method(TENSOR, "size", "dim", "numel", "nelement")
 def _size(call: registry.Call, tensor: Tensor) -> Value:
     return call.m.symbol(tensor, call.name, *call.args, scalar=True)
 

@@ -41,6 +41,7 @@ from . import shapes
 from .amp import copies
 from .dtypes import note_whole_numbers
 from .options import holds
+from .parts import is_shared_row
 from .refusals import (
     RESTRIDED,
     adds_up,
@@ -397,7 +398,7 @@ def write(
     grad = Grad.NO if tensor.dtype is DType.INTEGRAL else grad
     refused = refusal(m, tensor, grad, form, whole)
     overlapping = tensor.lead is Dimension.OVERLAPPING and adds_up(form, written.op)
-    wrong = bool(refused) or tensor.lead is Dimension.ROW or overlapping
+    wrong = bool(refused) or is_shared_row(m, tensor) or overlapping
     carries = wrong and any(_carries(m, tensor, value) for value in written.values)
     events.attempt(m, tensor, form, site, grad, bool(refused), carries, written)
     if wrong:

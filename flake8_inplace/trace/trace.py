@@ -88,6 +88,8 @@ class Trace(ABC):
     tensors: dict[Unknown, Tensor] = field(default_factory=dict)  # the tensor that an unknown value is, if it is one
     numbers: Numbers = field(default_factory=Numbers)
     tested: dict[Unknown, Unknown] = field(default_factory=dict)  # what a test asks to be a tensor, by its result
+    # What makes a conjunction true, by each of its tests and the symbol that says that it is false.
+    failures: dict[Unknown, dict[Unknown, Guard]] = field(default_factory=dict)
     alike: SharedResult | None = None
     clock: int = 0
     unread: bool = False  # while set, evaluation doesn't count as reading the contents of tensors
@@ -125,12 +127,12 @@ class Trace(ABC):
         """Break reference cycles, when nothing more is read."""
         self.text.close()
         self.state = State()
-        self.symbols, self.tensors, self.numbers, self.tested = {}, {}, Numbers(), {}
+        self.symbols, self.tensors, self.numbers, self.tested, self.failures = {}, {}, Numbers(), {}, {}
 
     def fresh_entry(self) -> None:
         """Start an entry point from the state after module-level code."""
         self.state = State(self.work.module_state)
-        self.symbols, self.tensors, self.tested = {}, {}, {}
+        self.symbols, self.tensors, self.tested, self.failures = {}, {}, {}, {}
         self.budget.fresh_entry()
 
     def tick(self) -> int:
@@ -217,11 +219,33 @@ class Trace(ABC):
         return found
 
     def assume(self, guard: Guard) -> None:
-        """Continue under these assumptions. What a test finds to be a tensor is one."""
+        """Continue under these assumptions, and what follows from them. What a test finds to be a tensor is one."""
         self.state.assume(guard)
+        if self.failures:
+            self._conclude(guard)
         for symbol, truth in guard if self.tested else ():
             if truth and symbol in self.tested:
                 self.promote(self.tested[symbol])
+
+    def note_failure(self, failed: Unknown, tests: Guard) -> None:
+        """Note the symbol that says that not all of these tests are true."""
+        for test in (failed, *[test for test, _ in tests]):
+            known = self.failures.setdefault(test, {})
+            known[failed] = tests
+
+    def _conclude(self, guard: Guard) -> None:
+        """Assume what tests say of a conjunction of them, and what a false one says of its last test.
+
+        After ``if a or not b``, ``a`` is true where ``b`` is.
+        """
+        path = self.state.path
+        for symbol, _ in guard:
+            for failed, tests in self.failures.get(symbol, {}).items():
+                left = [test for test in tests if path.get(test[0]) is not test[1]]
+                if not left and failed not in path:
+                    self.state.assume(frozenset({(failed, False)}))
+                elif len(left) == 1 and left[0][0] not in path and path.get(failed) is True:
+                    self.state.assume(frozenset({(left[0][0], not left[0][1])}))
 
     def assume_used(self, value: Value) -> None:
         """Continue where a value is not None, which has been used as None cannot be: ``x.add_(1)``."""
@@ -323,7 +347,7 @@ class Trace(ABC):
         for index, value in enumerate(values):
             if isinstance(value, Choice):
                 if all(is_number(option) for _, option in value.options):
-                    values[index] = Unknown(scalar=True)
+                    values[index] = self.symbol("one of", value.options, scalar=True)
                     continue
                 if all(self._says_nothing(option) for _, option in value.options):
                     values[index] = self.symbol("one of", value.options)
