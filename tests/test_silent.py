@@ -83,6 +83,7 @@ NO_FORM = {
     "gradients_put_together: gradients of workers added up in those of the first, pair by pair",
     "gradients_put_together: lists of statistics added up in the first, and compared with the mean",
     "gradients_put_together: checkpointed attention that adds to the bias it is given",
+    "kept_by_attributes: gradients that a method returns and keeps, to which its later calls add",
     "kept_elsewhere: share of the gradient that clipping keeps",
     "parameters: parameters that lie in a vector",
     "noticed: signal blended with its reverse by a factor that is a tensor",
