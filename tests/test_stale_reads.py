@@ -429,6 +429,7 @@ def test_verify_tells_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
 
 #: Right programs in which a tensor is to follow its memory: nothing tells that from a mistake.
 MEANT = {
+    "elements of arrays that trade places: a heap that gives its least, marks that go down a tree",
     "record that each step of a list overwrites and hands on",
     "arrays: array shown through a tensor while its rows are left out",
     "parameters: vector that moves, and is made the parameters again",

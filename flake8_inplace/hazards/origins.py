@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ..heap.regions import base_of, plain, same_tensor, takes_all, whole_of
 from ..heap.values import (
+    ALWAYS,
     NONE,
     Array,
     Cell,
@@ -225,6 +226,8 @@ def _change(m: Trace, tensor: Tensor, frame: Frame, through: Sequence[Value], fo
     """
     if written.op.removesuffix("_") in _MASKS or not any(_holds(m, array_backing(value), tensor) for value in through):
         return Change.OTHER
+    if _moves_element(m, tensor, written):
+        return Change.OTHER
     values = (*written.values, *(written.index or ()))
     sources = [source for value in values for source in _sources(m, value, tensor)]
     numbers = [
@@ -238,6 +241,28 @@ def _change(m: Trace, tensor: Tensor, frame: Frame, through: Sequence[Value], fo
     if not unknown and _constant(m, rest, frame):
         return Change.SHIFTED if not own and _only_adds(form, written) else Change.CONVERTED
     return Change.MARKED if m.grad(tensor) is Grad.NO and _marks(written) else Change.OTHER
+
+
+def _moves_element(m: Trace, tensor: Tensor, written: Written) -> bool:
+    """Whether one element is given the value of another one, as the code of a heap or tree does: ``a[i] = a[j]``."""
+    if written.op != "setitem" or written.index is None or not _takes_element(m, written.index):
+        return False
+    values = [array_backing(m.see(value)) for value in written.values]
+    taken = [m.tensors.get(value, value) if type(value) is Unknown else value for value in values]
+    return bool(taken) and all(_is_element(m, value, tensor) for value in taken)
+
+
+def _takes_element(m: Trace, index: Sequence[Value]) -> bool:
+    options = [each.options if isinstance(each, Choice) else ((ALWAYS, each),) for each in map(m.see, index)]
+    return bool(options) and all(is_number(option) for each in options for _, option in each)
+
+
+def _is_element(m: Trace, value: Value, tensor: Tensor) -> bool:
+    """Whether a value is an element of a tensor: a view, or what was taken out of it at an index of several options."""
+    made = value.made if isinstance(value, Tensor) and value.storage is not tensor.storage else None
+    if made is None or made.op != "index":
+        return _holds(m, value, tensor)
+    return _holds(m, array_backing(m.see(made.values[0])), tensor) and _takes_element(m, made.values[1:])
 
 
 def _sources(m: Trace, value: Value, tensor: Tensor, depth: int = DEPTH) -> Iterator[Value]:
