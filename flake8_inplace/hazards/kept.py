@@ -35,15 +35,18 @@ def on_read_variable(m: Trace, name: str, value: Value, frame: Frame, index: tup
 def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None:
     for tensor in direct_tensors(m, value) if len(m.state[KEPT]) and m.stack.frames else ():
         held = abs(m.state[STORED].get((container, tensor.storage), 0)) or container.time
-        _judge(m, tensor, held, m.stack.frames[-1])
+        _judge(m, tensor, held, m.stack.frames[-1], 2)
 
 
-def _judge(m: Trace, value: Value, bound: int, frame: Frame) -> None:
-    """Report a variable or element of a caller, bound before, that a later call of the method has overwritten."""
+def _judge(m: Trace, value: Value, bound: int, frame: Frame, depth: int = 0) -> None:
+    """Report a variable or element of a caller, bound before, that a later call of the method has overwritten.
+
+    ``depth`` is how many of the innermost frames of the write are asked, 0 for all: what a list has is reported once.
+    """
     for tensor in direct_tensors(m, value) if frame in m.stack.frames[-1:] else ():
         for event in since(m, tensor, bound):
             kept = m.state[KEPT].get(event)
-            if kept is not None and frame in event.frames[:-1] and (tensor is kept or is_base(tensor)):
+            if kept is not None and frame in event.frames[-depth:-1] and (tensor is kept or is_base(tensor)):
                 m.refuse("read", event.site, guard=event.guard)
 
 
