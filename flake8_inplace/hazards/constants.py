@@ -23,7 +23,7 @@ from ..trace.reports import Need
 from ..trace.trace import Trace
 from . import replay
 from .intent import attribute_written
-from .tables import DEPTH, is_table
+from .tables import is_table
 
 _LISTED = frozenset({"tensor", "array", "asarray"})
 """What makes a tensor or an array of the numbers in a list."""
@@ -113,7 +113,7 @@ def _made(m: Trace, written: Tensor, frame: Frame) -> Site | None:
     place = tensor.place
     if place is None or m.grad(tensor) or _held(m, frame.given, written.storage):
         return None
-    of_many = _is_listed(m, tensor) or is_table(m, tensor, DEPTH)
+    of_many = _is_listed(m, tensor) or is_table(m, tensor)
     return place if of_many and (shared or around or not place.piece.definition) else None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 from ..heap.regions import base_of
 from ..heap.state import Declared, latest
-from ..heap.values import Choice, Dict, Source, Storage, Tensor, Value
+from ..heap.values import Choice, Dict, Origin, Source, Storage, Tensor, Value
 from ..trace import events
 from ..trace.log import array_backing, direct_tensors, since
 from ..trace.trace import Trace
@@ -28,7 +28,7 @@ def on_store_key(m: Trace, container: Dict, key: Hashable, value: Value) -> None
     if frame is None or frame.function is None or any(m.see(held) is container for held in frame.vars.values()):
         return
     for tensor in direct_tensors(m, value):
-        if not m.grad(tensor) and is_table(m, tensor, DEPTH):
+        if not m.grad(tensor) and is_table(m, tensor):
             m.state.set(m.state[TABLED], tensor.storage, m.tick())
 
 
@@ -41,23 +41,31 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
             m.state.set(m.state[CACHED], tensor.storage, here)
 
 
-def is_table(m: Trace, value: Value, depth: int) -> bool:
+def is_table(m: Trace, value: Value, depth: int = DEPTH, known: dict[Tensor, bool] | None = None) -> bool:
     """Return whether a tensor was computed of numbers alone, and not all of its elements are the same.
 
-    Zeros and random numbers may be the first values of something that is to be updated.
+    Zeros and random numbers may be the first values of something that is to be updated. ``known`` are the tensors that
+    were asked about on the way: each is looked into once, for hundreds of writes may take in one another.
     """
+    known = {} if known is None else known
     value = array_backing(m.see(value))
     if isinstance(value, Choice):
-        return all(is_table(m, option, depth) for _, option in value.options)
+        return all(is_table(m, option, depth, known) for _, option in value.options)
     base = base_of(value) if isinstance(value, Tensor) else None
-    made = base.made if base is not None else None
-    if base is None or made is None or not depth or m.grad(base):
+    if base is None or base.made is None or not depth or m.grad(base):
         return False
+    if base not in known:
+        known[base] = False
+        known[base] = _is_made_of_numbers(m, base, base.made, depth, known)
+    return known[base]
+
+
+def _is_made_of_numbers(m: Trace, base: Tensor, made: Origin, depth: int, known: dict[Tensor, bool]) -> bool:
     if base.origin is Source.BLANK:
         written = [each for event in since(m, base, 0) for each in event.written.values]
-        return any(is_table(m, each, depth - 1) for each in written)
+        return any(is_table(m, each, depth - 1, known) for each in written)
     if made.op in _RISING:
         return True
     operands = [each for each in map(m.see, made.values) if isinstance(each, Tensor)]
     shaped = made.op in _SHAPING and all(each.origin is Source.BLANK for each in operands)
-    return bool(operands) and (shaped or all(is_table(m, each, depth - 1) for each in operands))
+    return bool(operands) and (shaped or all(is_table(m, each, depth - 1, known) for each in operands))

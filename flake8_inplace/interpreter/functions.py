@@ -20,7 +20,6 @@ from ..program.operands import called_name
 from ..program.pieces import Piece
 from ..program.site import Site
 from ..trace import events
-from ..trace.budget import ENTRY_STATEMENTS
 from ..trace.callables import Autocast, Dispatch, Managed
 from ..trace.frames import Frame, Function
 from ..trace.stack import DEPTH
@@ -39,8 +38,7 @@ def _too_deep(m: Trace, function: Function) -> bool:
     busy, budget = m.stack.runs(function.node), m.budget
     budget.recursive += busy > 0
     recursions = RECURSIONS if budget.recursive <= RECURSIVE else 1
-    own = budget.entry_statements - budget.other_entry
-    return busy > recursions or len(m.stack.functions) >= DEPTH or own > ENTRY_STATEMENTS
+    return busy > recursions or len(m.stack.functions) >= DEPTH or budget.is_entry_over()
 
 
 def run(m: Trace, function: Function, args: list[Value], kwargs: dict[str, Value], site: Site) -> Value:

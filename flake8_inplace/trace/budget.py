@@ -11,6 +11,9 @@ FILE_STATEMENTS = 300_000
 """The most statements that are read for one file."""
 ENTRY_STATEMENTS = 6000
 """Statements read for one entry point, including those of calls and iterations. Beyond it, calls are not followed."""
+LATE = 100_000
+"""Statements of a file after which an entry point may read `LATE_STATEMENTS` only: the others get their turn."""
+LATE_STATEMENTS = 1000
 BORROWED_STATEMENTS = 200
 """Statements of a file that are read from entry points that matter only for what other files may overwrite."""
 OTHER_STATEMENTS = 500
@@ -67,6 +70,11 @@ class Budget:
 
     def fresh_entry(self) -> None:
         self.entry_statements = self.recursive = self.other_entry = 0
+
+    def is_entry_over(self) -> bool:
+        """Whether the entry point has read what it may of its own file."""
+        allowed = ENTRY_STATEMENTS if self.statements < LATE else LATE_STATEMENTS
+        return self.entry_statements - self.other_entry > allowed
 
     def enter_other_file(self) -> bool:
         """Count a call of a function of another file. False if it is not to be followed; else `leave_other_file`."""

@@ -188,7 +188,7 @@ def _left(m: Trace, found: list[Overwrite], guard: Guard, time: int) -> list[Ove
     if len(found) > 1:
         undone = _undone(m, [event for event in found if event.guard <= guard])
         found = [event for event in found if event not in undone]
-        later = [event for event in found if event.written.op == "setitem"]
+        later = [event for event in found if event.written.op == "setitem" and _is_new(event)]
         found = [
             each for each in found if not any(_replaces(new, each) and _follows(new, each, guard) for new in later)
         ]
@@ -253,12 +253,14 @@ def _steps(m: Trace, event: Overwrite, first: Overwrite) -> float:
     return times if op == first.written.op.removesuffix("_") else -times
 
 
+def _is_new(event: Overwrite) -> bool:
+    """Whether the values that a write gave to some elements were computed without the old ones."""
+    return bool(event.written.index) and not reads(event.tensor, event.written)
+
+
 def _replaces(later: Overwrite, event: Overwrite) -> bool:
-    """Whether a write gave other values to all elements that an earlier one overwrote: ``x[i] = 0``, ``x[i] = 1``."""
-    index = later.written.index
-    if not index or index != event.written.index or reads(later.tensor, later.written):
-        return False
-    return same_tensor(later.tensor, event.tensor)
+    """Whether a write went to the elements that an earlier one overwrote: ``x[i] = 0``, ``x[i] = 1``."""
+    return later.written.index == event.written.index and same_tensor(later.tensor, event.tensor)
 
 
 def since_in_memory(m: Trace, tensor: Tensor, time: int) -> list[Overwrite]:
