@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import warnings
 from collections import OrderedDict
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -21,6 +22,7 @@ MAX_LOOKS = 2_000
 """How many names of modules to look at on the way from one name to what defines it."""
 MAX_KEPT = 60_000
 """Characters of source whose trees are remembered; a tree takes about a hundred times the memory of its text."""
+_STAR = re.compile(r"import\s*\(?\s*\*")
 Result = Definition | Module | External | Unknown
 """What a name comes to."""
 _Question = tuple[Module, str, bool]
@@ -245,6 +247,8 @@ class Project:
         if len(trail.seen) >= MAX_LOOKS:
             return [Unknown(Reason.TOO_FAR, f"{module.name}.{name}")]
         trail.seen.add(question)
+        if star and module.path is not None and not self._may_bring(module.path, name):
+            return []
         known = self.exports(module.path) if module.path is not None else None
         if not isinstance(known, Exports):
             if known is not None and star:
@@ -269,6 +273,16 @@ class Project:
         perhaps = trail.perhaps[before:]
         del trail.perhaps[before:]
         return perhaps or [self._missing(module, known, name)]
+
+    def _may_bring(self, path: str, name: str) -> bool:
+        """Whether a star import of a module may bring a name: its text has it, or a star import of its own.
+
+        A package may import hundreds of modules so, and to parse them takes a hundred times as long as to search them.
+        """
+        if path in self._exports:
+            return True
+        text = self.text(path)
+        return isinstance(text, Unknown) or name in text or _STAR.search(text) is not None
 
     def _defined(self, question: _Question, known: Exports, trail: _Trail) -> _Steps:
         """What a module defines a name as when it runs: by a binding, or by a table of lazy imports."""

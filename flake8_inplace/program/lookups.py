@@ -18,6 +18,10 @@ _OF_MODULES = frozenset({*dir(builtins), "__file__", "__path__", "__all__"})
 """Names that a module has without an import."""
 _ANY_NAME = {"globals": "globals()", "modules": "sys.modules[__name__]"}
 """What may look up any name of a file, by the name that `scan` gives to all of its statements."""
+_SCOPES = (
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef),
+    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+)
 _DOTTED = re.compile(r"[\"']([^\W\d]\w*(?:\.\w+)+(?::\w+)?)[\"']")
 """A string that may be the full name of something: "package.module.Class", or "package.module:function"."""
 
@@ -44,9 +48,34 @@ def reads(tree: ast.Module) -> Reads:
 
 
 def looked_up(tree: ast.Module) -> set[str]:
-    """Return the variables that a file reads, and that a star import may bring."""
-    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
-    return {node.id for node in names if isinstance(node.ctx, ast.Load)} - _OF_MODULES
+    """Return the variables that a file reads, and that a star import may bring: none that belongs to a function."""
+    return _free(tree) - _OF_MODULES
+
+
+def _free(scope: ast.AST) -> set[str]:
+    """The variables that a scope, or one in it, reads from outside of it; of a class and a module, all."""
+    read, bound, outer = set[str](), set[str](), set[str]()
+    todo = [*ast.iter_child_nodes(scope)]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Name):
+            (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.Global):
+            outer.update(node.names)
+        if isinstance(node, _SCOPES):
+            read |= _free(node)
+            todo += _defaults(node)
+        else:
+            todo += ast.iter_child_nodes(node)
+    return read - (bound - outer) if isinstance(scope, _SCOPES) and not isinstance(scope, ast.ClassDef) else read
+
+
+def _defaults(scope: ast.AST) -> list[ast.AST]:
+    """The default values of a function, which are computed outside of it: ``def f(x=x)``."""
+    args = scope.args if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) else None
+    return [] if args is None else [*args.defaults, *filter(None, args.kw_defaults)]
 
 
 def any_name(text: str, tree: ast.Module) -> list[str]:

@@ -6,7 +6,7 @@ distance, or if its class makes a module that may. Nothing that the other functi
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from .units import Group, Triggers, Unit
@@ -72,7 +72,15 @@ class Reach:
         for names, part in parts:
             self._file.add(part, names, None)
         self._users = self._file.users()
-        self._seeds = list(self._begin(triggers))
+        self._own = self._follow(set(self._begin(triggers)), frozenset())
+        self._mentioning: dict[str, list[Unit]] = {}
+        for unit, _ in self._file.units:
+            for name in unit.mentions:
+                self._mentioning.setdefault(name, []).append(unit)
+        self._heirs: dict[str, list[Group]] = {}
+        for group in self._file.groups:
+            for name in group.bases:
+                self._heirs.setdefault(name, []).append(group)
 
     def _begin(self, triggers: Triggers) -> Iterator[Hashable]:
         """The units that overwrite something themselves, or make what does."""
@@ -96,42 +104,49 @@ class Reach:
 
     def _from_outside(self, outside: Ways) -> Iterator[Hashable]:
         """The units that what other files define leads to: they mention it, or inherit from it."""
-        both = outside.runs | outside.makes
-        inherits = {group for group in self._file.groups if not both.isdisjoint(group.bases)}
-        for group in inherits:
-            yield "instance", group
-            yield "parts", group
-        for unit, owner in self._file.units:
-            if owner in inherits or not unit.mentions.isdisjoint(both):
+        for name in outside.runs | outside.makes:
+            for group in self._heirs.get(name, ()):
+                yield "instance", group
+                yield "parts", group
+                yield from (("runs", unit) for unit in (*group.methods, group.body))
+            for unit in self._mentioning.get(name, ()):
                 yield "runs", unit
-            if not unit.mentions.isdisjoint(outside.makes):
-                yield "makes", unit
+                if name in outside.makes:
+                    yield "makes", unit
 
-    def spread(self, outside: Ways = NOWAY) -> tuple[set[Hashable], Ways]:
-        """Return all that can come to overwrite a tensor, and the names of the file among it.
+    def _beyond(self, outside: Ways) -> set[Hashable]:
+        """What names from other files lead to, beside what the file leads to by itself."""
+        return self._follow(set(self._from_outside(outside)) - self._own, self._own)
 
-        ``outside`` are names that the file imports from others.
-        """
-        reached = [*self._seeds, *(self._from_outside(outside) if outside else ())]
-        seen = set(reached)
-        while reached:
-            for user in self._users.get(reached.pop(), ()):
-                if user not in seen:
+    def _follow(self, begin: set[Hashable], known: Set[Hashable]) -> set[Hashable]:
+        """Return some ways of overwriting and all that they lead to, but what is known."""
+        seen, todo = begin, [*begin]
+        while todo:
+            for user in self._users.get(todo.pop(), ()):
+                if user not in seen and user not in known:
                     seen.add(user)
-                    reached.append(user)
-        names = self._file.defined
-        used = {name for name in names if ("used", name) in seen}
-        runs = frozenset(name for name in names if ("runs", name) in seen or name in outside.runs)
-        makes = frozenset(name for name in names if ("makes", name) in seen or name in outside.makes)
-        return seen, Ways(runs | used, makes | used)
+                    todo.append(user)
+        return seen
+
+    def _ways(self, seen: Iterable[Hashable], outside: Ways = NOWAY) -> Ways:
+        """Return the names of the file among some ways of overwriting."""
+        found: dict[str, set[str]] = {"runs": set(), "makes": set(), "used": set()}
+        for way in seen:
+            kind, name = way if isinstance(way, tuple) else ("", "")
+            if kind in found and isinstance(name, str) and name in self._file.defined:
+                found[kind].add(name)
+        defined = self._file.defined.keys()
+        runs = found["runs"] | found["used"] | (outside.runs & defined)
+        return Ways(frozenset(runs), frozenset(found["makes"] | found["used"] | (outside.makes & defined)))
 
     def flow(self, names: Iterable[str]) -> Flow:
         """Return what the file's names lead to, if other files have no more to say about it than these names."""
-        own = self.spread()[1]
-        each = {name: frozenset((name,)) for name in names}
-        runs = {name: self.spread(Ways(runs=one))[1].beyond(own) for name, one in each.items()}
-        makes = {name: self.spread(Ways(makes=one))[1].beyond(own) for name, one in each.items()}
-        added = [{name: ways for name, ways in found.items() if ways} for found in (runs, makes)]
+        own = self._ways(self._own)
+        added: list[dict[str, Ways]] = []
+        for kind in ("runs", "makes"):
+            outside = [(name, Ways(**{kind: frozenset((name,))})) for name in names]
+            each = [(name, self._ways(self._beyond(one), one).beyond(own)) for name, one in outside]
+            added.append({name: ways for name, ways in each if ways})
         return Flow(own, *added)
 
     def mentions(self) -> frozenset[str]:
@@ -143,8 +158,8 @@ class Reach:
 
         ``everything`` is, where what code of other files may overwrite is asked for as well.
         """
-        seen, _ = self.spread(outside)
-        own = self.spread()[0] if outside else seen
+        own = self._own
+        seen = own | self._beyond(outside)
         for unit, _ in self._file.units:
             names_only = not unit.name and not unit.calls and not unit.writes  # `__all__ = ["f"]` runs nothing
             unit.worth = everything or (("runs", unit) in seen and not names_only)
