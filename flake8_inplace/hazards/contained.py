@@ -59,7 +59,7 @@ from .overlap import written_region
 from .snapshots import Update, may_be_copy, updates_of
 from .stale import is_part, overlaps, takes_what_was_written, was_given
 from .stale_parts import read_part_of
-from .taken_out import MOVABLE
+from .taken_out import MOVABLE, WRITTEN_IN
 
 APPENDED: Declared[tuple[object, Storage], int] = Declared(latest)
 """When a list first got a tensor that it may still have, by the list and the memory."""
@@ -332,7 +332,7 @@ def on_load(m: Trace, container: List | Dict, value: Value, known: bool) -> None
 def judge_element(m: Trace, container: List | Dict, value: Tensor, event: Overwrite, time: int, known: bool) -> None:
     """Report a write to an element that was stored at ``time``, or at a time that is not known (0)."""
     inner = event.frames[-1]
-    own = spelled(m, event) is container
+    own = spelled(m, event) is container or container in m.state[WRITTEN_IN].get(event.time, ())
     taken_out = m.state[RETURNED].get((Change.OTHER, event)) is not None and bool(time or container.time)
     taken_out = taken_out and not is_of_call(m, container, event) and not is_aside(m, value, event)
     if own and is_in_copy(m, event, inner.given):

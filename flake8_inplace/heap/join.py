@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from typing import Any, TypeVar
 
 from .autograd import compatible, otherwise, perhaps, phi
-from .values import ALWAYS, Attributes, CellState, Choice, Const, Grad, Guard, Items, Ref, Unknown, Value
+from .values import ALWAYS, Attributes, CellState, Choice, Const, Grad, Guard, Items, Ref, Saved, Unknown, Value
 
 V = TypeVar("V")
 Options = list[tuple[Guard, V]]
@@ -28,12 +28,17 @@ def join_state(options: Options[Any]) -> Any:
     if isinstance(first, CellState):
         return _join_cells(options)
     if isinstance(first, frozenset):
-        return frozenset().union(*(value for _, value in options))
+        return frozenset().union(*[_on_path(value, guard) for guard, value in options])
     if isinstance(first, Items):
         return _join_items(options)
     if isinstance(first, Attributes):
         return _join_attributes(options)
     return choose(options)
+
+
+def _on_path(saves: frozenset[Saved], guard: Guard) -> list[Saved]:
+    """Return the saves that a path may have made. Those of another path, which it couldn't free, are not its own."""
+    return [saved for saved in saves if compatible(saved.guard, guard)]
 
 
 def _join_cells(options: Options[CellState]) -> CellState:

@@ -127,14 +127,17 @@ def _item_of_list(m: Trace, value: List, index: Value) -> Value:
     where = position(m, value, index)
     if where is None:
         return Unknown()
+    found = m.see(contents.items[where])
+    events.take(m, value, found)
     if not m.unread:
-        events.load(m, value, m.see(contents.items[where]), True)
+        events.load(m, value, found, True)
     return contents.items[where]
 
 
 def read_key(m: Trace, value: Dict, key: Hashable) -> Value:
     """The value under a key that a dictionary has."""
     found: Value = m.state.get(value).items[key]
+    events.take(m, value, m.see(found))
     if not m.unread:
         events.load_key(m, value, key, m.see(found))
         events.load(m, value, m.see(found), True)

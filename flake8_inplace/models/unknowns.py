@@ -7,6 +7,7 @@ from ..torchfacts import ops as facts
 from ..trace import devices, events, holdings
 from ..trace.trace import MODULES, OPTIMIZERS, Trace
 from . import gradients, handed, methods, operators, optim, tensors
+from .overloads import bind
 from .registry import Call
 
 
@@ -59,8 +60,8 @@ def unknown_method(call: Call, receiver: Unknown) -> Value:
         gradients.backward(m, [receiver], call.kwargs, call.site)
         return NONE
     if name in facts.tensor_only_methods() or (receiver.likely and name in facts.tensor_methods()):
-        if call.args and isinstance(constant(m.see(call.args[0])), str):
-            return tensors.unknown_call(m, receiver, *call.values)  # a table: no method of a tensor begins with a name
+        if not _suits_a_tensor(call):
+            return tensors.unknown_call(m, receiver, *call.values)
         tensor = m.promote(receiver)
         if isinstance(tensor, Tensor):
             return methods.method(m, tensor, name, call.args, call.kwargs, call.site)
@@ -78,6 +79,15 @@ def unknown_method(call: Call, receiver: Unknown) -> Value:
     if not name.startswith("register_"):
         handed.may_call(call)
     return tensors.unknown_call(m, receiver, *call.values)
+
+
+def _suits_a_tensor(call: Call) -> bool:
+    """Whether tensors have a method that takes these arguments. ``out.set_(key, tensor)`` is for a table."""
+    args = [call.m.see(value) for value in call.args]
+    if args and isinstance(constant(args[0]), str):
+        return False
+    ops = facts.lookup(f"Tensor.{call.name}")
+    return bool(call.kwargs) or not ops or any(bind(call.m, op, [Unknown(), *args], {}) is not None for op in ops)
 
 
 def _of_module(call: Call, receiver: Unknown) -> Value | None:

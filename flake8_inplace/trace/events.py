@@ -118,6 +118,8 @@ replace: Event[[List, int, Value]] = Event()
 """An element of a list is about to be replaced: list, position, new element. `store` is emitted for it after that."""
 store_key: Event[[Dict, Hashable, Value]] = Event()
 """A value is put into a dictionary under a key."""
+take: Event[[List | Dict, Value]] = Event()
+"""An element is taken out of a container. `load` is emitted after that, if it is also read."""
 load: Event[[List | Dict, Value, bool]] = Event()
 """An element of a container is read: container, element, whether it may get a name (not by ``f(**table)``)."""
 load_key: Event[[Dict, Hashable, Value]] = Event()
