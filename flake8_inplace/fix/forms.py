@@ -263,10 +263,11 @@ class Form:
             yield Fix("drop `out=`", False, tuple(edits))
 
     def discarded(self, call: cst.Call, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
-        """``x.clamp(0, 1)`` as a statement."""
+        """``x.clamp(0, 1)`` as a statement, or ``torch.clamp(x, 0, 1)``."""
         assert isinstance(call.func, cst.Attribute)
-        root = call.func.value
-        if is_statement(call, statement) and self.readers.can_rebind(root, statement):
+        roots = [call.func.value, *(arg.value for arg in call.args[last_name(call.func) == "where" :])]
+        roots = [root for root in roots if is_statement(call, statement) and self.readers.can_rebind(root, statement)]
+        for root in roots[:1]:
             start, path = self.module.start(statement), self.module.code(root)
             yield Fix(f"assign the result to `{path}`", False, (Edit(start, start, f"{path} = "),))
 
