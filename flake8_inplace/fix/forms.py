@@ -308,7 +308,7 @@ class Form:
         if parts and len(parts) == len(source.elements):
             copy = "copy" if self.readers.is_array(root_of(target), target) else "clone"
             edits = [self.module.replaced(part, f"{self.module.code(part)}.{copy}()") for part in parts]
-            yield Fix("copy what is taken out", False, tuple(edits))
+            yield Fix("copy what is taken out", self.readers.private(root_of(target)), tuple(edits))
 
     def cloned_argument(self, call: cst.Call) -> Iterator[Fix]:
         """``x[1:].copy_(x[:-1])``."""
