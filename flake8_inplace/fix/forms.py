@@ -278,8 +278,9 @@ class Form:
         source = written_value(statement)
         if self.fact is None and self.form == "read":
             return  # autograd wrote, to what may lie in a list: ``clip_grad_norm_(parameters, 1)``
-        if isinstance(statement, cst.Assign) and isinstance(statement.value, cst.Tuple):
-            yield from self.exchanged(target, statement.value)
+        given = statement.value if isinstance(statement, cst.Assign) else None
+        if isinstance(given, cst.Tuple) and self.readers.is_array(root_of(target), target):
+            yield from self.exchanged(given)
             return  # what is taken out is taken out of a copy, too, and so overwritten
         for root in layers_of(target):
             if isinstance(statement, (cst.Assign, cst.AugAssign)) and root is target:
@@ -302,13 +303,12 @@ class Form:
                 edit = Edit(start, start, first + line_above(self.module, statement, copy))
                 yield Fix(title, safe, (edit, self.module.replaced(source, value)))
 
-    def exchanged(self, target: cst.BaseExpression, source: cst.Tuple) -> Iterator[Fix]:
-        """``x[i], x[j] = x[j], x[i]``: each part is copied when it is taken out."""
+    def exchanged(self, source: cst.Tuple) -> Iterator[Fix]:
+        """``x[i], x[j] = x[j], x[i]`` of an array: each part is copied when it is taken out."""
         parts = [part.value for part in source.elements if isinstance(part.value, cst.Subscript)]
         if parts and len(parts) == len(source.elements):
-            copy = "copy" if self.readers.is_array(root_of(target), target) else "clone"
-            edits = [self.module.replaced(part, f"{self.module.code(part)}.{copy}()") for part in parts]
-            yield Fix("copy what is taken out", self.readers.private(root_of(target)), tuple(edits))
+            edits = [self.module.replaced(part, f"{self.module.code(part)}.copy()") for part in parts]
+            yield Fix("copy what is taken out", False, tuple(edits))
 
     def cloned_argument(self, call: cst.Call) -> Iterator[Fix]:
         """``x[1:].copy_(x[:-1])``."""
