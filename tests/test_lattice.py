@@ -259,6 +259,7 @@ LAWS = {
     "SNAPSHOTS": Law(agreed),
     "STALE_SNAPSHOTS": Law(agreed),
     "COPIED": Law(times),
+    "INDEXED": Law(times),
     "ORIGINALS": Law(times),
     "LIST_COPIES": Law(st.frozensets(st.sampled_from(EVENTS))),
     "BOUND_AGAIN": Law(st.frozensets(st.sampled_from(EVENTS))),

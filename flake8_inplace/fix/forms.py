@@ -263,10 +263,11 @@ class Form:
             yield Fix("drop `out=`", False, tuple(edits))
 
     def discarded(self, call: cst.Call, statement: cst.BaseSmallStatement) -> Iterator[Fix]:
-        """``x.clamp(0, 1)`` as a statement."""
+        """``x.clamp(0, 1)`` as a statement, or ``torch.clamp(x, 0, 1)``."""
         assert isinstance(call.func, cst.Attribute)
-        root = call.func.value
-        if is_statement(call, statement) and self.readers.can_rebind(root, statement):
+        roots = [call.func.value, *(arg.value for arg in call.args[last_name(call.func) == "where" :])]
+        roots = [root for root in roots if is_statement(call, statement) and self.readers.can_rebind(root, statement)]
+        for root in roots[:1]:
             start, path = self.module.start(statement), self.module.code(root)
             yield Fix(f"assign the result to `{path}`", False, (Edit(start, start, f"{path} = "),))
 
@@ -277,6 +278,10 @@ class Form:
         source = written_value(statement)
         if self.fact is None and self.form == "read":
             return  # autograd wrote, to what may lie in a list: ``clip_grad_norm_(parameters, 1)``
+        given = statement.value if isinstance(statement, cst.Assign) else None
+        if isinstance(given, cst.Tuple) and self.readers.is_array(root_of(target), target):
+            yield from self.exchanged(given)
+            return  # what is taken out is taken out of a copy, too, and so overwritten
         for root in layers_of(target):
             if isinstance(statement, (cst.Assign, cst.AugAssign)) and root is target:
                 continue  # the assignment itself binds it
@@ -297,6 +302,13 @@ class Form:
                 first = line_above(self.module, statement, f"{value} = {self.module.code(source)}")
                 edit = Edit(start, start, first + line_above(self.module, statement, copy))
                 yield Fix(title, safe, (edit, self.module.replaced(source, value)))
+
+    def exchanged(self, source: cst.Tuple) -> Iterator[Fix]:
+        """``x[i], x[j] = x[j], x[i]`` of an array: each part is copied when it is taken out."""
+        parts = [part.value for part in source.elements if isinstance(part.value, cst.Subscript)]
+        if parts and len(parts) == len(source.elements):
+            edits = [self.module.replaced(part, f"{self.module.code(part)}.copy()") for part in parts]
+            yield Fix("copy what is taken out", False, tuple(edits))
 
     def cloned_argument(self, call: cst.Call) -> Iterator[Fix]:
         """``x[1:].copy_(x[:-1])``."""

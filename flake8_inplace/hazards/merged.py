@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from ..heap.regions import base_of
 from ..heap.state import Declared, same_or_none
-from ..heap.values import NONE, Dict, Grad, List, Object, Source, Storage, Tensor, Value
+from ..heap.values import NONE, Dict, Grad, List, Object, Source, Storage, Tensor, Tuple, Value
 from ..program.site import Site
 from ..torchfacts.kinds import ADDING, SCALING
 from ..trace import events, holdings
@@ -43,10 +43,11 @@ def on_return(m: Trace, args: Sequence[Value], result: Value, born: int, used: b
 
 
 def _dictionaries(m: Trace, value: Value) -> Iterator[Dict]:
-    """Yield the dictionaries in a list."""
+    """Yield the dictionaries in a list, and those in its tuples: ``[(state, count), ...]``."""
     for item in map(m.see, m.state.get(value).items) if isinstance(value, List) else ():
-        if isinstance(item, Dict):
-            yield item
+        for part in map(m.see, item.items) if isinstance(item, Tuple) else (item,):
+            if isinstance(part, Dict):
+                yield part
 
 
 def _is_sum(m: Trace, tensor: Tensor, event: Overwrite) -> bool:
@@ -57,7 +58,7 @@ def _is_sum(m: Trace, tensor: Tensor, event: Overwrite) -> bool:
 def _of_another(m: Trace, tensor: Tensor, event: Overwrite) -> bool:
     """Whether what was added to a tensor is in the state of another module."""
     own = m.state[SNAPSHOTS].get(tensor)
-    added = [m.state[SNAPSHOTS].get(each) for value in event.written.values for each in direct_tensors(m, value)]
+    added = [m.state[SNAPSHOTS].get(each) for each in _added(m, event)]
     return own is not None and any(other is not None and other.module is not own.module for other in added)
 
 
@@ -105,10 +106,14 @@ def _adds_up(m: Trace, event: Overwrite, tensor: Tensor, others: Sequence[Value]
     """Whether a write that is spelled with a variable for one element adds other elements to it, scaled or not."""
     by = array_backing(spelled(m, event))
     adds = event.written.op.removesuffix("_") in ADDING and event.written.index is None
+    return adds and by is tensor and any(each in others for each in _added(m, event))
+
+
+def _added(m: Trace, event: Overwrite) -> list[Tensor]:
+    """Return the tensors that a write adds, and those that it adds multiples of."""
     added = [each for value in event.written.values for each in direct_tensors(m, value)]
     scaled = [each.made for each in added if each.made is not None and each.made.op in SCALING]
-    added += [each for made in scaled for value in made.values for each in direct_tensors(m, value)]
-    return adds and by is tensor and any(each in others for each in added)
+    return added + [each for made in scaled for value in made.values for each in direct_tensors(m, value)]
 
 
 @events.load.listen

@@ -74,7 +74,7 @@ def log_write(m: Trace, tensor: Tensor, form: str, site: Site, written: Written)
     output = form == "out" and not reads(tensor, written)
     filled = fills(tensor, written) or output
     filled = filled or any(event.filled and event.frames[-1] is inner for event in before)
-    name = variable_of(site, inner) if form != "out" else "" if output else output_of(site)
+    name = "" if output else output_of(site) or ("" if form == "out" else variable_of(site, inner))
     through = _through(m, tensor, inner, name)
     held = any(_holds(m, array_backing(value), tensor) for value in through)
     named = held or (bool(name) and not isinstance(m.see(inner.value(name)), Object))

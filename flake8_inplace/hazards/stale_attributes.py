@@ -136,7 +136,7 @@ def _is_updated_apart(m: Trace, instance: Object, value: Tensor, event: Overwrit
     """Whether two attributes are one tensor, and the program updates it by both: ``self.mean = self.var = zeros``."""
     other = m.state.get(instance).items.get(attribute_written(event), NONE)
     writes = [each for each in m.state[WRITES].get(value.storage, ()) if attribute_written(each) == name]
-    return m.see(other) is value and any(not writes_the_same(event, each) for each in writes)
+    return array_backing(m.see(other)) is value and any(not writes_the_same(event, each) for each in writes)
 
 
 def _was_given_no_state(m: Trace, value: Tensor, event: Overwrite, name: str) -> bool:

@@ -68,7 +68,7 @@ def _is_tensor(m: Trace, node: cst.Assign, value: Value, frame: Frame) -> bool:
 
 
 def _note_array(m: Trace, node: cst.Assign, value: Value, frame: Frame) -> None:
-    """Note that an element of an argument is an array, if what follows in the function proves it.
+    """Note that an element of an argument, or of an array, is an array, if what follows in the function proves it.
 
     Of something else, such as a file, an element may be made when it is asked for.
     """
@@ -76,7 +76,7 @@ def _note_array(m: Trace, node: cst.Assign, value: Value, frame: Frame) -> None:
     if not isinstance(value, Unknown) or function is None or not isinstance(source, cst.Subscript):
         return
     proven = isinstance(target, cst.Name) and target.value in evidence.arrays(m, function)
-    if proven and m.see(quietly(m, source.value, frame)) in m.reports.given:
+    if proven and arrays.proven(m, value) is None and m.see(quietly(m, source.value, frame)) in m.reports.given:
         arrays.over(m, value)
 
 

@@ -40,6 +40,9 @@ def _call(m: Trace, node: cst.Call, frame: Frame) -> Value:
     args, kwargs = arguments(m, node, callee, frame)
     if isinstance(callee, Method) and isinstance(node.func, cst.Attribute) and not callee.name.endswith("_"):
         use_operand(m, node.func.value, m.see(callee.receiver), since, frame)
+    if isinstance(callee, Ref) and type(frame.line) is cst.Expr and frame.line.value is node:
+        name = node.func.attr if isinstance(node.func, cst.Attribute) else node.func
+        events.discard_call(m, callee.name, args, kwargs, Site(frame.piece, name, node))
     result = calls.call(m, callee, args, kwargs, site_of(node, frame))
     if isinstance(callee, Method) and callee.name in methods.TAKING and isinstance(node.func, cst.Attribute):
         _take(m, node.func.value, callee, args, kwargs, result, frame)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..heap.regions import base_of, items_of
+from ..heap.state import Declared, latest
 from ..heap.values import (
     NONE,
     Array,
@@ -35,6 +38,8 @@ _RELATING = kinds.ADDING | kinds.EQUATING | {"mul", "dot", "vdot"}
 _EVERY = (Const(...),)
 _READ = frozenset({"load", "fromfile"})
 """Functions that may return several arrays by their names."""
+INDEXED: Declared[Tensor, int] = Declared(latest)
+"""By how many indices at once an array was accessed: it has no fewer dimensions."""
 
 
 def of_tensor(m: Trace, tensor: Tensor) -> Array:
@@ -148,12 +153,20 @@ def subscript(m: Trace, array: Array, index: Value, site: Site) -> Value:
         return frames.subscript(m, array, index) or Unknown(scalar=True)
     if type(constant(index)) is str:
         return _field(m, array, index)
+    _note_dimensions(m, array.tensor, items)
     if indexing.is_advanced(m, index):
         sure = all(not isinstance(item, Unknown) or is_number(item) for item in items)
         return new(m, "index", (array, index)) if sure and not isinstance(index, Const) else Unknown(scalar=True)
     part = indexing.subscript(m, array.tensor, index, site)
     assert isinstance(part, Tensor)
     return _part(m, array.tensor, part, items)
+
+
+def _note_dimensions(m: Trace, tensor: Tensor, items: Sequence[Value]) -> None:
+    """Note how many dimensions an array has at least: ``table[1:, 0]`` shows that ``table[0]`` is no number."""
+    count = sum(m.see(item) not in (NONE, Const(...)) for item in items)
+    if tensor.dims is None and count > max(1, m.state[INDEXED].get(tensor, 0)):
+        m.state.set(m.state[INDEXED], tensor, count)
 
 
 def _field(m: Trace, array: Array, name: Value) -> Value:
@@ -174,7 +187,7 @@ def _part(m: Trace, whole: Tensor, part: Tensor, items: list[Value]) -> Value:
     spanned = any(isinstance(item, Slice) or item in (NONE, Const(...)) for item in items)
     if part.dims == 0 and not spanned:  # an ellipsis makes a view even of one element
         return Unknown(scalar=True)
-    if part.dims is not None or spanned:
+    if part.dims is not None or spanned or numbers < m.state[INDEXED].get(whole, 0):
         return Array(part)
     element = Unknown(scalar=True)
     m.tensors[element] = part
@@ -203,6 +216,7 @@ def assign(m: Trace, array: Array, index: Value, value: Value, site: Site, op: s
         return
     array, index = frames.part(m, array, m.see(index))
     value, items = m.see(value), items_of(index)
+    _note_dimensions(m, array.tensor, items)
     if op == "setitem":
         events.assign_in_array(m, array, items, array_backing(value), site)
     _write(m, array, "subscript" if op == "setitem" else "augmented", site, op, (value,), items)

@@ -56,7 +56,7 @@ def view(m: Trace, base: Tensor, kind: View = View.ORDINARY, contiguous: bool = 
     part.dtype = base.dtype
     part.origin = base.origin if base.origin is Source.MAYBE_CAST else Source.OTHER
     part.time = base.time
-    if kind is View.MULTI_OUTPUT and not part.time:
+    if kind is View.MULTI_OUTPUT and (base.view is not kind or not part.time):
         part.time = m.tick()
     if m.state[BATCHED].get(base):
         m.state.set(m.state[BATCHED], part, True)

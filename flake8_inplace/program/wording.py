@@ -299,15 +299,21 @@ def is_built_for(node: cst.CSTNode, one: str, other: str, write: cst.CSTNode | N
     return built and (later is None or later in bound)
 
 
-def is_used_after(node: cst.CSTNode, line: cst.CSTNode, name: str) -> bool:
-    """Whether a text uses a variable after a statement, or anywhere in a loop around it."""
+def is_used_after(node: cst.CSTNode, line: cst.CSTNode, name: str, called: bool = True) -> bool:
+    """Whether a text uses a variable after a statement, or anywhere in a loop around it.
+
+    If not ``called``, uses in calls that are statements don't count.
+    """
     every, own = [*_in_order(node)], [*_in_order(line)]
     if line not in every:
         return True
     later = every[every.index(line) + len(own) :]
     loops = [part for part in every if isinstance(part, (cst.For, cst.While)) and _holds(part, line)]
     around = [part for loop in loops for part in _in_order(loop) if part not in own]
-    return any(type(part) is cst.Name and part.value == name for part in (*later, *around))
+    calls = [part for part in (*later, *around) if type(part) is cst.Expr and not called]
+    skipped = {part for call in calls for part in _in_order(call)}
+    found = [part for part in (*later, *around) if part not in skipped]
+    return any(type(part) is cst.Name and part.value == name for part in found)
 
 
 def _chained(node: cst.Assign) -> frozenset[str]:

@@ -145,6 +145,8 @@ default_made: Event[[Value, int]] = Event()
 """The ``default_factory`` of a field was called for an instance: what it returned, the time of the call."""
 discard: Event[[Value, str, Site]] = Event()
 """A method of a variable, attribute or element is called as a statement: receiver, name of the method, place."""
+discard_call: Event[[str, list[Value], dict[str, Value], Site]] = Event()
+"""A function of a package is called as a statement: its name, arguments, place."""
 returns: Event[[Sequence[Value], Value, int, bool]] = Event()
 """A function returns: arguments, result, when it was called, whether the result is used."""
 announce: Event[[Iterable[Value], int]] = Event()
