@@ -188,10 +188,7 @@ def _left(m: Trace, found: list[Overwrite], guard: Guard, time: int) -> list[Ove
     if len(found) > 1:
         undone = _undone(m, [event for event in found if event.guard <= guard])
         found = [event for event in found if event not in undone]
-        later = [event for event in found if event.written.op == "setitem" and _is_new(event)]
-        found = [
-            each for each in found if not any(_replaces(new, each) and _follows(new, each, guard) for new in later)
-        ]
+        found = _unreplaced(found, guard)
     return found
 
 
@@ -253,14 +250,18 @@ def _steps(m: Trace, event: Overwrite, first: Overwrite) -> float:
     return times if op == first.written.op.removesuffix("_") else -times
 
 
-def _is_new(event: Overwrite) -> bool:
-    """Whether the values that a write gave to some elements were computed without the old ones."""
-    return bool(event.written.index) and not reads(event.tensor, event.written)
+def _unreplaced(events: list[Overwrite], guard: Guard) -> list[Overwrite]:
+    """Return the writes but those to elements that all got other values later: ``x[i] = 0``, ``x[i] = 1``."""
+    replacing: dict[object, list[Overwrite]] = {}
+    for event in events:
+        if event.written.op == "setitem" and event.written.index and not reads(event.tensor, event.written):
+            replacing.setdefault(event.written.index, []).append(event)
 
+    def is_replaced(event: Overwrite) -> bool:
+        later = replacing.get(event.written.index, ()) if replacing else ()
+        return any(_follows(new, event, guard) and same_tensor(new.tensor, event.tensor) for new in later)
 
-def _replaces(later: Overwrite, event: Overwrite) -> bool:
-    """Whether a write went to the elements that an earlier one overwrote: ``x[i] = 0``, ``x[i] = 1``."""
-    return later.written.index == event.written.index and same_tensor(later.tensor, event.tensor)
+    return [event for event in events if not is_replaced(event)]
 
 
 def since_in_memory(m: Trace, tensor: Tensor, time: int) -> list[Overwrite]:
