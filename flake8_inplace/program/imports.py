@@ -381,3 +381,9 @@ class Project:
 
 def _unique(results: Iterable[Result]) -> tuple[Result, ...]:
     return tuple(dict.fromkeys(results))
+
+
+def is_of_library(known: Exports | Unknown, name: str) -> bool:
+    """Whether all that a module binds a name to comes from a library: ``from typing import TYPE_CHECKING``."""
+    entry = known.names.get(name) if isinstance(known, Exports) else None
+    return entry is not None and all(isinstance(each, Import) and is_library(each.module) for each in entry.bound)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from . import lookups
 from .importers import Index, read_index
-from .imports import Definition, Exports, Import, Module, Project, Result, Unknown
+from .imports import Definition, Exports, Module, Project, Result, Unknown, is_of_library
 from .pieces import IMPORTER, SUBCLASSES, Piece, Row, Scan, callers, heirs, registered
 from .reach import NOWAY, Flow, Ways
 from .roots import is_library
@@ -403,7 +403,7 @@ class Modules:
                 known = self.project.exports(path)
                 asked = names.intersection(_names_of(known)) if name is None else _names_of(known)
                 if name is None or variable in names:
-                    yield from ((path, each) for each in sorted(asked) if not _of_library(known, each))
+                    yield from ((path, each) for each in sorted(asked) if not is_of_library(known, each))
             elif variable in names:
                 yield path, name
 
@@ -434,12 +434,6 @@ class Modules:
 
 def _names_of(known: Exports | Unknown) -> Iterable[str]:
     return known.names if isinstance(known, Exports) else ()
-
-
-def _of_library(known: Exports | Unknown, name: str) -> bool:
-    """Whether all that a module binds a name to comes from a library: ``from typing import TYPE_CHECKING``."""
-    entry = known.names.get(name) if isinstance(known, Exports) else None
-    return entry is not None and all(isinstance(each, Import) and is_library(each.module) for each in entry.bound)
 
 
 def _files(variable: str, results: Iterable[Result], computed: bool = False) -> Iterator[_Target]:
