@@ -227,6 +227,8 @@ def _asked(m: Trace, value: Choice) -> Value | None:
 def _unknown_attribute(m: Trace, value: Unknown, name: str, site: Site) -> Value:
     if value.default is not None and isinstance(m.see(value.default), (Class, Ref, Object)):
         return attribute(m, value.default, name, site)
+    if isinstance(value.default, Const) and isinstance(value.default.value, str) and hasattr(str, name):
+        return Method(value, name, site.node)
     if value.scalar and value in m.tensors:
         return Method(value, name, site.node)  # an element of an array, if it is no row
     if value.scalar:

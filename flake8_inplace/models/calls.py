@@ -202,6 +202,8 @@ def call_method(m: Trace, bound: Method, args: list[Value], kwargs: dict[str, Va
             return instances.super_method(given, receiver)
         case Class() if bound.name == SUBCLASSES:
             return m.subclasses(receiver)
+        case Unknown(default=Const(str() as text)):
+            return strings.option_method(given, receiver, text)
         case Unknown() if not receiver.scalar:
             return unknowns.unknown_method(given, receiver)
         case Array():

@@ -94,6 +94,8 @@ def elements(m: Trace, value: Value) -> tuple[list[Value], bool]:
             return elements(m, attributes[ITEMS])
         return _iterated(m, value)
     if isinstance(value, Unknown):
+        if isinstance(value.default, Const) and isinstance(value.default.value, str):
+            return elements(m, value.default)  # two unknown letters of an option are no text that anybody gives
         return [unknown_part(value), unknown_part(value)], False
     return [Unknown(), Unknown()], False
 

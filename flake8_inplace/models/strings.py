@@ -16,6 +16,14 @@ def string_method(call: Call, text: str) -> Value:
     return made if made is not None else Unknown(scalar=True)
 
 
+def option_method(call: Call, option: Unknown, default: str) -> Unknown:
+    """Call a method of an option that is text by default: so is what it returns."""
+    found = call.m.symbol(option, call.name, *call.args, scalar=True)
+    made = string_method(call, default)
+    found.default = made if isinstance(made, Const) else None
+    return found
+
+
 @method(STR, "partition", "rpartition")
 def _partition(call: Call, text: Const) -> Value | None:
     separator = constant(call.seen(0))
