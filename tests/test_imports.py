@@ -306,6 +306,35 @@ def test_what_a_lazy_init_only_imports_for_others_is_not_read(make: Make, tmp_pa
         assert (known is not None) == read, looks_up
 
 
+def test_what_a_package_takes_from_a_library_leads_nowhere(make: Make, tmp_path: Path) -> None:
+    """``TYPE_CHECKING`` of each module was followed through all that the package imports by stars."""
+    stars = "\n".join(f"    from .part{i} import *" for i in range(9))
+    project = make(
+        {
+            "pkg/__init__.py": f"from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n{stars}\nfrom .act import act",
+            "pkg/act.py": """
+                from typing import TYPE_CHECKING
+                import torch
+                import pkg
+                from .tools import *
+                if TYPE_CHECKING:
+                    from .part1 import Part1
+                def act(x):
+                    for part in range(0 if TYPE_CHECKING else 3):
+                        x = helped(x, lambda inner=part: inner)
+                    return x.relu_()
+            """,
+            "pkg/tools.py": "from .more import *\ndef helped(x, part):\n    return x",
+            "pkg/more.py": "def other(inner):\n    return inner",
+            **{f"pkg/part{i}.py": f"from typing import TYPE_CHECKING\nclass Part{i}: pass" for i in range(9)},
+        }
+    )
+    modules, path = Modules(project, TRIGGERS, FRAMEWORKS), str(tmp_path / "net.py")
+    text = "import torch\nfrom pkg.act import act\nact(torch.zeros(3))"
+    assert modules.outside(text, ast.parse(text), path).ways.runs == {"act"}
+    assert {Path(each).stem for each in project._exports} == {"__init__", "act", "tools", "more", "part1"}
+
+
 HOOKS = {
     "told.wrapped = True": False,
     "told.forward = other(told.forward)": False,
