@@ -130,14 +130,14 @@ class Reach:
 
     def _ways(self, seen: Iterable[Hashable], outside: Ways = NOWAY) -> Ways:
         """Return the names of the file among some ways of overwriting."""
-        found: dict[str, set[str]] = {"runs": set(), "makes": set(), "used": set()}
+        names = self._file.defined
+        runs, makes = {*outside.runs.intersection(names)}, {*outside.makes.intersection(names)}
+        found = {"runs": (runs,), "makes": (makes,), "used": (runs, makes)}
         for way in seen:
             kind, name = way if isinstance(way, tuple) else ("", "")
-            if kind in found and isinstance(name, str) and name in self._file.defined:
-                found[kind].add(name)
-        defined = self._file.defined.keys()
-        runs = found["runs"] | found["used"] | (outside.runs & defined)
-        return Ways(frozenset(runs), frozenset(found["makes"] | found["used"] | (outside.makes & defined)))
+            for each in found.get(kind, ()) if isinstance(name, str) and name in names else ():
+                each.add(name)
+        return Ways(frozenset(runs), frozenset(makes))
 
     def flow(self, names: Iterable[str]) -> Flow:
         """Return what the file's names lead to, if other files have no more to say about it than these names."""
