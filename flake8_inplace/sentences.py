@@ -351,10 +351,10 @@ def _condition(need: Need, site: Site, files: Files) -> str:
         return f"if {name} requires grad" if name else "if an argument requires grad"
     if need.site is None:
         return "on some paths"
-    if need.kind == "same":
-        return f"if `{code(need.site, need.site.expression)}` makes no copy"
     test = need.site.expression
     text = test.name.value if isinstance(test, cst.Param) else code(need.site, test)
+    if need.kind == "same":
+        return f"if `{text}` is no copy" if isinstance(test, cst.Param) else f"if `{text}` makes no copy"
     if len(text) <= LONGEST:
         return f"{need.kind} `{text}`"
     return f"in one arm of the `if` on {files.related(need.site, '', site)}"
