@@ -91,7 +91,7 @@ class Program:
         own = self._read(source, tree, path)
         found = list(own.findings.get(path, ()))
         complete = own.problem is None
-        importers = self.modules.importers(path)
+        importers = self.modules.users.importers(path)
         if found:
             disabled = self._without_grad(tree, path, importers)
             spared = frozenset[Spared]().union(*(self._shown_by(each).spared.get(path, ()) for each in importers))
@@ -181,7 +181,7 @@ class Program:
         known, stamp = self._known.get(path), self.modules.project.stamp(path)
         if known is None or known[0] != stamp:
             own = _Read(readings=readings.nothing_read())
-            tensors = handles_tensors(source, tree, self._frameworks) or self.modules.import_tensors(path)
+            tensors = handles_tensors(source, tree, self._frameworks) or self.modules.users.import_tensors(path)
             if tensors and not only_imports(tree):  # an `__init__.py` may import all of a project
                 outside = self.modules.outside(source, tree, path)
                 own = _read(source, tree, self._extra, path, outside, self.modules)

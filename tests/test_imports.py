@@ -16,6 +16,7 @@ from flake8_inplace.hazards import TRIGGERS
 from flake8_inplace.program import disk
 from flake8_inplace.program.importers import read_index
 from flake8_inplace.program.imports import Definition, External, Import, Module, Project, Reason, Unknown
+from flake8_inplace.program.lookups import MANY
 from flake8_inplace.program.modules import Modules
 from flake8_inplace.program.roots import Root
 from flake8_inplace.program.scan import FRAMEWORKS
@@ -280,8 +281,26 @@ def test_only_modules_that_a_name_can_come_to_are_read(make: Make, tmp_path: Pat
     assert {Path(each).stem for each in modules._summaries} == {"a", "b", "d"}
     text = "from .b import other\nother(1)"
     assert modules.outside(text, ast.parse(text), str(tmp_path / "pkg" / "z.py")).ways.runs == {"other"}
-    assert modules.import_tensors(str(tmp_path / "pkg" / "a.py"))
-    assert not modules.import_tensors(str(tmp_path / "pkg" / "b.py"))
+    assert modules.users.import_tensors(str(tmp_path / "pkg" / "a.py"))
+    assert not modules.users.import_tensors(str(tmp_path / "pkg" / "b.py"))
+
+
+def test_what_an_init_imports_for_others_is_followed_when_they_ask_for_it(make: Make, tmp_path: Path) -> None:
+    """For one constant of a package, the files of all that its ``__init__`` imports were parsed."""
+    imports = "".join(f"from .part{i} import f{i}\n" for i in range(MANY))
+    project = make(
+        {
+            "pkg/__init__.py": f"{imports}version = '1'",
+            **{f"pkg/part{i}.py": f"import torch\ndef f{i}(x):\n    return x.mul_(2)" for i in range(MANY)},
+        }
+    )
+    modules = Modules(project, TRIGGERS, FRAMEWORKS)
+    text = "import torch\nfrom pkg import version\nversion.split()"
+    assert not modules.outside(text, ast.parse(text), str(tmp_path / "a.py")).ways
+    assert {Path(each).stem for each in project._exports} == {"__init__"}
+    text = "import torch, pkg\ndef g(x):\n    return pkg.f7(x)"
+    assert modules.outside(text, ast.parse(text), str(tmp_path / "b.py")).ways.runs == {"f7"}
+    assert {Path(each).stem for each in project._exports} == {"__init__", "part7"}
 
 
 def test_what_a_lazy_init_only_imports_for_others_is_not_read(make: Make, tmp_path: Path) -> None:
@@ -901,7 +920,7 @@ def test_a_project_inside_another_one_has_importers_of_its_own(make: Make, tmp_p
     )
     modules = Modules(project, TRIGGERS, FRAMEWORKS)
     files = [tmp_path / "pkg" / name for name in ("utils.py", "shared/attention.py")]
-    both = [modules.importers(str(file)) for file in files]
+    both = [modules.users.importers(str(file)) for file in files]
     modules = Modules(project, TRIGGERS, FRAMEWORKS)
-    assert both == [modules.importers(str(file)) for file in reversed(files)][::-1]
+    assert both == [modules.users.importers(str(file)) for file in reversed(files)][::-1]
     assert both[0]

@@ -71,7 +71,7 @@ def registered_elsewhere(m: Trace, path: str, name: str) -> list[tuple[Piece, Fr
     others, found = m.text.others, list[tuple[Piece, Frame]]()
     if others is None or not path:
         return found
-    for file in others.registering(path, name):
+    for file in others.users.registering(path, name):
         module = m.text.module(file) if others.registers(file, name) else None
         if module is not None:
             found += [(piece, module.frame) for piece in module.file.registered.get(name, ())]
@@ -85,7 +85,7 @@ def subclasses(m: Trace, cls: Class) -> Value:
     own = [(piece, module.frame) for piece in module.file.registered.get(key, ())] if module is not None else []
     for piece, frame in [*own, *registered_elsewhere(m, path, key)]:
         m.load(piece, frame)
-    open = not cls.heirs or (m.text.others is not None and m.text.others.are_too_many(path, key))
+    open = not cls.heirs or (m.text.others is not None and m.text.others.users.are_too_many(path, key))
     return List([*cls.heirs], open)
 
 

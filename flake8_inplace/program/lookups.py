@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from . import lazy
@@ -14,6 +14,8 @@ from .pieces import IMPORTER, callers, heirs, made
 from .registering import last, metaclass, registration, root
 from .scan import imports
 
+MANY = 40
+"""How many variables a file imports that has them for other files."""
 _OF_MODULES = frozenset({*dir(builtins), "__file__", "__path__", "__all__"})
 """Names that a module has without an import."""
 _ANY_NAME = {"globals": "globals()", "modules": "sys.modules[__name__]"}
@@ -178,6 +180,21 @@ def variables(tree: ast.Module) -> Iterator[tuple[str, Import]]:
         found = lazy.import_module(each.value) if isinstance(each, ast.Assign) else None
         if found is not None and isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name):
             yield each.targets[0].id, Import(*found)
+
+
+def unmentioned(imports: Sequence[tuple[str, Import]], tree: ast.Module) -> dict[str, list[Import]]:
+    """Return the imports of those variables that a file never mentions: it has them for other files.
+
+    Of few imports none is: it takes a look at the whole file to know.
+    """
+    if len(imports) < MANY:
+        return {}
+    named = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    found: dict[str, list[Import]] = {}
+    for variable, target in imports:
+        if variable.isidentifier() and variable not in named and variable != IMPORTER:
+            found.setdefault(variable, []).append(target)
+    return found
 
 
 def _whole(statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Import]]:

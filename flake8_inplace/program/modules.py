@@ -14,39 +14,36 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from . import lookups
-from .importers import Index, read_index
-from .imports import Definition, Exports, Module, Project, Result, Unknown, is_of_library
-from .pieces import IMPORTER, SUBCLASSES, Piece, Row, Scan, callers, heirs, registered
+from .imports import Definition, Exports, Import, Module, Project, Result, Unknown, is_of_library
+from .pieces import IMPORTER, SUBCLASSES, Piece, Row, Scan, heirs
 from .reach import NOWAY, Flow, Ways
 from .roots import is_library
 from .scan import Outline, Outside, borrowed
-from .sights import IMPORTS
 from .units import Triggers
+from .users import Users
 
 TEXTS = 500_000
 """Characters of modules whose text is kept, cut into pieces; more if one file has needed more."""
 TREES = 100_000
 """Characters of pieces whose trees are kept; more if one file has needed more."""
-MAX_IMPORTERS = 150_000
-"""Characters of the files that import a file, at some distance, that are read for what they show of it."""
-
-
-MAX_REGISTERED = 32
-"""Files that register something by one name, beyond which none of them is read."""
-
-
 _Target = tuple[str, str, str | None]
 """An import: the variable, the file, the name in it. No name: the variable is the module."""
 _ANY = "*"
 """In the place of the name: any name may be looked up in the module, by ``getattr(models, name)``."""
+_Imports = dict[str, list[Import]]
+"""What variables are imported as, on one path or another."""
 
 
 @dataclass(slots=True, eq=False)
 class _Summary:
-    """What is kept of a module. ``targets`` are its imports. ``ways`` holds for the names that were ``asked`` for."""
+    """What is kept of a module. ``targets`` are its imports. ``ways`` holds for the names that were ``asked`` for.
+
+    ``later`` are the imports that it only has for others: they are followed when somebody asks for them.
+    """
 
     flow: Flow
     targets: list[_Target]
+    later: _Imports
     ways: Ways = NOWAY
     asked: set[str] = field(default_factory=set)
 
@@ -60,8 +57,8 @@ class Modules:
 
     def __init__(self, project: Project, triggers: Triggers, frameworks: frozenset[str]) -> None:
         self.project = project
+        self.users = Users(project, frameworks)
         self._triggers = triggers
-        self._frameworks = frameworks
         self._summaries: dict[str, _Summary | None] = {}
         self._rows: dict[str, tuple[Row, ...] | None] = {}
         self._scans: OrderedDict[str, tuple[int, Scan]] = OrderedDict()
@@ -69,22 +66,11 @@ class Modules:
         self._lent: dict[str, int] = {}  # those that the present file has asked for, and their characters
         self._trees: OrderedDict[Piece, int] = OrderedDict()  # pieces that were read, and their sizes
         self._texts_kept, self._trees_kept = TEXTS, TREES
-        self._indices: dict[str, Index] = {}
-        self._tops: dict[str, frozenset[str]] = {}  # the topmost packages and modules of a project
-        self._uses: dict[str, set[str]] = {}  # the files that a file imports from
-        self._users: dict[tuple[str, str], tuple[str, ...]] = {}  # the files below a folder that import from a file
-        self._registrants: dict[tuple[str, str], list[str]] = {}  # the files that register by a name of a module
-        self._importing: dict[str, frozenset[str]] = {}  # the files of a project that import a framework
 
     def forget(self, path: str) -> None:
         """Forget what follows from the disk, and from the text of a file, which have changed."""
         self._forget_text(path)
-        self._uses.clear()
-        self._users.clear()
-        self._importing.clear()
-        self._tops.clear()
-        self._registrants.clear()
-        self._indices.clear()
+        self.users.forget()
 
     def replace(self, path: str, text: str | None) -> None:
         """Let a text stand for a file. Only what follows from the text is forgotten: also for files that import it."""
@@ -107,121 +93,20 @@ class Modules:
 
     def outside(self, source: str, tree: ast.Module, path: str) -> Outside:
         """Return what a file with this text imports from other files."""
-        if not self._has_tensors(path):
+        if not self.users.have_tensors(path):
             return Outside()
-        targets = self._targets(tree, path)
+        targets, later = self._targets(tree, path)
         variables = frozenset(variable for variable, _, _ in targets)
         outline = Outline(tree, self._triggers, variables)
         if path not in self._summaries:
-            self._summaries[path] = self._summarized(outline, tree, path, targets)
+            self._summaries[path] = self._summarized(outline, tree, path, targets, later)
         unused = frozenset(variable for variable, _ in lookups.variables(tree)) - outline.reach.mentions()
         self._settle(self._asked(targets, variables.union(_WORD.findall(source)) - unused))
         return Outside(self._of(targets), variables, frozenset() if lookups.any_name(source, tree) else unused, outline)
 
-    def import_tensors(self, path: str) -> bool:
-        """Return whether a file, or one that it can come to import, imports a package that handles tensors."""
-        seen, todo = {path}, [path]
-        while todo:
-            each = todo.pop()
-            index = self._index(each)
-            if each in self._tensor_files(each, index):
-                return True
-            todo += sorted(self._used_by(index, each) - seen)
-            seen.update(todo)
-        return False
-
-    def _tensor_files(self, path: str, index: Index) -> frozenset[str]:
-        top = self.project.top(path)
-        if top not in self._importing:
-            self._importing[top] = frozenset(file for name in self._frameworks for file in index.with_word(name))
-        return self._importing[top]
-
-    def importers(self, path: str) -> list[str]:
-        """Return the files that import a file, at some distance: nearest first, then in the order of their paths."""
-        if not self._has_tensors(path):
-            return []
-        index, found, size, level = self._index(path), dict[str, None](), 0, [path]
-        top = self.project.top(path)
-        while level:
-            nearer = {importer for each in level for importer in self._direct(top, index, each)}
-            level = sorted(nearer - found.keys() - {path})
-            for importer in level:
-                size += index.sizes[importer]
-                if size > MAX_IMPORTERS:
-                    self.project.text(importer)  # the answer hangs on it: a cache has to know
-                    return list(found)
-                found[importer] = None
-        return list(found)
-
-    def _direct(self, top: str, index: Index, path: str) -> tuple[str, ...]:
-        """The files below a folder that import from a file. A project may have another one in it, with a setup.py."""
-        if (top, path) not in self._users:
-            word = self.project.module_of(path).rpartition(".")[2]
-            found = (importer for importer in index.with_word(word) if path in self._used_by(index, importer))
-            self._users[top, path] = tuple(found)
-        return self._users[top, path]
-
-    def _used_by(self, index: Index, importer: str) -> set[str]:
-        """The files that a file imports from."""
-        if importer not in self._uses:
-            self._uses[importer] = {
-                file.path
-                for module, names in index.modules(importer).items()
-                for file in self.project.brought(module, names, importer)
-                if file.path
-            }
-        return self._uses[importer]
-
-    def registering(self, path: str, name: str) -> list[str]:
-        """Return the files that register something by a name of a module: ``@LAYERS.register("act")``.
-
-        Nobody asks whether such a file is imported: if it weren't, the program would miss what it looks up.
-        """
-        found = self._registering(path, name)
-        return found if len(found) <= MAX_REGISTERED else []
-
-    def are_too_many(self, path: str, name: str) -> bool:
-        """Return whether more files register by a name of a module than are read."""
-        return len(self._registering(path, name)) > MAX_REGISTERED
-
-    def _registering(self, path: str, name: str) -> list[str]:
-        index = self._index(path)
-        users = index.registering.get(name)
-        if not users or self.project.is_installed(path):
-            return []
-        if (path, name) not in self._registrants:
-            word = registered(name)
-            if name == callers(word):
-                word = ""  # an ``__init__`` hands such a decorator to half of a package, and all of that would be read
-            named = frozenset(index.with_word(word))
-            self._registrants[path, name] = [
-                file
-                for file in users
-                if file != path
-                and (path in self._used_by(index, file) or (file in named and self._brings(index, file, path, word)))
-            ]
-        return self._registrants[path, name]
-
-    def _brings(self, index: Index, importer: str, path: str, name: str) -> bool:
-        """Whether a file imports this name of a module, by way of another one."""
-        found = (self.project.follow(each, importer) for each in index.imports(importer, name))
-        return any(isinstance(result, Definition) and result.path == path for each in found for result in each)
-
     def registers(self, path: str, name: str) -> bool:
         """Return whether a statement of a file registers something by a name, without reading its text again."""
         return any(name in row.registers for row in self._rows_of(path) or ())
-
-    def _index(self, path: str) -> Index:
-        top = self.project.top(path)
-        if top not in self._indices:
-            found = self._indices[top] = read_index(top, self.project.sights is not None)
-            if self.project.sights is not None:
-                self.project.sights.note(IMPORTS, top, found.sight)
-        return self._indices[top]
-
-    def _has_tensors(self, path: str) -> bool:
-        """Whether any file of a project imports a package that handles tensors: the cheapest question."""
-        return bool(self._tensor_files(path, self._index(path)))
 
     def scan(self, path: str) -> Scan | None:
         """Return the pieces of a module; None if it cannot be read."""
@@ -270,8 +155,8 @@ class Modules:
         return self._rows[path]
 
     def _outline(self, tree: ast.Module, path: str) -> Outline:
-        followed = frozenset(variable for variable, _, _ in self._targets(tree, path))
-        return Outline(tree, self._triggers, followed)
+        targets, _ = self._targets(tree, path)
+        return Outline(tree, self._triggers, frozenset(variable for variable, _, _ in targets))
 
     def _summary(self, path: str) -> _Summary | None:
         if path not in self._summaries:
@@ -283,14 +168,16 @@ class Modules:
         return self._summaries[path]
 
     def _summarize(self, tree: ast.Module, path: str) -> _Summary:
-        targets = self._targets(tree, path)
+        targets, later = self._targets(tree, path)
         followed = frozenset(variable for variable, _, _ in targets)
-        return self._summarized(Outline(tree, self._triggers, followed), tree, path, targets)
+        return self._summarized(Outline(tree, self._triggers, followed), tree, path, targets, later)
 
-    def _summarized(self, outline: Outline, tree: ast.Module, path: str, targets: list[_Target]) -> _Summary:
+    def _summarized(
+        self, outline: Outline, tree: ast.Module, path: str, targets: list[_Target], later: _Imports
+    ) -> _Summary:
         self._rows[path] = outline.rows(tree)
-        flow = outline.reach.flow(self._from_others(outline.reach.mentions(), targets))
-        return _Summary(flow, targets)
+        others = self._from_others(outline.reach.mentions(), targets)
+        return _Summary(outline.reach.flow(others.union(later)), targets, later)
 
     def _from_others(self, mentions: frozenset[str], targets: list[_Target]) -> set[str]:
         """The names of a file that may mean something in another one. What a module defines goes by its own name."""
@@ -300,15 +187,19 @@ class Modules:
                 found |= mentions.intersection(_names_of(self.project.exports(path)))
         return found
 
-    def _targets(self, tree: ast.Module, path: str) -> list[_Target]:
+    def _targets(self, tree: ast.Module, path: str) -> tuple[list[_Target], _Imports]:
         """The variables that a file imports, with their files and names there; by star imports, those that it reads.
 
-        So are names that other files give a meaning in this one: by registering something, or by inheriting.
+        So are names that other files give a meaning in this one: by registering something, or by inheriting. The
+        imports of variables that the file never mentions are not followed, and returned apart: an ``__init__`` has
+        hundreds of them.
         """
-        text, index = self.project.text(path), self._index(path)
+        text, index = self.project.text(path), self.users.index(path)
         text = text if isinstance(text, str) else ""
         any_name = lookups.any_name(text, tree)
-        found = list(self._imported(tree, path, bool(any_name)))
+        imports = [each for each in lookups.variables(tree) if not is_library(each[1].module)]
+        later = {} if any_name else lookups.unmentioned(imports, tree)
+        found = list(self._imported([each for each in imports if each[0] not in later], tree, path, bool(any_name)))
         for name in any_name:
             found += [(name, file, inner) for _, file, inner in found if inner is not None]
         followed = frozenset(variable for variable, _, _ in found)
@@ -316,27 +207,20 @@ class Modules:
         asks = bool(asking) and (path in asking or any(file in asking for _, file, _ in found))
         if asks:
             heard = [(name, file, heirs(inner)) for name, file, inner in found if inner not in (None, _ANY)]
-            found += [(name, each, key) for name, file, key in heard for each in self.registering(file, key)]
+            found += [(name, each, key) for name, file, key in heard for each in self.users.registering(file, key)]
         for name, key in lookups.tables(tree):
-            found += [(name, file, key) for file in self.registering(path, key)]
+            found += [(name, file, key) for file in self.users.registering(path, key)]
         found += self._filled(tree, path, followed, asks)
         for name, target in lookups.strings(text) if index.registering.get(IMPORTER) else ():
-            if target.module.partition(".")[0] in self._packages(path, index):
+            if target.module.partition(".")[0] in self.users.packages(path):
                 found += _files(name, self.project.follow(target, path))
-        return found
+        return found, later
 
-    def _packages(self, path: str, index: Index) -> frozenset[str]:
-        """The first parts of the full names of a project's modules."""
-        top = self.project.top(path)
-        if top not in self._tops:
-            self._tops[top] = frozenset(self.project.module_of(file).partition(".")[0] for file in index.sizes)
-        return self._tops[top]
-
-    def _imported(self, tree: ast.Module, path: str, any_name: bool) -> Iterator[_Target]:
+    def _imported(
+        self, imports: Iterable[tuple[str, Import]], tree: ast.Module, path: str, any_name: bool
+    ) -> Iterator[_Target]:
         stars, reads = list[Module](), None
-        for variable, target in lookups.variables(tree):
-            if is_library(target.module):
-                continue
+        for variable, target in imports:
             results = self.project.follow(target, path)
             modules = [result for result in results if isinstance(result, Module)]
             if variable == "*":
@@ -367,7 +251,7 @@ class Modules:
     def _filled(self, tree: ast.Module, path: str, followed: frozenset[str], asks: bool) -> Iterator[_Target]:
         variables = frozenset(name for name, key in lookups.tables(tree) if name == key)
         for filling in lookups.fillings(tree, followed, asks):
-            files = self.registering(path, filling.key)
+            files = self.users.registering(path, filling.key)
             names = filling.names(variables) if files else ()
             yield from ((name, file, filling.key) for name in names for file in files)
 
@@ -417,7 +301,11 @@ class Modules:
                 continue
             summary.asked.add(name)
             fresh[path] = summary
-            todo += self._asked(summary.targets, summary.flow.needs(name))
+            needs = summary.flow.needs(name)
+            for variable in needs.intersection(summary.later):
+                for each in summary.later.pop(variable):
+                    summary.targets += _files(variable, self.project.follow(each, path))
+            todo += self._asked(summary.targets, needs)
         users: dict[str, set[str]] = {}
         for path, summary in fresh.items():
             for _, target, _ in summary.targets:

@@ -168,7 +168,7 @@ def damage(package: Path, copy: Path, rng: random.Random) -> list[Path]:
     near = files
     for _ in range(5):
         first = rng.choice(files)
-        around = [first, *(Path(path) for path in modules.importers(str(first)))]
+        around = [first, *(Path(path) for path in modules.users.importers(str(first)))]
         near = around if len(around) > 1 else near
         if len(around) > 1:
             break
