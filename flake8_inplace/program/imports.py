@@ -18,7 +18,7 @@ from .sights import Sights
 
 __all__ = ["Definition", "Exports", "External", "Import", "Module", "Project", "Reason", "Unknown", "imported"]
 
-MAX_LOOKS = 2_000
+MAX_LOOKS = 5_000
 """How many names of modules to look at on the way from one name to what defines it."""
 MAX_KEPT = 60_000
 """Characters of source whose trees are remembered; a tree takes about a hundred times the memory of its text."""

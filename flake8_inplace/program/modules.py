@@ -26,6 +26,8 @@ TEXTS = 500_000
 """Characters of modules whose text is kept, cut into pieces; more if one file has needed more."""
 TREES = 100_000
 """Characters of pieces whose trees are kept; more if one file has needed more."""
+MAX_STARRED = 200
+"""Modules whose names are asked for, where star imports of one bring them."""
 _Target = tuple[str, str, str | None]
 """An import: the variable, the file, the name in it. No name: the variable is the module."""
 _ANY = "*"
@@ -225,9 +227,10 @@ class Modules:
             modules = [result for result in results if isinstance(result, Module)]
             if variable == "*":
                 stars += modules
-            elif modules:
+                continue
+            if modules:
                 reads = reads or lookups.reads(tree)
-                yield from self._lazily(modules, reads)
+                yield from self._beneath(modules, reads.attributes)
             computed = variable == IMPORTER or (reads is not None and variable in reads.computed)
             yield from _files(variable, results, computed)
         known = self.project.exports(path) if stars else None
@@ -237,9 +240,9 @@ class Modules:
                 yield from _files(name, self.project.find(name, path))
 
     def _starred(self, stars: list[Module]) -> Iterator[str]:
-        """The names that star imports of modules may bring."""
+        """The names that star imports of modules may bring, of up to `MAX_STARRED` of them."""
         todo, seen = [*stars], set[Module]()
-        while todo:
+        while todo and len(seen) < MAX_STARRED:
             module = todo.pop()
             known = self.project.exports(module.path) if module not in seen and module.path is not None else None
             seen.add(module)
@@ -255,12 +258,26 @@ class Modules:
             names = filling.names(variables) if files else ()
             yield from ((name, file, filling.key) for name in names for file in files)
 
-    def _lazily(self, modules: Iterable[Module], reads: lookups.Reads) -> Iterator[_Target]:
-        """The attributes that a file reads, as far as these modules import them when they are asked: `lazy`."""
-        for module in modules:
+    def _beneath(self, modules: list[Module], attributes: frozenset[str]) -> Iterator[_Target]:
+        """The attributes that a file reads, as far as modules import what they stand for: ``pkg.layers.act``.
+
+        So are those that a module imports only when it is asked for them: `lazy`.
+        """
+        todo, seen = [*modules], {*modules}
+        while todo:
+            module = todo.pop()
             known = self.project.exports(module.path) if module.path is not None else None
-            for name in sorted(reads.attributes.intersection(known.lazy)) if isinstance(known, Exports) else ():
-                yield from _files(name, self.project.look_up(module, name))
+            if not isinstance(known, Exports):
+                continue
+            brought = {name for name in known.names if _is_imported(known, name)}.union(known.lazy, known.typed, known.submodules)
+            if known.stars:
+                brought |= {*self._starred([module])}
+            for name in sorted(brought & attributes):
+                results = self.project.look_up(module, name)
+                yield from _files(name, results)
+                inner = [result for result in results if isinstance(result, Module) and result not in seen]
+                seen.update(inner)
+                todo += inner
 
     def _of(self, targets: list[_Target]) -> Ways:
         """What these imports bring, as far as the modules are settled."""
@@ -318,6 +335,11 @@ class Modules:
             if ways != summary.ways:
                 summary.ways = ways
                 changed |= dict.fromkeys(users.get(path, ()))
+
+
+def _is_imported(known: Exports, name: str) -> bool:
+    """Whether a module imports a name from another file of a project, on one path at least."""
+    return any(isinstance(each, Import) and not is_library(each.module) for each in known.names[name].bound)
 
 
 def _names_of(known: Exports | Unknown) -> Iterable[str]:
