@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import libcst as cst
@@ -18,6 +19,9 @@ from ..trace.worklist import Start
 from . import evidence
 from .annotations import annotation, names_of
 from .functions import joined, positional, run
+
+RUNNERS = frozenset({"forward", "__call__"})
+"""Methods that run when a module is called."""
 
 
 def entry_argument(m: Trace, function: Function, param: cst.Param, first: bool, forward: bool) -> Value:
@@ -118,6 +122,9 @@ def call_class(m: Trace, cls: Class) -> None:
     members = sorted(cls.members.items(), key=_likely_caller)
     if not any(worth(m, member) for _, member in members if isinstance(member, Function)):
         return
+    for method in _templates(m, cls):
+        instance = instance_entry(m, cls)
+        call_entry(m, method, instance)
     if lineage.inherits(cls, lineage.FUNCTION):
         if not any(getattr(cls.members.get(name), "node", None) in m.work.reached for name in ("forward", "backward")):
             call_custom(m, cls)
@@ -141,6 +148,40 @@ def call_class(m: Trace, cls: Class) -> None:
         events.dataset(m, getter, instance_entry(m, cls), NONE, True, Site(getter.piece, getter.node, getter.node))
 
 
+def _templates(m: Trace, cls: Class) -> Iterator[Function]:
+    """Yield the inherited methods that come to methods of a class which no call has reached yet.
+
+    ``Base.forward`` calls ``self.mix``, which the class defines: nothing else shows what it is given. So does an
+    inherited ``forward`` come to the layers that the class makes in its own ``__init__``.
+    """
+    above = [base for base in lineage.lineage(cls)[1:] if isinstance(base, Class)]
+    if not above or lineage.inherits(cls, lineage.FUNCTION) or lineage.optimizes(cls):
+        return
+    bases = [member for base in above for member in base.members.values() if isinstance(member, Function)]
+    methods = {each.name: each for each in reversed(bases) if each.name not in cls.members and not each.kind}
+    for name, method in sorted(methods.items(), key=_likely_caller):
+        init = cls.members.get("__init__")
+        made = name in RUNNERS and isinstance(init, Function) and worth(m, init)
+        called = not name.startswith("_") or name in RUNNERS
+        if made or (called and _comes_to(m, method, methods, cls)):
+            yield method
+
+
+def _comes_to(m: Trace, method: Function, methods: dict[str, Function], cls: Class) -> bool:
+    """Whether a method, or one of those that it comes to, mentions a method of a class that no call has reached."""
+    todo, seen = [method], {method.name}
+    while todo:
+        mentions = todo.pop().mentions
+        for name in mentions.intersection(cls.members):
+            own = cls.members[name]
+            if isinstance(own, Function) and own.node not in m.work.reached and worth(m, own):
+                return True
+        inner = mentions.intersection(methods) - seen
+        seen |= inner
+        todo += [methods[name] for name in inner]
+    return False
+
+
 def worth(m: Trace, function: Function) -> bool:
     """Return whether a function is read as an entry point. See `program.reach` for what makes it worth reading.
 
@@ -158,7 +199,7 @@ def worth(m: Trace, function: Function) -> bool:
 
 def _likely_caller(item: tuple[str, Value]) -> tuple[bool, bool]:
     """A sort key: methods that are likely to call others come before those that they call."""
-    return item[0] not in ("forward", "__call__"), item[0].startswith("_")
+    return item[0] not in RUNNERS, item[0].startswith("_")
 
 
 def call_custom(m: Trace, cls: Class) -> None:

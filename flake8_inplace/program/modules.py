@@ -269,7 +269,9 @@ class Modules:
             known = self.project.exports(module.path) if module.path is not None else None
             if not isinstance(known, Exports):
                 continue
-            brought = {name for name in known.names if _is_imported(known, name)}.union(known.lazy, known.typed, known.submodules)
+            brought = {name for name in known.names if _is_imported(known, name)}.union(
+                known.lazy, known.typed, known.submodules
+            )
             if known.stars:
                 brought |= {*self._starred([module])}
             for name in sorted(brought & attributes):

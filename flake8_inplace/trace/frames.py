@@ -151,6 +151,11 @@ class Function(Callable_):
     autocast: Value | None = None
     memoized: bool = False
 
+    @property
+    def mentions(self) -> frozenset[str]:
+        """All names in the body, if it was cut out; in the statement around it otherwise."""
+        return (self.text or self.piece).mentions
+
 
 @sealed(frozen=True, slots=True, eq=False)
 class Class(Callable_):
