@@ -336,12 +336,14 @@ THROUGH_MODULES = (
     "from pkg import deep|deep.b.shifted(y)",
     "from pkg import tools|tools.scaled(y)",
     "import user|user.scaled_twice(y)",
+    "from pkg.whole import Whole|Whole().part.helper.scale(y)",
+    "import pkg.whole|pkg.whole.load().part.helper.scale(y)",
 )
 
 
 @pytest.mark.parametrize("way", THROUGH_MODULES)
 def test_what_a_module_imports_is_looked_up_in_it(make: Make, tmp_path: Path, way: str) -> None:
-    """``import pkg`` with ``pkg.deep.scaled(y)``, where an ``__init__`` imports what is asked for, was not followed."""
+    """``pkg.deep.scaled(y)`` was not followed through an ``__init__``, nor ``Whole().part.scale(y)`` to the method."""
     scaled = "import torch\ndef scaled(x):\n    return x.mul_(2)"
     project = make(
         {
@@ -350,6 +352,19 @@ def test_what_a_module_imports_is_looked_up_in_it(make: Make, tmp_path: Path, wa
             "pkg/deep/__init__.py": "from .a import *\nfrom .b import shifted",
             "pkg/deep/a.py": scaled,
             "pkg/deep/b.py": "def shifted(x):\n    x += 1\n    return x",
+            "pkg/whole.py": """
+                class Helper:
+                    def scale(self, x):
+                        x.mul_(2)
+                class Part:
+                    def __init__(self):
+                        self.helper = Helper()
+                class Whole:
+                    def __init__(self):
+                        self.part = Part()
+                def load():
+                    return Whole()
+            """,
             "user.py": "import pkg\ndef scaled_twice(x):\n    pkg.deep.scaled(pkg.tools.scaled(x))",
         }
     )

@@ -253,6 +253,8 @@ class _File:
                     yield from _mention(unit, name, name in referred)
             if owner is None:
                 continue
+            if unit.name in _BUILDERS:  # an instance may keep what it makes, and others look up methods in that
+                yield from ((("used", name), ("used", owner)) for name in unit.mentions if name in self.defined)
             family = families[owner]
             for name in unit.own | unit.strings:
                 if (family, name) in methods:
