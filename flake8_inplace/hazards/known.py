@@ -104,10 +104,14 @@ def writes_the_same(one: Overwrite, other: Overwrite) -> bool:
     return both[0].op == both[1].op and both[0].index == both[1].index and both[0].values == both[1].values
 
 
-def is_of_call(m: Trace, container: Value | None, event: Overwrite) -> bool:
-    """Whether a call that made a write has made the list too, and gave it to its caller: ``out = list(rows)``."""
+def is_of_call(m: Trace, container: Value | None, event: Overwrite, held: int = 0) -> bool:
+    """Whether a call that made a write has made the list too, and gave it to its caller: ``out = list(rows)``.
+
+    So it is if the call put the tensor there, at ``held``: ``batch = {"ids": ids}`` and ``batch["ids"][mask] = 0``.
+    """
+    begun = (container.time, held) if isinstance(container, List) else (held,)
     ended = [frame for frame in event.frames if frame not in m.stack.frames]
-    return isinstance(container, List) and any(frame.born < container.time < event.time for frame in ended)
+    return any(frame.born < time < event.time for frame in ended for time in begun)
 
 
 def fills_parts(m: Trace, tensor: Tensor, writes: list[Overwrite]) -> bool:

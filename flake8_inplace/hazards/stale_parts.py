@@ -40,7 +40,7 @@ def read_part_of(m: Trace, value: Value, holder: Value | None, bound: int = 0) -
             changed = value is m.state[RETURNED].get((event.change, event)) and not _is_meant_for(holder, event, frame)
             if isinstance(holder, Dict):  # a state, if the call has added other tensors to it
                 converted = converted and m.state[RETURNED].get((Change.CONVERTED, event)) is not None
-            here = _goes_on(m, holder, event, bound) and not is_of_call(m, holder, event)
+            here = _goes_on(m, holder, event, bound) and not is_of_call(m, holder, event, held)
             if ((converted or changed) and here) or (converted and _had(frame, holder, event)):
                 m.refuse("argument", event.site, guard=event.guard)
 
