@@ -319,6 +319,7 @@ LAWS = {
     "READER": Law(agreed),
     "CHOSEN": Law(agreed),
     "UNDONE": Law(agreed),
+    "NUMBERS": Law(agreed),
     "TRAINED": Law(st.frozensets(st.sampled_from(EVENTS))),
 }
 each_table = pytest.mark.parametrize("name", LAWS)

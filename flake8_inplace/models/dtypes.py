@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..heap.state import Declared, same_or_none
 from ..heap.values import (
     NONE,
     Bindings,
@@ -20,6 +21,7 @@ from ..torchfacts import autocast, kinds
 from ..torchfacts import ops as facts
 from ..trace import devices
 from ..trace.callables import Autocast
+from ..trace.holdings import unknowns
 from ..trace.trace import Trace
 
 _TYPES = dict.fromkeys("bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 short int long".split(), DType.INTEGRAL)
@@ -143,6 +145,23 @@ def note_whole_numbers(m: Trace, op: facts.Op, bound: Bindings, operands: dict[s
     for name in operands if bitwise else kinds.SELECTING.intersection(operands):
         for tensor in operands[name]:
             hold_whole_numbers(m, tensor)
+
+
+NUMBERS: Declared[Unknown, bool | None] = Declared(same_or_none)
+"""The unknown values that require no grad if they are tensors, since PyTorch took them for numbers."""
+
+
+def note_numbers(m: Trace, ops: tuple[facts.Op, ...], bound: Bindings) -> None:
+    """Note what a factory took for a number: ``torch.arange(0, n)``. It refuses a tensor that requires grad.
+
+    A function that takes tensors, too, may be written in Python, and does with its numbers what it likes.
+    """
+    if any(param.kind != "other" for op in ops for param in op.params):
+        return
+    for value in bound.values():
+        for each in unknowns(m, m.see(value)):
+            if each.grad and not m.state[NUMBERS].get(each):
+                m.state.set(m.state[NUMBERS], each, True)
 
 
 def _whole_number(value: Value) -> bool:

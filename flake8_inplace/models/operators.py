@@ -39,7 +39,7 @@ from ..trace.log import PLAIN, Written
 from ..trace.trace import BATCHED, Trace
 from . import shapes
 from .amp import copies
-from .dtypes import note_whole_numbers
+from .dtypes import NUMBERS, note_whole_numbers
 from .options import holds
 from .parts import is_shared_row
 from .refusals import (
@@ -133,7 +133,8 @@ def _resolve(m: Trace, op: facts.Op, bound: Bindings, site: Site) -> _Call:
         use(m, *(tensor for name, found in operands.items() if name not in op.writes for tensor in found))
     recording = m.grad_mode and (not op.outs or any(out.differentiable for out in op.outs))
     for value in unknown if recording else ():
-        grads[_ANY] = max(grads.get(_ANY, Grad.NO), m.grad(value))
+        if not m.state[NUMBERS].get(value):
+            grads[_ANY] = max(grads.get(_ANY, Grad.NO), m.grad(value))
     grad = max(grads.values(), default=Grad.NO) if recording else Grad.NO
     return _Call(op, bound, site, operands, unknown, {name for name, which in grads.items() if which}, grad)
 

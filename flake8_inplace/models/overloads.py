@@ -13,6 +13,7 @@ from ..trace import events, needs
 from ..trace.holdings import depth_of, tensors_in
 from ..trace.log import Written
 from ..trace.trace import Trace
+from .dtypes import note_numbers
 from .operators import run
 from .options import holds
 from .refusals import MIXING, in_its_way, into
@@ -43,6 +44,7 @@ def _apply(m: Trace, ops: tuple[facts.Op, ...], args: list[Value], kwargs: Bindi
     if match is None:
         return unknown_call(m, *args, *kwargs.values())
     op, bound = match
+    note_numbers(m, ops, bound)
     op = _sure_of_numbers(op, ops, bound)
     if any(holds(m, condition, bound) for condition in op.identity):
         return m.see(bound[op.params[0].name])
