@@ -99,9 +99,24 @@ def _is_stale(m: Trace, instance: Object, name: str, value: Tensor, event: Overw
     elsewhere = not here or apart or event.form in _BY_NAME or (own and event.form == "op_")
     by_name = time > 0 and elsewhere and event.name and not other and value.origin is not Source.BLANK
     by_name = by_name and not gives_attribute(m.state[COMMANDS].get(event.time) or (), name)
+    by_name = by_name and not _is_given_as_attribute(m, instance, value, event)
     by_attribute = here and event.form == "augmented" and other not in ("", name)
     by_twin = other not in ("", name) and _is_updated_apart(m, instance, value, event, name)
     return bool(by_name or by_attribute or by_twin) and whole(value, event)
+
+
+def _is_given_as_attribute(m: Trace, instance: Object, value: Tensor, event: Overwrite) -> bool:
+    """Whether a command has filled an attribute that it was given: ``self.mix(self.hall)``.
+
+    The method that has just bound ``self.noisy = self.hall`` may say so as it may write ``self.hall[:] = values``.
+    """
+    if event.form in _BY_NAME:
+        return False
+    held = [name for name, each in m.state.get(instance).items.items() if array_backing(m.see(each)) is value]
+    writers = [m.state[ATTRIBUTE_WRITERS].get((instance, name)) for name in held]
+    both = [writer is not None and writer[0] in event.frames for writer in writers]
+    commands = m.state[COMMANDS].get(event.time) or ()
+    return all(both) and any(gives_attribute(commands, name) for name in held)
 
 
 def _is_from_call(m: Trace, name: str, value: Tensor, event: Overwrite, writer: tuple[Frame, int] | None) -> bool:
