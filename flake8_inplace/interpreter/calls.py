@@ -20,7 +20,7 @@ from .dispatch import evaluate, evaluates, site_of
 from .literals import use_operand
 from .names import lookup, quietly, read_variable
 
-_QUIET = frozenset({f"builtins.{name}" for name in "len isinstance type id hasattr callable print".split()})
+_QUIET = frozenset({f"builtins.{name}" for name in "len isinstance type id hasattr callable".split()})
 _QUIET |= {f"torch.{name}" for name in contents.LIKE} | {f"numpy.{name}" for name in contents.OF_ARRAYS}
 """Functions that don't read the contents of their arguments."""
 
