@@ -159,23 +159,28 @@ def _templates(m: Trace, cls: Class) -> Iterator[Function]:
         return
     bases = [member for base in above for member in base.members.values() if isinstance(member, Function)]
     methods = {each.name: each for each in reversed(bases) if each.name not in cls.members and not each.kind}
+    init = cls.members.get("__init__")
+    makes = isinstance(init, Function) and worth(m, init)
     for name, method in sorted(methods.items(), key=_likely_caller):
-        init = cls.members.get("__init__")
-        made = name in RUNNERS and isinstance(init, Function) and worth(m, init)
-        called = not name.startswith("_") or name in RUNNERS
-        if made or (called and _comes_to(m, method, methods, cls)):
+        own = _unreached(m, cls)
+        runs = name in RUNNERS and (makes or own)
+        if runs or (not name.startswith("_") and _comes_to(method, methods, own)):
             yield method
 
 
-def _comes_to(m: Trace, method: Function, methods: dict[str, Function], cls: Class) -> bool:
-    """Whether a method, or one of those that it comes to, mentions a method of a class that no call has reached."""
+def _unreached(m: Trace, cls: Class) -> frozenset[str]:
+    """The methods of a class that are worth reading, and that no call has reached."""
+    members = [(name, each) for name, each in cls.members.items() if isinstance(each, Function) and name != "__init__"]
+    return frozenset(name for name, each in members if each.node not in m.work.reached and worth(m, each))
+
+
+def _comes_to(method: Function, methods: dict[str, Function], own: frozenset[str]) -> bool:
+    """Whether a method, or one of those that it comes to, mentions one of these names."""
     todo, seen = [method], {method.name}
     while todo:
         mentions = todo.pop().mentions
-        for name in mentions.intersection(cls.members):
-            own = cls.members[name]
-            if isinstance(own, Function) and own.node not in m.work.reached and worth(m, own):
-                return True
+        if not own.isdisjoint(mentions):
+            return True
         inner = mentions.intersection(methods) - seen
         seen |= inner
         todo += [methods[name] for name in inner]
